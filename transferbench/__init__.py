@@ -1,0 +1,27 @@
+"""transferbench: nonnegative matrix tri-factorisation, from raw corpora to published tables.
+
+problem, truth = transferbench.load_task("comp-vs-rec")
+fit = transferbench.fit("gcmf", problem, seed=0, k=64)
+transferbench.evaluate(fit, truth)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Domain", "Fit", "Problem", "Truth", "evaluate", "fit", "load_task"]
+
+if TYPE_CHECKING:
+    from transferbench.api import evaluate, fit, load_task
+    from transferbench.problem import Domain, Fit, Problem, Truth
+
+
+def __getattr__(name: str) -> Any:
+    """Loads on first use, so that importing the package is instant."""
+    if name not in __all__:
+        raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
+    import importlib
+
+    home = "problem" if name[0].isupper() else "api"
+    return getattr(importlib.import_module(f"transferbench.{home}"), name)

@@ -1,0 +1,6 @@
+"""`python -m transferbench`."""
+
+from transferbench.cli import entry
+
+if __name__ == "__main__":
+    entry()

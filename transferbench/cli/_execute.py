@@ -1,0 +1,38 @@
+"""Running cells for a command: limits, dry run, progress, what went wrong as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from transferbench import runner
+from transferbench.records import Cell, Record
+from transferbench.settings import Settings
+
+
+def execute(
+    cells: Sequence[Cell],
+    settings: Settings,
+    *,
+    jobs: int,
+    threads: int,
+    time_limit: float | None,
+    memory_limit: int | None,
+    force: bool,
+    dry_run: bool,
+) -> list[Record]:
+    """The records of the cells; with dry_run none, and what would run is printed."""
+    if dry_run:
+        finished = runner.done(cells, settings)
+        for cell, is_done in finished.items():
+            click.echo(f"{'done' if is_done and not force else 'to run'}  {cell}")
+        return []
+
+    def say(record: Record) -> None:
+        if record["status"] != "done":
+            where = f"{record['model']} on {record['task']}, seed {record['seed']}"
+            click.echo(f"{record['status']}: {where}: {record['reason']}", err=True)
+
+    limits = runner.Limits(seconds=time_limit or 3600.0, memory=memory_limit, threads=threads)
+    return runner.run(cells, settings, jobs=jobs, limits=limits, force=force, on_record=say)

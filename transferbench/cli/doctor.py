@@ -1,0 +1,65 @@
+"""transferbench doctor."""
+
+from __future__ import annotations
+
+import click
+
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.option("--network/--no-network", default=True, show_default=True,
+              help="Try the places that data come from.")
+@click.pass_obj
+def command(settings: Settings, network: bool) -> int:  # fmt: skip
+    """Tell what is installed, where things lie, what is cached and what can be reached."""
+    import os
+    import platform
+    from importlib.metadata import version
+
+    from transferbench import datasets, fetch, worker
+    from transferbench.settings import config_path
+
+    click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
+    for name in worker.LIBRARIES:
+        click.echo(f"{name:<18} {version(name)}")
+    sound = True
+    for label, folder in (("data", settings.data), ("results", settings.results)):
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        usable = there.is_dir() and os.access(there, os.W_OK)
+        sound &= usable
+        click.echo(f"{label:<11} {folder}{'' if usable else '  CANNOT BE WRITTEN'}")
+    click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
+    click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
+    for module in datasets.modules().values():
+        for file in module.FILES.values():
+            plan = fetch.plan(file, settings)
+            reach = "" if plan.cached or not network else _reach(plan.source)
+            click.echo(f"{file.name}: {plan.source or 'nowhere that is allowed'}{reach}")
+    return 0 if sound else 1
+
+
+def _reach(source: str | None) -> str:
+    """Whether a place answers, within ten seconds."""
+    import subprocess
+    import sys
+    import urllib.error
+    import urllib.request
+
+    if source and source.startswith("package index: "):
+        project = source.removeprefix("package index: ").split()[0]
+        call = [sys.executable, "-m", "pip", "index", "versions", project]
+        try:
+            answered = subprocess.run(call, capture_output=True, timeout=20).returncode == 0
+        except (OSError, subprocess.TimeoutExpired):
+            answered = False
+    elif source and source.startswith("http"):
+        try:
+            request = urllib.request.Request(source, method="HEAD")
+            with urllib.request.urlopen(request, timeout=10):
+                answered = True
+        except (OSError, urllib.error.URLError):
+            answered = False
+    else:
+        return ""
+    return " (answers)" if answered else " (DOES NOT ANSWER)"

@@ -1,0 +1,29 @@
+"""transferbench fetch."""
+
+from __future__ import annotations
+
+import click
+
+from transferbench.cli._names import completing, task_names
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.argument("names", nargs=-1, shell_complete=completing(task_names))
+@click.option("--dry-run", is_flag=True, help="Only say what would come from where.")
+@click.pass_obj
+def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
+    """Fetch and verify the originals of tasks (all of them, if none is named)."""
+    from transferbench import datasets, fetch, tasks
+
+    files: dict[str, fetch.File] = {}
+    for name in names or datasets.tasks():
+        files |= tasks.needed(tasks.Task.named(name))
+    for file in files.values():
+        if dry_run:
+            plan = fetch.plan(file, settings)
+            size = f"{file.size / 1e6:.1f} MB"
+            source = plan.source or "nowhere that is allowed"
+            click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
+        else:
+            click.echo(f"{file.name}  verified  {fetch.get(file, settings)}")

@@ -1,0 +1,58 @@
+"""transferbench run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from transferbench.cli._names import completing, model_names, task_names
+from transferbench.cli._options import Seeds, execution
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.argument("task", shell_complete=completing(task_names))
+@click.option("--model", "-m", "names", multiple=True, required=True,
+              shell_complete=completing(model_names), help="Model to run; repeatable.")
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
+              help="Parameter of the model; repeatable.")
+@click.option("--seeds", type=Seeds(), default=None, help="Seeds, for example 0,3,7 or 0-9.")
+@click.option("--repeats", type=click.IntRange(1), default=None, help="Seeds 0 to N−1.")
+@click.option("--reference/--no-reference", default=True, show_default=True,
+              help="Run logistic regression beside it on a transfer task.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records, one a line, alone.")
+@execution
+@click.pass_obj
+def command(
+    settings: Settings, task: str, names: tuple[str, ...], assignments: tuple[str, ...],
+    seeds: tuple[int, ...] | None, repeats: int | None, reference: bool, as_json: bool,
+    **execution: Any,
+) -> int:  # fmt: skip
+    """Run models on one task; print their accuracy beside the paper's.
+
+    Finished runs are recorded and not run again; --force runs them again.
+    """
+    from transferbench import models, parameters, runner
+    from transferbench.cli._execute import execute
+    from transferbench.errors import UserError
+    from transferbench.tasks import Task
+
+    if seeds and repeats:
+        raise UserError("--seeds and --repeats were both given; give one of them.")
+    seeds = seeds or tuple(range(repeats or 1))
+    given = parameters.parse(assignments)
+    named = Task.named(task)
+    cells = [c for name in names for c in runner.cells(named.name, name, given, seeds)]
+    if reference and "lr" not in names and models.family(names[0]) == "transfer" and not as_json:
+        cells += runner.cells(named.name, "lr", {}, seeds)
+    records = execute(cells, settings, **execution)
+    if as_json:
+        for record in records:
+            click.echo(json.dumps(record, ensure_ascii=False))
+    elif records:
+        from transferbench.cli._report import report
+
+        click.echo(report(named.name, records, settings))
+    return 1 if any(record["status"] != "done" for record in records) else 0

@@ -1,0 +1,37 @@
+"""transferbench tables."""
+
+from __future__ import annotations
+
+import click
+
+from transferbench.cli._names import completing, experiment_names
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
+@click.option("--check", is_flag=True, help="Write nothing; fail where a table has drifted.")
+@click.pass_obj
+def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
+    """Write every table again from its runs.csv (of all experiments run, if none is named)."""
+    from transferbench import experiment, tables
+    from transferbench.errors import UserError
+
+    names = names or tuple(
+        sorted(path.parent.name for path in settings.results.glob("*/runs.csv"))
+    )
+    if not names:
+        raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
+    drifted = []
+    for name in names:
+        file, folder = experiment.load(name), settings.results / name
+        if check:
+            drifted += tables.drift(file, folder)
+        else:
+            for path in tables.write(file, folder):
+                click.echo(path)
+    for path in drifted:
+        click.echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
+    if check and not drifted:
+        click.echo(f"{len(names)} experiments: every table is what its runs.csv yields")
+    return 1 if drifted else 0

@@ -1,0 +1,296 @@
+"""The tri-factorisation engine: one objective, written, tested and made fast once.
+
+    min  Σ_t w_t ‖X_t − V_t (Σ_b U_b H_b)ᵀ‖²  +  Σ_f λ_f tr(Fᵀ (D_f − W_f) F)  +  Σ_f α_f ‖F − Y_f‖²
+
+over nonnegative factors F ∈ {U, H, V}.  X_t (n, m) documents × features; U_b (m, k_b) feature
+clusters; H_b (k_b, c) association; V_t (n, c) document classes.  A factor named in two terms is
+shared by them, which is the transfer; a factor may be fixed, tied to a graph W_f (λ_f), anchored to
+Y_f (α_f) or normalised to columns or rows of sum one.
+
+Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F,  which
+does not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
+
+No array of size documents × features is formed: the association goes first (U H is m × c), products
+that did not change since they were made are kept, and tall updates go by blocks of rows that stay
+in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.graph import Graph
+from transferbench.problem import Matrix, Watch
+
+Normalize = Literal["columns", "rows"]
+BLOCK = 2048  # rows at a time: three float32 blocks of 64 columns fit a second-level cache
+
+
+@dataclass
+class Factor:
+    """One nonnegative factor and all that is said of it.
+
+    value     : (rows, columns), changed in place.
+    fixed     : never updated.
+    normalize : "columns" or "rows": scaled to sum one by `normalize`.
+    graph     : a graph over the rows, with its weight λ.
+    anchor    : (rows, columns) values the factor is drawn to, with their weight α.
+    """
+
+    value: np.ndarray
+    fixed: bool = False
+    normalize: Normalize | None = None
+    graph: Graph | None = None
+    graph_weight: float = 0.0
+    anchor: np.ndarray | None = None
+    anchor_weight: float = 0.0
+    version: int = field(default=0, init=False)
+
+
+@dataclass(frozen=True)
+class Term:
+    """w ‖X − V (Σ_b U_b H_b)ᵀ‖², X (n, m); `parts` names the pairs (U_b, H_b), `v` names V."""
+
+    X: Matrix
+    parts: tuple[tuple[str, str], ...]
+    v: str
+    weight: float = 1.0
+
+
+class NMTF:
+    """Factors by name, the terms that join them, and the updates of each.
+
+    Raises ValueError where shapes do not fit, a name is unknown or a value is negative.
+    """
+
+    def __init__(
+        self, factors: dict[str, Factor], terms: Sequence[Term], dtype: str = "float32"
+    ) -> None:
+        self.factors = factors
+        self.terms = tuple(terms)
+        self.dtype = np.dtype(dtype)
+        self.tiny = float(np.finfo(self.dtype).tiny)
+        for factor in factors.values():
+            factor.value = np.array(factor.value, dtype=self.dtype, order="C")
+            if factor.anchor is not None:
+                factor.anchor = np.asarray(factor.anchor, dtype=self.dtype)
+        self._check()
+        # Both X and Xᵀ in row order, so that neither product walks the matrix the slow way.
+        self._X = [_rows(term.X, self.dtype) for term in self.terms]
+        self._Xt = [_rows(term.X.T, self.dtype) for term in self.terms]
+        self._norm2 = [_norm2(X) for X in self._X]
+        self._pull = {
+            name: (_rows(f.graph.W * f.graph_weight, self.dtype), f.graph.degree * f.graph_weight)
+            for name, f in factors.items()
+            if f.graph is not None and f.graph_weight
+        }
+        self._pull = {n: (W, d.astype(self.dtype)[:, None]) for n, (W, d) in self._pull.items()}
+        self._memo: dict[tuple[str, object], tuple[tuple[int, ...], np.ndarray]] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.factors[name].value
+
+    # -- products, kept until a factor they were made of changes -----------------------------
+
+    def _kept(
+        self, what: str, of: object, names: Sequence[str], make: Callable[[], np.ndarray]
+    ) -> np.ndarray:
+        versions = tuple(self.factors[name].version for name in names)
+        old = self._memo.get((what, of))
+        if old is None or old[0] != versions:
+            self._memo[(what, of)] = old = (versions, make())
+        return old[1]
+
+    def _A(self, t: int) -> np.ndarray:
+        """Σ_b U_b H_b  (m, c)."""
+        parts = self.terms[t].parts
+        names = [name for part in parts for name in part]
+        return self._kept("A", t, names, lambda: sum(self[u] @ self[h] for u, h in parts))
+
+    def _XV(self, t: int) -> np.ndarray:
+        """Xᵀ V  (m, c)."""
+        v = self.terms[t].v
+        return self._kept("XV", t, [v], lambda: self._Xt[t] @ self[v])
+
+    def _gram(self, name: str) -> np.ndarray:
+        """Vᵀ V  (c, c)."""
+        return self._kept("gram", name, [name], lambda: self[name].T @ self[name])
+
+    def _WF(self, name: str) -> np.ndarray:
+        """λ W F, of the shape of F."""
+        return self._kept("WF", name, [name], lambda: self._pull[name][0] @ self[name])
+
+    # -- the objective, in trace form -------------------------------------------------------
+
+    def objective(self) -> float:
+        """Value of the objective at the present factors, summed in float64."""
+        total = 0.0
+        for t, term in enumerate(self.terms):
+            A, G = self._A(t), self._gram(term.v)
+            cross = _inner(self._XV(t), A)
+            total += term.weight * (self._norm2[t] - 2 * cross + _inner(A.T @ A, G))
+        for name, factor in self.factors.items():
+            if name in self._pull:
+                degree = self._pull[name][1][:, 0]
+                squares = np.einsum("ij,ij->i", factor.value, factor.value)
+                total += _inner(degree, squares) - _inner(factor.value, self._WF(name))
+            if factor.anchor is not None and factor.anchor_weight:
+                total += factor.anchor_weight * _norm2(factor.value - factor.anchor)
+        return total
+
+    # -- updates ----------------------------------------------------------------------------
+
+    def pulls(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The terms' share of (num, den) as P R and Q R with P, Q (rows, c) and R (c, columns).
+
+        R is None where P and Q are the share themselves (for V and H).
+        """
+        P: list[np.ndarray] = []
+        Q: list[np.ndarray] = []
+        R: list[np.ndarray] = []
+        for t, term in enumerate(self.terms):
+            w = self.dtype.type(term.weight)
+            if term.v == name:
+                A = self._A(t)
+                P.append(w * (self._X[t] @ A))
+                Q.append(w * (self[name] @ (A.T @ A)))
+            for u, h in term.parts:
+                if name == u:
+                    P.append(w * self._XV(t))
+                    Q.append(w * (self._A(t) @ self._gram(term.v)))
+                    R.append(self[h].T)
+                if name == h:
+                    P.append(w * (self[u].T @ self._XV(t)))
+                    Q.append(w * ((self[u].T @ self._A(t)) @ self._gram(term.v)))
+        if R:
+            return np.hstack(P), np.hstack(Q), np.vstack(R)
+        return sum(P), sum(Q), None  # type: ignore[return-value]
+
+    def gradient(self, name: str) -> np.ndarray:
+        """∂objective/∂F = 2 (den − num), of the shape of F; for tests and diagnostics."""
+        P, Q, R = self.pulls(name)
+        half = Q - P if R is None else (Q - P) @ R
+        factor = self.factors[name]
+        if name in self._pull:
+            half = half + self._pull[name][1] * factor.value - self._WF(name)
+        if factor.anchor is not None:
+            half = half + factor.anchor_weight * (factor.value - factor.anchor)
+        return 2 * half
+
+    def update(self, *names: str) -> None:
+        """One multiplicative update of each named factor that is not fixed, in that order."""
+        for name in names:
+            if not self.factors[name].fixed:
+                self._update(name)
+
+    def _update(self, name: str) -> None:
+        factor = self.factors[name]
+        F = factor.value
+        P, Q, R = self.pulls(name)
+        WF, degree = (self._WF(name), self._pull[name][1]) if name in self._pull else (None, None)
+        anchor = factor.anchor if factor.anchor_weight else None
+        for start in range(0, len(F), BLOCK):
+            rows = slice(start, start + BLOCK)
+            f = F[rows]
+            num = P[rows] @ R if R is not None else P[rows].copy()
+            den = Q[rows] @ R if R is not None else Q[rows].copy()
+            if WF is not None and degree is not None:
+                num += WF[rows]
+                den += degree[rows] * f
+            if anchor is not None:
+                num += factor.anchor_weight * anchor[rows]
+                den += factor.anchor_weight * f
+            # Where nothing pushes back there is nothing to divide by: tiny keeps 0/0 at 0.
+            np.maximum(den, self.tiny, out=den)
+            num /= den
+            np.sqrt(num, out=num)
+            f *= num
+        factor.version += 1
+
+    def normalize(self, *names: str) -> None:
+        """Scale each named factor's columns or rows to sum one, as it was declared.
+
+        An all-zero column or row is left as it is.
+        """
+        for name in names:
+            factor = self.factors[name]
+            if factor.normalize is None or factor.fixed:
+                continue
+            scale_to_one(factor.value, factor.normalize)
+            factor.version += 1
+
+    def iterate(
+        self,
+        sweep: Callable[[], None],
+        max_iter: int,
+        scores: Callable[[], tuple[np.ndarray, ...]],
+        watch: Watch | None = None,
+    ) -> tuple[float, ...]:
+        """Sweep max_iter times; the objective after each. Raises FloatingPointError if it is lost."""
+        trace = []
+        for iteration in range(1, max_iter + 1):
+            sweep()
+            trace.append(self.objective())
+            if not np.isfinite(trace[-1]):
+                raise FloatingPointError(
+                    f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
+                )
+            if watch:
+                watch(iteration, max_iter, scores())
+        return tuple(trace)
+
+    def _check(self) -> None:
+        for name, factor in self.factors.items():
+            if factor.value.ndim != 2 or not (factor.value >= 0).all():
+                raise ValueError(f"factor {name}: expected a nonnegative (rows, columns) array")
+            for what, other in (("graph", factor.graph and factor.graph.W), ("anchor", factor.anchor)):
+                if other is not None and other.shape[0] != len(factor.value):
+                    raise ValueError(f"factor {name}: its {what} has {other.shape[0]} rows, expected {len(factor.value)}")
+        for t, term in enumerate(self.terms):
+            n, m = term.X.shape
+            c = self[term.v].shape[1]
+            if self[term.v].shape[0] != n:
+                raise ValueError(f"term {t}: {term.v} has {len(self[term.v])} rows, X has {n}")
+            for u, h in term.parts:
+                if self[u].shape[0] != m or self[h].shape != (self[u].shape[1], c):
+                    raise ValueError(
+                        f"term {t}: {u} {self[u].shape} and {h} {self[h].shape} do not make ({m}, {c})"
+                    )
+
+
+def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
+    """F (changed in place) with columns or rows of sum one; those that sum to zero stay zero."""
+    total = F.sum(axis=0 if axis == "columns" else 1, keepdims=True)
+    F /= np.where(total > 0, total, 1)
+    return F
+
+
+def frobenius_one(X: Matrix) -> Matrix:
+    """X / ‖X‖_F, so that weights of other terms mean the same on data of any size."""
+    return X / np.sqrt(_norm2(X) or 1.0)
+
+
+def present(X: Matrix) -> Matrix:
+    """The columns of X (n, m) that are not all zero: the features that occur in a domain."""
+    return X[:, np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())]
+
+
+def _rows(X: Matrix, dtype: np.dtype) -> Matrix:
+    return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
+
+
+def _norm2(X: Matrix) -> float:
+    values = X.data if sp.issparse(X) else X
+    return _inner(values, values)
+
+
+def _inner(A: np.ndarray, B: np.ndarray) -> float:
+    """⟨A, B⟩: short sums in the arrays' own type, their total in float64."""
+    a, b = A.reshape(-1), B.reshape(-1)
+    step = 8 * BLOCK
+    return float(sum(float(a[i : i + step] @ b[i : i + step]) for i in range(0, a.size, step)))

@@ -1,0 +1,43 @@
+"""The datasets: a file for each, with its origins, its tasks, what must be true of them, and `build`.
+
+A dataset module has
+    FILES  {name: fetch.File}   where the originals come from and their digests
+    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>`
+    FACTS  {task: facts}        what must be true of a task built with the default options
+    build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from transferbench.errors import unknown
+
+FOLDER = Path(__file__).parent
+#: A bare task name means the first of these that has it.
+PREFIXES = ("gtl", "dtl", "mrtl", "mtc")
+
+
+@cache
+def modules() -> dict[str, ModuleType]:
+    """Dataset name (the file's, with hyphens) → module; they import nothing heavy until built."""
+    names = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    return {n.replace("_", "-"): importlib.import_module(f"{__name__}.{n}") for n in names}
+
+
+@cache
+def tasks() -> dict[str, ModuleType]:
+    """Full task name → its dataset module, every task there is."""
+    return {task: module for module in modules().values() for task in module.TASKS}
+
+
+def full_name(name: str) -> str:
+    """'comp-vs-rec' → 'gtl/comp-vs-rec'. Raises UserError for an unknown task."""
+    for candidate in (name, *(f"{prefix}/{name}" for prefix in PREFIXES)):
+        if candidate in tasks():
+            return candidate
+    short = {task.partition("/")[2] for task in tasks()}
+    raise unknown("task", name, short if "/" not in name else tasks(), "See `transferbench list`.")

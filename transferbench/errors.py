@@ -1,0 +1,30 @@
+"""Errors a user can act on, and the suggestions that go with them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake or a lack that the user can mend: one line saying what, what was expected, the remedy.
+
+    The command line shows the message alone and exits with code 2.
+    """
+
+
+class Unavailable(UserError):
+    """Data that cannot be had here: every place it could come from was tried or is ruled out."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """' Did you mean …?' for the closest known name, or '' where none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
+    """The error for a name that is not among `known`; without a near miss the choices are listed."""
+    known = sorted(known)
+    hint = did_you_mean(name, known) or f" Known: {', '.join(known) or 'none'}."
+    return UserError(f"unknown {what} {name!r}.{hint}{' ' + remedy if remedy else ''}")

@@ -1,0 +1,238 @@
+"""An experiment file: what a published table ran, every parameter, and the values it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from annotated_types import Ge
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from transferbench import models, parameters, settings, tasks
+from transferbench.errors import UserError, did_you_mean, unknown
+from transferbench.parameters import Count, Positive, Weight
+from transferbench.records import Cell
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paper(_Strict):
+    """Where the published values stand."""
+
+    title: str
+    authors: str
+    venue: str
+    place: str
+
+
+class Row(_Strict):
+    """A data set of the table: a task, and the domain scored (the mean over all, if none is named)."""
+
+    task: str
+    domain: str | None = None
+
+
+class Column(_Strict):
+    """A method of the table: a model with all its parameters; `note` says what is not the paper's."""
+
+    model: str
+    params: dict[str, Any] = {}
+    control: bool = False
+    note: str = ""
+
+
+class Tolerance(_Strict):
+    """How far ours may lie from the published value and still be `within`, and why that far."""
+
+    value: Weight
+    reason: str
+
+
+class Limit(_Strict):
+    """What each run may take."""
+
+    seconds: Positive = 3600.0
+    memory_gib: Positive | None = None
+
+
+class Schema(_Strict):
+    """The file itself. Values are per cent where `unit` says so, else fractions."""
+
+    title: str
+    paper: Paper
+    metric: Literal["accuracy", "f1", "nmi", "hamming"]
+    unit: Literal["percent", "fraction"] = "percent"
+    repeats: Count
+    limits: Limit = Limit()
+    rows: dict[str, Row]
+    columns: dict[str, Column]
+    published: dict[str, dict[str, float | tuple[float, Annotated[float, Ge(0)]]]]
+    tolerance: Tolerance
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A validated experiment: its name (the file's) and contents."""
+
+    name: str
+    spec: Schema
+
+    def cells(self, repeats: int | None = None) -> Iterator[tuple[str, str, Cell]]:
+        """(row, column, cell) for every run of the table, seeds 0, 1, … for random models."""
+        for row, task in self.spec.rows.items():
+            name = tasks.Task.named(task.task).name
+            for column, method in self.spec.columns.items():
+                function = models.load(method.model)
+                params = parameters.resolve(function, method.params, method.model)
+                random = parameters.takes_seed(function)
+                for seed in range(repeats or self.spec.repeats) if random else (None,):
+                    yield row, column, Cell(name, method.model, params, seed)
+
+    def published(self, row: str, column: str) -> tuple[float, float | None] | None:
+        """The printed mean and, where there is one, standard deviation of a cell."""
+        value = self.spec.published.get(row, {}).get(column)
+        if value is None:
+            return None
+        return value if isinstance(value, tuple) else (value, None)
+
+
+def names() -> list[str]:
+    """Names of all experiment files."""
+    return sorted(path.stem for path in settings.experiments_dir().glob("*.yaml"))
+
+
+def load(name: str) -> Experiment:
+    """An experiment by name, or by the path of a file of one's own.
+
+    Raises UserError with file and line for anything that is unknown, missing or of a wrong type.
+    """
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = settings.experiments_dir() / f"{name}.yaml"
+        if not path.is_file():
+            raise unknown("experiment", name, names(), "See `transferbench list`.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}).") from None
+    return read(text, path)
+
+
+def read(text: str, path: Path) -> Experiment:
+    """An experiment from YAML text; `path` names it in messages. Raises UserError as `load` does."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise UserError(f"{path}:{line}: {problem}; expected valid YAML.") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: {error}; expected valid YAML.") from None
+    where = _Places(path, node)
+    if not isinstance(data, dict):
+        raise where.error((), "expected a mapping with title, paper, rows, columns, …")
+    try:
+        spec = Schema.model_validate(data)
+    except ValidationError as error:
+        raise _first(error, where) from None
+    _check(spec, where)
+    return Experiment(path.stem, spec)
+
+
+def _check(spec: Schema, where: _Places) -> None:
+    """Names and parameters, which the schema cannot know."""
+    family: dict[str, str] = {}
+    for label, row in spec.rows.items():
+        with where.at("rows", label, "task"):
+            tasks.Task.named(row.task)
+    for label, column in spec.columns.items():
+        with where.at("columns", label, "model"):
+            function = models.load(column.model)
+            family[label] = models.family(column.model)
+        with where.at("columns", label, "params"):
+            parameters.resolve(function, column.params, column.model)
+            missing = [name for name in parameters.schema(function) if name not in column.params]
+            if missing:
+                raise UserError(
+                    f"{column.model}: missing {', '.join(missing)}; an experiment states every "
+                    "parameter."
+                )
+    if len(set(family.values())) > 1:
+        raise where.error(("columns",), f"models of several families: {family}")
+    for label, values in spec.published.items():
+        with where.at("published", label):
+            if label not in spec.rows:
+                raise unknown("row", label, spec.rows)
+        for column_label in values:
+            with where.at("published", label, column_label):
+                if column_label not in spec.columns:
+                    raise unknown("column", column_label, spec.columns)
+
+
+class _Places:
+    """Where in the file a path of keys stands; errors raised `at` one are given its line."""
+
+    def __init__(self, path: Path, node: yaml.Node | None) -> None:
+        self.path, self.node = path, node
+        self.keys: tuple[object, ...] = ()
+
+    def line(self, keys: tuple[object, ...]) -> int:
+        node, line = self.node, 1
+        for key in keys:
+            step = None
+            if isinstance(node, yaml.MappingNode):
+                for name, value in node.value:
+                    if name.value == str(key):
+                        step, line = value, name.start_mark.line + 1
+            elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+                step = node.value[key] if key < len(node.value) else None
+                line = step.start_mark.line + 1 if step else line
+            if step is None:
+                break
+            node = step
+        return line
+
+    def error(self, keys: tuple[object, ...], message: str) -> UserError:
+        return UserError(f"{self.path}:{self.line(keys)}: {message}")
+
+    def at(self, *keys: object) -> _Places:
+        self.keys = keys
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, UserError):
+            raise self.error(self.keys, str(error)) from None
+
+
+def _first(error: ValidationError, where: _Places) -> UserError:
+    """The first of pydantic's complaints as one line with its place."""
+    detail = error.errors()[0]
+    keys = tuple(detail["loc"])
+    name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))
+    if detail["type"] == "extra_forbidden":
+        owner: Any = Schema
+        for key in keys[:-1]:
+            field = getattr(owner, "model_fields", {}).get(key)
+            owner = _inner(field.annotation) if field else owner
+        known = list(getattr(owner, "model_fields", {}))
+        message = f"unknown key {keys[-1]!r}.{did_you_mean(str(keys[-1]), known)}"
+        return where.error(keys, f"{message} Known: {', '.join(known)}.")
+    if detail["type"] == "missing":
+        return where.error(keys[:-1], f"missing key {name}.")
+    return where.error(keys, f"{name}: {detail['msg']}, got {detail['input']!r}.")
+
+
+def _inner(annotation: Any) -> Any:
+    """The schema behind dict[str, Schema] or the schema itself."""
+    return getattr(annotation, "__args__", (annotation,))[-1]

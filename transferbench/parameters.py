@@ -1,0 +1,115 @@
+"""A function's keyword-only arguments are its parameter schema: names, types, bounds, defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Annotated, Any, get_type_hints
+
+from annotated_types import Ge, Gt, Lt
+
+from transferbench.errors import UserError, unknown
+
+Count = Annotated[int, Ge(1)]  # how many of something
+Weight = Annotated[float, Ge(0)]  # of a term in an objective
+Positive = Annotated[float, Gt(0)]
+
+#: Given by the runner, not by the user.
+RESERVED = ("seed", "watch")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One keyword-only argument: its name, annotation and default."""
+
+    name: str
+    type: Any
+    default: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}: {describe_type(self.type)} = {self.default!r}"
+
+
+def schema(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters a user may set, by name, in the order of the signature."""
+    found = {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in RESERVED
+    }
+    # Only these annotations are resolved: others may name what is imported for the type checker.
+    annotated = SimpleNamespace(__annotations__={n: p.annotation for n, p in found.items()})
+    hints = get_type_hints(annotated, function.__globals__, include_extras=True)
+    return {name: Parameter(name, hints[name], found[name].default) for name in found}
+
+
+def takes_seed(function: Callable[..., Any]) -> bool:
+    """Whether results depend on a seed; a function without one is deterministic."""
+    return "seed" in inspect.signature(function).parameters
+
+
+def resolve(function: Callable[..., Any], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Every parameter with its value: the given one, checked and converted, or the default.
+
+    Raises UserError for an unknown name, a wrong type or a value out of bounds; `owner` is what the
+    message calls the function.
+    """
+    known = schema(function)
+    for name in given:
+        if name not in known:
+            raise unknown(f"parameter of {owner}", name, known)
+    return {
+        name: convert(given[name], parameter.type, f"{owner}: parameter {name}")
+        if name in given
+        else parameter.default
+        for name, parameter in known.items()
+    }
+
+
+def convert(value: Any, annotation: Any, what: str) -> Any:
+    """`value` as the annotated type. Raises UserError naming `what` where it is not one."""
+    from pydantic import TypeAdapter, ValidationError
+
+    expected = describe_type(annotation)
+    if isinstance(value, bool) and "true or false" not in expected:
+        raise UserError(f"{what}: expected {expected}, got {value!r}.")
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError:
+        raise UserError(f"{what}: expected {expected}, got {value!r}.") from None
+
+
+def parse(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """{'k': 8} from ('k=8',): values are read as YAML scalars. Raises UserError without '='."""
+    import yaml
+
+    given = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"{assignment!r}: expected NAME=VALUE, for example k=32.")
+        try:
+            given[name.strip()] = yaml.safe_load(text) if text.strip() else ""
+        except yaml.YAMLError:
+            given[name.strip()] = text
+    return given
+
+
+def describe_type(annotation: Any) -> str:
+    """What a value must be, in words: 'integer ≥ 1', 'one of tf, tf-idf', …"""
+    base = getattr(annotation, "__origin__", annotation)
+    bounds = [
+        f" {sign} {getattr(bound, attribute)}"
+        for bound in getattr(annotation, "__metadata__", ())
+        for kind, sign, attribute in ((Ge, "≥", "ge"), (Gt, ">", "gt"), (Lt, "<", "lt"))
+        if isinstance(bound, kind)
+    ]
+    words = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
+    if base in words:
+        return words[base] + "".join(bounds)
+    choices = getattr(annotation, "__args__", ())
+    if all(isinstance(choice, str) for choice in choices):
+        return "one of " + ", ".join(choices)
+    return " or ".join(describe_type(choice) for choice in choices)

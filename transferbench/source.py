@@ -1,0 +1,57 @@
+"""Fingerprints of code: what a result depends on, blind to comments, docstrings and layout."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    """16 hex digits over the syntax of a module and of every module of this package it imports."""
+    seen: dict[str, str] = {}
+    waiting = [path.resolve()]
+    while waiting:
+        file = waiting.pop()
+        if str(file) not in seen:
+            tree = _bare(ast.parse(file.read_text(encoding="utf-8")))
+            seen[str(file)] = ast.dump(tree)
+            waiting += [imported for name in imports(tree) if (imported := _file(name))]
+    # Sorted by content, so that the place where the package is installed does not matter.
+    return hashlib.sha256("\n".join(sorted(seen.values())).encode()).hexdigest()[:16]
+
+
+def imports(tree: ast.AST) -> list[str]:
+    """Dotted names under `transferbench` that a module imports, wherever in it."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name.split(".")[0] == "transferbench"]
+
+
+def summary(path: Path) -> str:
+    """The first line of a module's docstring, read without importing it."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0]
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ) and ast.get_docstring(node, clean=False):
+            node.body = node.body[1:]
+    return tree
+
+
+def _file(name: str) -> Path | None:
+    """The module file of a dotted name; packages' own __init__ files hold no numerics."""
+    file = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
+    return file if file.is_file() else None

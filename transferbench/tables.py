@@ -1,0 +1,305 @@
+"""Records to tables: ours beside the published value, with a verdict; nothing here runs a model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from transferbench.errors import UserError
+from transferbench.experiment import Experiment
+from transferbench.files import write_text
+from transferbench.records import Cell, Record
+
+MEASURES = ("accuracy", "f1", "nmi", "hamming")
+RUNS = (
+    "row", "column", "task", "model", "params", "seed", "domain", "status", "reason", *MEASURES,
+    "objective", "iterations", "fit_seconds", "load_seconds", "peak_mib", "threads", "data",
+    "source", "versions", "finished", "key",
+)  # fmt: skip
+#: Fewer finished runs of a random model than this say too little.
+ENOUGH = 3
+MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table, in the table's unit; mean and std are None where no run finished."""
+
+    row: str
+    column: str
+    mean: float | None
+    std: float | None
+    runs: int
+    planned: int
+    published: float | None
+    published_std: float | None
+    verdict: str
+    reason: str
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published value."""
+        if self.mean is None or self.published is None:
+            return None
+        return self.mean - self.published
+
+
+# -- runs.csv: the records of one experiment, flat ----------------------------------------------
+
+
+def runs_csv(labelled: Iterable[tuple[str, str, Cell, Record]]) -> str:
+    """A line for each run and scored domain, in the order of the table."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, RUNS, lineterminator="\n")
+    writer.writeheader()
+    for row, column, cell, record in labelled:
+        seconds, trace = record.get("seconds", {}), record.get("trace", [])
+        common = {
+            "row": row,
+            "column": column,
+            "task": cell.task,
+            "model": cell.model,
+            "params": json.dumps(cell.params),
+            "seed": "" if cell.seed is None else cell.seed,
+            "status": record["status"],
+            "reason": record["reason"],
+            "objective": trace[-1] if trace else "",
+            "iterations": len(trace) or "",
+            "fit_seconds": _short(seconds.get("fit")),
+            "load_seconds": _short(seconds.get("load")),
+            "peak_mib": _short((record.get("peak_bytes") or 0) / 2**20 or None),
+            "threads": max(record.get("threads", {}).values(), default=""),
+            "data": record.get("facts", {}).get("digest", ""),
+            "source": record["source"],
+            "versions": json.dumps(record.get("versions", {})),
+            "finished": record["finished"],
+            "key": record["key"],
+        }
+        for domain, measures in (record.get("metrics") or {"": {}}).items():
+            writer.writerow(common | {"domain": domain} | measures)
+    return out.getvalue()
+
+
+def read_runs(path: Path) -> list[dict[str, str]]:
+    """The lines of a runs.csv. Raises UserError where it is missing or not one."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            lines = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
+    if tuple(reader.fieldnames or ()) != RUNS:
+        raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
+    return lines
+
+
+# -- entries ------------------------------------------------------------------------------------
+
+
+def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
+    """Every cell of the table, row by row, and the average row last.
+
+    Lines whose task, model or parameters are not the experiment's count as not run.
+    """
+    planned: dict[tuple[str, str], list[Cell]] = {}
+    for row, column, cell in experiment.cells():
+        planned.setdefault((row, column), []).append(cell)
+    by_cell: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for line in lines:
+        by_cell.setdefault((line["row"], line["column"]), []).append(line)
+    made = [
+        _entry(experiment, row, column, cells, by_cell.get((row, column), []))
+        for (row, column), cells in planned.items()
+    ]
+    return made + [_average(experiment, column, made) for column in experiment.spec.columns]
+
+
+def _entry(
+    experiment: Experiment, row: str, column: str, cells: list[Cell], lines: list[dict[str, str]]
+) -> Entry:
+    spec = experiment.spec
+    wanted = {str("" if cell.seed is None else cell.seed): cell for cell in cells}
+    runs: dict[str, list[float]] = {}
+    statuses: dict[str, str] = {}
+    for line in lines:
+        cell = wanted.get(line["seed"])
+        same = cell and (line["task"], line["model"]) == (cell.task, cell.model)
+        if not same or json.loads(line["params"]) != cell.params:  # type: ignore[union-attr]
+            continue
+        statuses[line["seed"]] = line["status"] + (f": {line['reason']}" if line["reason"] else "")
+        if line["status"] == "done" and spec.rows[row].domain in (None, line["domain"]):
+            scale = 100 if spec.unit == "percent" else 1
+            value = float(line[spec.metric] or "nan") * scale
+            runs.setdefault(line["seed"], []).append(value)
+    values = [fmean(domains) for domains in runs.values()]
+    published = experiment.published(row, column)
+    lost = [status for status in statuses.values() if not status.startswith("done")]
+    finite = bool(values) and all(map(math.isfinite, values))
+    verdict, reason = "", ""
+    if any(status.startswith("unavailable") for status in lost):
+        verdict, reason = "unavailable", lost[0]
+    elif lost or not finite or len(values) < min(ENOUGH, len(cells)):
+        verdict = "inconclusive"
+        reason = lost[0] if lost else f"{len(values)} of {len(cells)} runs"
+    mean = fmean(values) if finite else None
+    if not verdict and published and mean is not None:
+        verdict = _verdict(mean - published[0], spec.tolerance.value)
+    return Entry(
+        row,
+        column,
+        mean,
+        stdev(values) if finite and len(values) > 1 else None,
+        len(values),
+        len(cells),
+        *(published or (None, None)),
+        verdict,
+        reason,
+    )
+
+
+def _average(experiment: Experiment, column: str, made: list[Entry]) -> Entry:
+    """The mean over the rows that are in the table; of the published values likewise."""
+    rows = [entry for entry in made if entry.column == column]
+    ours = [entry.mean for entry in rows if entry.mean is not None]
+    printed = [entry.published for entry in rows if entry.published is not None]
+    mean = fmean(ours) if len(ours) == len(rows) else None
+    published = fmean(printed) if len(printed) == len(rows) else None
+    verdict = "" if mean is not None else "inconclusive"
+    if mean is not None and published is not None:
+        verdict = _verdict(mean - published, experiment.spec.tolerance.value)
+    runs = min((entry.runs for entry in rows), default=0)
+    planned = max((entry.planned for entry in rows), default=0)
+    return Entry("average", column, mean, None, runs, planned, published, None, verdict, "")
+
+
+def _verdict(difference: float, tolerance: float) -> str:
+    if abs(difference) <= tolerance:
+        return "within"
+    return "above" if difference > 0 else "below"
+
+
+# -- what is written ----------------------------------------------------------------------------
+
+
+def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
+    """File name → contents, from the lines of runs.csv alone."""
+    made = entries(experiment, lines)
+    return {
+        "table.md": _markdown(experiment, made),
+        "table.csv": _csv(made),
+        "table.tex": _latex(experiment, made),
+    }
+
+
+def write(experiment: Experiment, folder: Path) -> list[Path]:
+    """Table files made from the folder's runs.csv. Raises UserError where that cannot be read."""
+    files = render(experiment, read_runs(folder / "runs.csv"))
+    for name, text in files.items():
+        write_text(folder / name, text)
+    return [folder / name for name in files]
+
+
+def drift(experiment: Experiment, folder: Path) -> list[Path]:
+    """Table files in the folder that are not what its runs.csv yields."""
+    files = render(experiment, read_runs(folder / "runs.csv"))
+    return [
+        folder / name
+        for name, text in files.items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def _markdown(experiment: Experiment, made: list[Entry]) -> str:
+    spec = experiment.spec
+    unit = "per cent" if spec.unit == "percent" else "fractions"
+    columns = list(spec.columns)
+    lines = [
+        f"# {experiment.name}: {spec.title}",
+        "",
+        f"{spec.paper.authors}: *{spec.paper.title}*, {spec.paper.venue}, {spec.paper.place}.",
+        f"{spec.metric.capitalize()}, {unit}; mean ± standard deviation of up to {spec.repeats} "
+        "runs; deterministic methods run once.",
+        "Each cell: ours / published, verdict. "
+        "Verdicts: = within, ▲ above, ▼ below, ? inconclusive, – unavailable.",
+        f"Within means {spec.tolerance.value:g} or less from the published value: "
+        f"{spec.tolerance.reason}",
+        "",
+        "| | " + " | ".join(columns) + " |",
+        "|---|" + "---|" * len(columns),
+    ]
+    for row, cells in _by_row(made).items():
+        lines.append(f"| {row} | " + " | ".join(_cell(cells[c]) for c in columns) + " |")
+    notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note] + list(spec.notes)
+    problems = [f"{e.row}, {e.column}: {e.verdict}, {e.reason}" for e in made if e.reason]
+    for title, items in (("Notes", notes), ("Without a verdict", problems)):
+        if items:
+            lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(entry: Entry) -> str:
+    ours = "" if entry.mean is None else f"{entry.mean:.2f}"
+    if entry.std is not None:
+        ours += f" ± {entry.std:.2f}"
+    if entry.published is not None:
+        ours = f"{ours or 'none'} / {entry.published:.2f}"
+    return f"{ours} {MARKS.get(entry.verdict, '')}".strip()
+
+
+def _csv(made: list[Entry]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["row", "column", "ours", "std", "runs", "planned", "published", "published_std",
+         "difference", "verdict", "reason"]
+    )  # fmt: skip
+    for e in made:
+        writer.writerow(
+            [e.row, e.column, _short(e.mean), _short(e.std), e.runs, e.planned, _short(e.published),
+             _short(e.published_std), _short(e.difference), e.verdict, e.reason]
+        )  # fmt: skip
+    return out.getvalue()
+
+
+def _latex(experiment: Experiment, made: list[Entry]) -> str:
+    columns = list(experiment.spec.columns)
+    lines = [
+        f"% {experiment.name}, written by transferbench; needs booktabs.",
+        f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        "\\toprule",
+        " & " + " & ".join(map(_tex, columns)) + " \\\\",
+        "\\midrule",
+    ]
+    for row, cells in _by_row(made).items():
+        body = [_tex(row)]
+        for column in columns:
+            e = cells[column]
+            ours = "--" if e.mean is None else f"{e.mean:.2f}"
+            body.append(ours + (f" ({e.published:.2f})" if e.published is not None else ""))
+        lines.append(("\\midrule\n" if row == "average" else "") + " & ".join(body) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def _by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
+    rows: dict[str, dict[str, Entry]] = {}
+    for entry in made:
+        rows.setdefault(entry.row, {})[entry.column] = entry
+    return rows
+
+
+def _tex(text: str) -> str:
+    special = {"&": "\\&", "%": "\\%", "_": "\\_", "#": "\\#", "$": "\\$", "λ": "$\\lambda$",
+               "γ": "$\\gamma$", "→": "$\\to$"}  # fmt: skip
+    return "".join(special.get(letter, letter) for letter in text)
+
+
+def _short(value: Any) -> str:
+    """Six significant digits, or nothing."""
+    return "" if value is None else f"{value:.6g}"

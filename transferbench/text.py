@@ -1,0 +1,75 @@
+"""From texts to weighted document × feature matrices: tokens, document-frequency cuts, tf-idf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+Weighting = Literal["tf", "log-tf", "tf-idf"]
+StopWords = Literal["english", "none"]
+
+
+def count(texts: Sequence[str], token_pattern: str) -> tuple[sp.csr_array, np.ndarray]:
+    """Token counts (n, d) of lower-cased texts and the d tokens in alphabetical order.
+
+    Raises ValueError for a pattern that is not a regular expression or matches nothing.
+    """
+    import re
+
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    try:
+        vectorizer = CountVectorizer(token_pattern=token_pattern)
+        counts = vectorizer.fit_transform(texts)
+    except re.error as error:
+        raise ValueError(f"token_pattern {token_pattern!r}: {error}") from None
+    return sp.csr_array(counts), vectorizer.get_feature_names_out()
+
+
+def document_frequency(counts: sp.csr_array) -> np.ndarray:
+    """(d,) in how many of the documents (rows) each feature occurs."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])
+
+
+def select(
+    counts: sp.csr_array,
+    vocabulary: np.ndarray,
+    *,
+    stop_words: StopWords,
+    min_df: int,
+    max_features: int | None = None,
+) -> np.ndarray:
+    """Indices of the features kept, ascending: no stop words, in min_df documents or more.
+
+    With max_features, those of highest document frequency among them; ties go alphabetically.
+    """
+    df = document_frequency(counts)
+    keep = df >= max(min_df, 1)
+    if stop_words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        keep &= ~np.isin(vocabulary.astype(str), list(ENGLISH_STOP_WORDS))
+    columns = np.flatnonzero(keep)
+    if max_features is not None:
+        columns = np.sort(columns[np.argsort(-df[columns], kind="stable")][:max_features])
+    return columns
+
+
+def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
+    """Counts (n, d) weighted, float32; idf is ln((1 + n)/(1 + df)) + 1 over these n documents.
+
+    "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf; unit_length divides each row by its
+    Euclidean length.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    transformer = TfidfTransformer(
+        norm="l2" if unit_length else None,
+        use_idf=weighting == "tf-idf",
+        sublinear_tf=weighting == "log-tf",
+    )
+    weighted = transformer.fit_transform(counts.astype(np.float64))
+    return sp.csr_array(weighted, dtype=np.float32)
