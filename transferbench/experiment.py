@@ -156,7 +156,7 @@ def _check(spec: Schema, where: _Places) -> None:
     for label, column in spec.columns.items():
         with where.at("columns", label, "model"):
             function = models.load(column.model)
-            family[label] = models.family(column.model)
+            family[label] = models.get(column.model).family
         with where.at("columns", label, "params"):
             parameters.resolve(function, column.params, column.model)
             missing = [name for name in parameters.schema(function) if name not in column.params]

@@ -110,6 +110,8 @@ def describe_type(annotation: Any) -> str:
     if base in words:
         return words[base] + "".join(bounds)
     choices = getattr(annotation, "__args__", ())
+    if base is tuple:
+        return f"list of {describe_type(choices[0])}"
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)

@@ -31,7 +31,7 @@ class Cell:
     @property
     def source(self) -> str:
         """Fingerprint of the model's code and of what it is built on."""
-        return fingerprint(models.path(self.model))
+        return fingerprint(models.get(self.model).path)
 
     def key(self, facts: dict[str, Any]) -> str:
         """Digest of all the result depends on; `facts` are those of the built task."""

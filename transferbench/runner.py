@@ -89,7 +89,7 @@ def _look_up(
         except Unavailable as error:
             missing[name] = str(error)
             continue
-        for model in {cell.model for cell in todo if cell.task == name}:
+        for model in dict.fromkeys(cell.model for cell in todo if cell.task == name):
             models.suit(model, problem.family)
         facts[name] = tasks.facts(problem, truth)
     keys = {cell.key(facts.get(cell.task, {})): cell for cell in todo}

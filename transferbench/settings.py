@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from transferbench.errors import UserError, unknown
+from transferbench.parameters import convert
 
 PACKAGE = Path(__file__).parent
 
@@ -83,13 +84,13 @@ def _from_file(path: Path) -> dict[str, object]:
         raise UserError(f"{path}: not a readable YAML file ({error}); mend or remove it.") from None
     if not isinstance(given, dict):
         raise UserError(f"{path}: expected 'name: value' lines with {', '.join(known)}.")
-    for name in given:
+    for name, value in given.items():
         if name not in known:
             raise unknown("setting", f"{name}", known, f"(in {path})")
-    for name in ("data", "results"):
-        if name in given:
-            given[name] = Path(str(given[name])).expanduser()
-    if "mirrors" in given:
-        mirrors = given["mirrors"]
-        given["mirrors"] = tuple(map(str, mirrors if isinstance(mirrors, list) else [mirrors]))
-    return given
+        if name == "mirrors" and isinstance(value, str):
+            value = [value]
+        kind = {"mirrors": tuple[str, ...], "offline": bool}.get(name, str)
+        given[name] = convert(value, kind, f"{path}: {name}")
+    return given | {
+        name: Path(given[name]).expanduser() for name in ("data", "results") if name in given
+    }

@@ -20,7 +20,7 @@ def model_names() -> Iterable[str]:
     """All models."""
     from transferbench import models
 
-    return models.paths()
+    return models.registry()
 
 
 def task_names() -> Iterable[str]:

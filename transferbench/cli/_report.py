@@ -24,24 +24,28 @@ def _rows(task: str, records: list[Record]) -> list[list[str]]:
     by_model: dict[str, list[Record]] = {}
     for record in records:
         by_model.setdefault(record["model"], []).append(record)
-    rows = [["model", "measure", "ours", "published", "where", "runs", "seconds"]]
+    done = [record for record in records if record["status"] == "done"]
+    measures = list(next(iter(done[0]["metrics"].values()))) if done else ["result"]
+    first, *others = [f"{measure} %" for measure in measures]
+    rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
     for model, runs in by_model.items():
-        done = [run for run in runs if run["status"] == "done"]
-        if not done:
+        finished = [run for run in runs if run["status"] == "done"]
+        if not finished:
             reason = f"{runs[0]['status']}: {runs[0]['reason']}"
-            rows.append([model, reason, "", "", "", f"0 of {len(runs)}", ""])
+            rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
             continue
-        seconds = f"{fmean(run['seconds']['fit'] for run in done):.2f}"
-        for domain, measures in done[0]["metrics"].items():
-            for measure in measures:
-                values = [100 * run["metrics"][domain][measure] for run in done]
-                ours = f"{fmean(values):.2f}"
-                if len(values) > 1:
-                    ours += f" ± {stdev(values):.2f}"
-                value, where = _published(task, domain, measure, done[0])
-                label = measure if len(done[0]["metrics"]) == 1 else f"{measure} {domain}"
-                rows.append([model, f"{label} %", ours, value, where, f"{len(done)}", seconds])
+        seconds = f"{fmean(run['seconds']['fit'] for run in finished):.2f}"
+        for domain in finished[0]["metrics"]:
+            ours = [_spread([100 * r["metrics"][domain][m] for r in finished]) for m in measures]
+            value, where = _published(task, domain, measures[0], finished[0])
+            count = f"{len(finished)}"
+            rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, where])
     return rows
+
+
+def _spread(values: list[float]) -> str:
+    mean = f"{fmean(values):.2f}"
+    return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
 
 
 def _published(task: str, domain: str, measure: str, record: Record) -> tuple[str, str]:
@@ -53,7 +57,9 @@ def _published(task: str, domain: str, measure: str, record: Record) -> tuple[st
         for row, column, cell in file.cells(repeats=1):
             same = (cell.task, cell.model, cell.params) == (task, record["model"], record["params"])
             value = file.published(row, column)
-            if same and value and file.spec.rows[row].domain in (None, domain):
+            alone = len(record["metrics"]) == 1
+            scored = file.spec.rows[row].domain
+            if same and value and (scored == domain or (alone and scored is None)):
                 return f"{value[0]:.2f}", f"{name}, {row}"
     return "", ""
 

@@ -16,7 +16,7 @@ def command(name: str) -> None:
     from transferbench.errors import unknown
 
     bare = name.partition(":")[0]
-    if name in models.paths():
+    if name in models.registry():
         click.echo(_model(name))
     elif bare in task_names():
         click.echo(_task(datasets.full_name(bare)))
@@ -34,7 +34,7 @@ def _model(name: str) -> str:
 
     function = models.load(name)
     module = importlib.import_module(function.__module__)
-    lines = [f"{name} ({models.family(name)} model)", "", inspect.getdoc(module) or "", ""]
+    lines = [f"{name} ({models.get(name).family} model)", "", inspect.getdoc(module) or "", ""]
     lines += ["Parameters (--set NAME=VALUE):"]
     lines += [f"  {parameter}" for parameter in parameters.schema(function).values()] or ["  none"]
     random = parameters.takes_seed(function)

@@ -18,6 +18,6 @@ def command(what: str) -> None:
             lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
             click.echo("\n".join([f"{title}:", *lines, ""]))
 
-    section("Models", {name: summary(path) for name, path in models.paths().items()})
+    section("Models", {m.name: summary(m.path) for m in models.registry().values()})
     section("Tasks", {n: module.TASKS[n] for n, module in datasets.tasks().items()})
     section("Experiments", {n: experiment.load(n).spec.title for n in experiment.names()})

@@ -45,7 +45,7 @@ def command(
     given = parameters.parse(assignments)
     named = Task.named(task)
     cells = [c for name in names for c in runner.cells(named.name, name, given, seeds)]
-    if reference and "lr" not in names and models.family(names[0]) == "transfer" and not as_json:
+    if reference and "lr" not in names and models.get(names[0]).family == "transfer" and not as_json:
         cells += runner.cells(named.name, "lr", {}, seeds)
     records = execute(cells, settings, **execution)
     if as_json:

@@ -165,8 +165,11 @@ class NMTF:
                     Q.append(w * (self._A(t) @ self._gram(term.v)))
                     R.append(self[h].T)
                 if name == h:
-                    P.append(w * (self[u].T @ self._XV(t)))
-                    Q.append(w * ((self[u].T @ self._A(t)) @ self._gram(term.v)))
+                    # Both products in one pass over U, the tallest array of all.
+                    pair = np.hstack([self._XV(t), self._A(t) @ self._gram(term.v)])
+                    num, den = np.hsplit(w * (self[u].T @ pair), 2)
+                    P.append(num)
+                    Q.append(den)
         if R:
             return np.hstack(P), np.hstack(Q), np.vstack(R)
         return sum(P), sum(Q), None  # type: ignore[return-value]
@@ -266,7 +269,7 @@ class NMTF:
 def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
     """F (changed in place) with columns or rows of sum one; those that sum to zero stay zero."""
     total = F.sum(axis=0 if axis == "columns" else 1, keepdims=True)
-    F /= np.where(total > 0, total, 1)
+    F *= 1 / np.where(total > 0, total, 1)
     return F
 
 

@@ -5,12 +5,15 @@ A dataset module has
     TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>`
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
+
+Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
 
 from __future__ import annotations
 
 import importlib
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -24,8 +27,9 @@ PREFIXES = ("gtl", "dtl", "mrtl", "mtc")
 @cache
 def modules() -> dict[str, ModuleType]:
     """Dataset name (the file's, with hyphens) → module; they import nothing heavy until built."""
-    names = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
-    return {n.replace("_", "-"): importlib.import_module(f"{__name__}.{n}") for n in names}
+    files = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    found = {n.replace("_", "-"): importlib.import_module(f"{__name__}.{n}") for n in files}
+    return {point.name: point.load() for point in entry_points(group=__name__)} | found
 
 
 @cache

@@ -6,6 +6,7 @@ The texts are Cachopo's "all-terms" form: letters only, lower case, subject firs
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -148,7 +149,7 @@ def _line(name: str, split: Split) -> str:
 
 
 TASKS = {name: _line(name, split) for name, split in SPLITS.items()}
-FACTS: dict[str, dict[str, object]] = {}
+FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def build(

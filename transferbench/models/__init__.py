@@ -1,48 +1,69 @@
-"""The models: a folder for each family, a file for each model, its `fit` the whole interface."""
+"""The models: a folder for each family, a file for each model, its `fit` the whole interface.
+
+Other packages add models by entry points in the group `transferbench.models.<family>`, each naming
+a module with a `fit`.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 from transferbench.errors import UserError, unknown
 from transferbench.problem import Fit
 
 FOLDER = Path(__file__).parent
+FAMILIES = ("transfer", "clustering", "multilabel")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A registered model: the family whose problems it solves, its module and that module's file."""
+
+    name: str
+    family: str
+    module: str
+    path: Path
 
 
 @cache
-def paths() -> dict[str, Path]:
-    """Model name (the file's, with hyphens) → file; reading the folders imports nothing."""
-    files = sorted(FOLDER.glob("*/[!_]*.py"))
-    return {file.stem.replace("_", "-"): file for file in files}
+def registry() -> dict[str, Model]:
+    """Every model by name (a file's, with hyphens); reading the folders imports no model."""
+    found = {}
+    for family in FAMILIES:
+        for file in sorted((FOLDER / family).glob("[!_]*.py")):
+            name = file.stem.replace("_", "-")
+            found[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
+        for point in entry_points(group=f"{__name__}.{family}"):
+            spec = find_spec(point.value)
+            if spec and spec.origin:
+                model = Model(point.name, family, point.value, Path(spec.origin))
+                found.setdefault(point.name, model)
+    return found
 
 
-def path(name: str) -> Path:
-    """The file of a model. Raises UserError for an unknown name."""
-    if name not in paths():
-        raise unknown("model", name, paths())
-    return paths()[name]
-
-
-def family(name: str) -> str:
-    """The family (folder) a model belongs to."""
-    return path(name).parent.name
+def get(name: str) -> Model:
+    """A model by name. Raises UserError for an unknown one."""
+    if name not in registry():
+        raise unknown("model", name, registry(), "See `transferbench list models`.")
+    return registry()[name]
 
 
 def load(name: str) -> Callable[..., Fit]:
     """The `fit` of a model. Raises UserError for an unknown name."""
-    file = path(name)
-    return importlib.import_module(f"{__name__}.{file.parent.name}.{file.stem}").fit  # type: ignore[no-any-return]
+    return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
 
 
-def suit(name: str, problem_family: str) -> None:
+def suit(name: str, family: str) -> None:
     """Raises UserError where a model is not made for problems of this family."""
-    if family(name) != problem_family:
-        fitting = [model for model in paths() if family(model) == problem_family]
+    if get(name).family != family:
+        fitting = [model.name for model in registry().values() if model.family == family]
         raise UserError(
-            f"{name} is a {family(name)} model and this is a {problem_family} problem; "
+            f"{name} is a {get(name).family} model and this is a {family} problem; "
             f"models for it: {', '.join(fitting) or 'none yet'}."
         )

@@ -29,8 +29,8 @@ def fit(
         if domain.seen.all():
             scores.append(domain.Y)
             continue
-        # The factorisation takes SciPy's older matrix classes faster than its arrays.
-        X = sp.csr_matrix(domain.X)
+        # In float32 the library's updates divide by nearly nothing for some starts, and overflow.
+        X = sp.csr_matrix(domain.X, dtype=np.float64)
         W, _, _ = non_negative_factorization(
             X, n_components=len(problem.classes), init="random", solver="mu",
             max_iter=max_iter, tol=0, random_state=rng,

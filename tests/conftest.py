@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench import datasets, settings, tasks
+from transferbench.errors import Unavailable
+from transferbench.problem import Domain, Problem, Truth
+from transferbench.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Settings:
+    """Settings of a user with nothing yet: empty folders, no settings file, no network."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE"):
+        monkeypatch.delenv(f"TRANSFERBENCH_{name}", raising=False)
+    return Settings(data=tmp_path / "data", results=tmp_path / "results", offline=True)
+
+
+@pytest.fixture(scope="session")
+def real() -> Settings:
+    """Settings that reach real 20 Newsgroups; skips where it cannot be had, but fails in CI."""
+    found = settings.load()
+    try:
+        tasks.load(tasks.Task.named("gtl/comp-vs-rec"), found)
+    except Unavailable as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"20 Newsgroups is neither cached nor reachable: {error}")
+    return found
+
+
+def make_problem(
+    seed: int = 0,
+    *,
+    targets: int = 1,
+    classes: int = 2,
+    documents: int = 40,
+    features: int = 60,
+    dense: bool = False,
+) -> tuple[Problem, Truth]:
+    """A small transfer problem: each class prefers its own features, domains differ a little."""
+    rng = np.random.default_rng(seed)
+    names = ["source", *(f"target-{i + 1}" for i in range(targets))]
+    domains, truth = [], []
+    for shift, name in enumerate(names):
+        y = np.arange(documents) % classes
+        rng.shuffle(y)
+        rate = np.full((classes, features), 0.05)
+        for c in range(classes):
+            rate[c, c::classes] = 0.5
+            rate[c, (c + shift) :: 7] += 0.2
+        X = sp.csr_array(rng.poisson(rate[y]).astype(float))
+        X.data *= rng.uniform(0.8, 1.2, X.nnz)  # no ties, which the order of rows would decide
+        Y = np.eye(classes)[y]
+        seen = np.full(documents, shift == 0)
+        view = X.toarray() if dense else X
+        domains.append(Domain(name, (view,), np.where(seen[:, None], Y, 0), seen))
+        truth.append(Y)
+    labels = tuple("abcdefgh"[:classes])
+    problem = Problem("made-up", "transfer", labels, tuple(domains))
+    scored = tuple(~domain.seen for domain in domains)
+    return problem, Truth("transfer", labels, tuple(names), tuple(truth), scored)
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return make_problem()[0]
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Installs a package of models and a dataset for this test's processes: {file: source}."""
+
+    def install(files: dict[str, str], points: str) -> Path:
+        site = tmp_path / "site"
+        package = site / "plugged"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").touch()
+        for name, source in files.items():
+            (package / name).write_text(textwrap.dedent(source), encoding="utf-8")
+        info = site / "plugged-1.0.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(textwrap.dedent(points))
+        monkeypatch.setenv("PYTHONPATH", str(site))
+        return site
+
+    return install
+
+
+@pytest.fixture(autouse=True)
+def _fresh_registries():
+    """Registries are kept for a process; a test that changes what they see starts afresh."""
+    yield
+    datasets.modules.cache_clear()
+    datasets.tasks.cache_clear()

@@ -1,0 +1,81 @@
+"""Neighbour graphs against the definition, all pairs at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench.core import graph as module
+from transferbench.core.graph import cosine_graph, unit_rows
+
+
+def slow(X: np.ndarray, p: int) -> np.ndarray:
+    length = np.linalg.norm(X, axis=1, keepdims=True)
+    unit = X / np.where(length > 0, length, 1)
+    S = unit @ unit.T
+    W = np.zeros_like(S)
+    for i in range(len(S)):
+        others = [j for j in range(len(S)) if j != i and S[i, j] > 1e-12]
+        # Rounded, so that equal rows tie here, too; then the smaller index first.
+        for j in sorted(others, key=lambda j: (-round(S[i, j], 9), j))[:p]:
+            W[i, j] = S[i, j]
+    return np.maximum(W, W.T)
+
+
+def counts(seed: int, n: int = 60, d: int = 12) -> np.ndarray:
+    """Short count vectors: many duplicates, many ties, some empty rows."""
+    return np.random.default_rng(seed).poisson(0.25, (n, d)).astype(float)
+
+
+@pytest.mark.parametrize("p", [1, 3, 10])
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_the_definition_ties_included(seed, p):
+    X = counts(seed)
+    np.testing.assert_allclose(cosine_graph(sp.csr_array(X), p).W.toarray(), slow(X, p), atol=1e-12)
+
+
+def test_ties_beyond_what_was_asked_for_are_broken_by_index(monkeypatch):
+    monkeypatch.setattr(module, "SPARE", 0)
+    X = np.vstack([np.eye(4)[[0] * 30], counts(1, 30, 4)])
+    np.testing.assert_allclose(cosine_graph(X, 3).W.toarray(), slow(X, 3), atol=1e-12)
+
+
+def test_symmetric_with_empty_diagonal_and_right_degrees():
+    g = cosine_graph(sp.csr_array(counts(0)), 5)
+    assert abs(g.W - g.W.T).max() == 0
+    assert not g.W.diagonal().any()
+    np.testing.assert_allclose(g.degree, g.W.toarray().sum(axis=1))
+
+
+def test_duplicates_do_not_make_a_document_its_own_neighbour():
+    g = cosine_graph(np.ones((5, 3)), 2)
+    assert not g.W.diagonal().any()
+    assert (g.degree > 0).all()
+
+
+def test_a_zero_row_has_no_neighbour():
+    X = counts(2)
+    X[7] = 0
+    assert cosine_graph(X, 4).degree[7] == 0
+
+
+def test_fewer_rows_than_neighbours():
+    np.testing.assert_allclose(cosine_graph(np.eye(2) + 1, 10).W.toarray(), [[0, 0.8], [0.8, 0]])
+
+
+def test_threads_change_nothing():
+    X = sp.random_array((300, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
+    one, two = (cosine_graph(X, 5, threads=threads).W for threads in (1, 2))
+    assert (one != two).nnz == 0
+
+
+def test_unit_rows_leaves_its_argument_alone():
+    X = sp.csr_array(np.array([[3, 4], [0, 0]]))
+    np.testing.assert_allclose(unit_rows(X).toarray(), [[0.6, 0.8], [0, 0]])
+    np.testing.assert_array_equal(X.toarray(), [[3, 4], [0, 0]])
+
+
+def test_no_neighbours_is_an_error():
+    with pytest.raises(ValueError, match="at least 1"):
+        cosine_graph(np.eye(3), 0)

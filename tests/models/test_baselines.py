@@ -1,0 +1,89 @@
+"""Baselines and controls against what they are said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+import transferbench
+from transferbench.core.graph import cosine_graph
+
+
+@pytest.fixture
+def parts():
+    problem, truth = make_problem(seed=2, documents=60)
+    source, target = problem.domains
+    return problem, source.X, truth.Y[0].argmax(axis=1), target.X
+
+
+def test_lr_is_scikit_learns(parts):
+    problem, X, y, T = parts
+    expected = LogisticRegression(C=0.5, max_iter=1000).fit(X, y).predict_proba(T)
+    np.testing.assert_allclose(transferbench.fit("lr", problem, C=0.5).scores[1], expected)
+
+
+def test_svm_decides_as_libsvms_linear_kernel(parts):
+    """LIBSVM leaves the intercept free, LIBLINEAR shrinks it: nearly all decisions agree."""
+    problem, X, y, T = parts
+    expected = SVC(kernel="linear", C=1.0).fit(X, y).predict(T)
+    got = transferbench.fit("svm", problem).scores[1].argmax(axis=1)
+    assert np.mean(got == expected) >= 0.95
+
+
+def test_svm_does_not_depend_on_the_order_of_coordinates(parts, monkeypatch):
+    from sklearn.svm import LinearSVC
+
+    problem = parts[0]
+    plain = transferbench.fit("svm", problem).scores[1]
+    monkeypatch.setattr(
+        "transferbench.models.transfer.svm.LinearSVC",
+        lambda **settings: LinearSVC(**(settings | {"random_state": 99})),
+    )
+    np.testing.assert_allclose(transferbench.fit("svm", problem).scores[1], plain, atol=1e-3)
+
+
+def test_graph_only_converges_to_the_minimiser(parts):
+    """The fixed point of label spreading is (1 − α)(I − αS)⁻¹P."""
+    problem, _, _, T = parts
+    P = transferbench.fit("lr", problem).scores[1]
+    W = cosine_graph(T, 4).W.toarray()
+    d = W.sum(axis=1)
+    d = np.where(d > 0, d, 1)
+    S = W / np.sqrt(np.outer(d, d))
+    F = 0.2 * np.linalg.solve(np.eye(len(P)) - 0.8 * S, P)
+    got = transferbench.fit("graph-only", problem, p=4, alpha=0.8, max_iter=500).scores[1]
+    np.testing.assert_allclose(got, F / F.sum(axis=0), rtol=1e-9)
+
+
+def test_lr_kmeans_is_two_lines_of_scikit_learn(parts):
+    problem, X, y, T = parts
+    guess = LogisticRegression(max_iter=1000).fit(X, y).predict(T)
+    means = np.array([T[np.flatnonzero(guess == c)].mean(axis=0) for c in (0, 1)])
+    expected = KMeans(2, init=means, n_init=1).fit(sp.csr_matrix(T)).labels_
+    got = transferbench.fit("lr-kmeans", problem).scores[1].argmax(axis=1)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_lr_kmeans_survives_a_class_nobody_was_assigned_to(parts):
+    problem, *_ = parts
+    source, target = problem.domains
+    # All target documents alike: logistic regression puts them into one class.
+    T = target.X[[0] * 60]
+    same = type(target)("target-1", (T,), target.Y, target.seen)
+    problem = type(problem)("p", "transfer", problem.classes, (source, same))
+    assert np.isfinite(transferbench.fit("lr-kmeans", problem).scores[1]).all()
+
+
+def test_nmf_ignores_the_source_and_its_columns_are_clusters(parts):
+    problem, *_ = parts
+    source, target = problem.domains
+    other = type(source)("source", (source.X * 3,), source.Y[::-1].copy(), source.seen)
+    swapped = type(problem)("p", "transfer", problem.classes, (other, target))
+    one, two = (transferbench.fit("nmf", p, seed=1) for p in (problem, swapped))
+    np.testing.assert_array_equal(one.scores[1], two.scores[1])
+    assert one.columns == "clusters"

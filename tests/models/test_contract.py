@@ -1,0 +1,147 @@
+"""What every model in the folder promises, asked of each; a new file is tested by existing."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+
+import transferbench
+from transferbench import models, parameters
+from transferbench.metrics import evaluate
+from transferbench.problem import Domain, Fit, Problem
+
+TRANSFER = [model.name for model in models.registry().values() if model.family == "transfer"]
+ALL = list(models.registry())
+#: Small settings for small problems, where a model's own are too large.
+SMALL = {"k": 6, "p": 4}
+
+
+def small(name: str) -> dict:
+    return {key: value for key, value in SMALL.items() if key in parameters.schema(models.load(name))}
+
+
+def run(name: str, problem: Problem, **changes) -> Fit:
+    return transferbench.fit(name, problem, seed=3, **(small(name) | changes))
+
+
+def changed(problem: Problem, rows=None, columns=None, classes=None, dense=False) -> Problem:
+    """The problem with permuted documents, features or classes, or with dense views."""
+    domains = []
+    for i, domain in enumerate(problem.domains):
+        X, Y, seen = sp.csr_array(domain.X), domain.Y, domain.seen
+        if rows is not None:
+            X, Y, seen = X[rows[i]], Y[rows[i]], seen[rows[i]]
+        if columns is not None:
+            X = X[:, columns]
+        if classes is not None:
+            Y = Y[:, classes]
+        domains.append(Domain(domain.name, (X.toarray() if dense else X,), Y, seen))
+    names = problem.classes if classes is None else tuple(problem.classes[c] for c in classes)
+    return Problem(problem.name, problem.family, names, tuple(domains))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_file_says_what_it_is(name):
+    """The docstring opens with the model's name and states its objective; every parameter is typed."""
+    doc = ast.get_docstring(ast.parse(models.get(name).path.read_text(encoding="utf-8")))
+    assert doc
+    first, _, rest = doc.partition("\n")
+    assert first.endswith(".")
+    assert "min " in rest
+    function = models.load(name)
+    assert list(inspect.signature(function).parameters)[0] == "problem"
+    for parameter in parameters.schema(function).values():
+        assert parameter.default is not inspect.Parameter.empty, f"{parameter.name} has no default"
+        assert parameters.convert(parameter.default, parameter.type, "") == parameter.default
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", TRANSFER)
+def test_scores_have_the_promised_shape_and_beat_guessing(name, classes):
+    problem, truth = make_problem(classes=classes, documents=90)
+    fit = run(name, problem)
+    assert [s.shape for s in fit.scores] == [(90, classes)] * 2
+    assert all(np.isfinite(s).all() for s in fit.scores)
+    assert evaluate(fit, truth)["target-1"]["accuracy"] > 1 / classes + 0.1
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_takes_several_targets(name):
+    problem, truth = make_problem(targets=3)
+    assert set(evaluate(run(name, problem), truth)) == {"target-1", "target-2", "target-3"}
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_the_same_seed_gives_the_same_scores_and_the_problem_is_left_alone(name):
+    problem, _ = make_problem()
+    before = [(sp.csr_array(d.X).toarray(), d.Y.copy()) for d in problem.domains]
+    first, second = run(name, problem), run(name, problem)
+    for one, two in zip(first.scores, second.scores, strict=True):
+        np.testing.assert_array_equal(one, two)
+    for (X, Y), domain in zip(before, problem.domains, strict=True):
+        np.testing.assert_array_equal(X, sp.csr_array(domain.X).toarray())
+        np.testing.assert_array_equal(Y, domain.Y)
+
+
+@pytest.mark.parametrize("name", [n for n in TRANSFER if n != "nmf"])
+def test_documents_in_another_order_get_the_same_scores(name):
+    """Not asked of NMF, whose start belongs to the place of a document."""
+    problem, _ = make_problem(documents=41)
+    rng = np.random.default_rng(5)
+    rows = [rng.permutation(41) for _ in problem.domains]
+    plain, permuted = run(name, problem), run(name, changed(problem, rows=rows))
+    for one, two, order in zip(plain.scores, permuted.scores, rows, strict=True):
+        np.testing.assert_allclose(two, one[order], rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("name", [n for n in TRANSFER if n not in ("nmf", "gcmf")])
+def test_features_and_classes_in_another_order_change_nothing(name):
+    """Not asked of models that start at random; GCMF's own test permutes its start, too."""
+    problem, _ = make_problem(classes=3)
+    columns = np.random.default_rng(6).permutation(60)
+    classes = [2, 0, 1]
+    plain = run(name, problem)
+    permuted = run(name, changed(problem, columns=columns, classes=classes))
+    for one, two in zip(plain.scores, permuted.scores, strict=True):
+        np.testing.assert_allclose(two, one[:, classes], rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_sparse_and_dense_views_agree(name):
+    problem, _ = make_problem()
+    for one, two in zip(
+        run(name, problem).scores, run(name, changed(problem, dense=True)).scores, strict=True
+    ):
+        np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_watch_is_told_every_iteration_or_never(name):
+    told = []
+    problem, _ = make_problem()
+    fit = transferbench.fit(
+        name, problem, seed=0, watch=lambda i, n, s: told.append((i, n, len(s))), **small(name)
+    )
+    assert told == [(i + 1, len(told), 2) for i in range(len(told))]
+    assert len(fit.trace) == len(told)
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_target_labels_cannot_matter(name):
+    """A problem carries no label of a target at all: nothing to leak."""
+    problem, _ = make_problem()
+    assert not any(domain.Y.any() for domain in problem.targets)
+    assert problem.domains[0].Y.sum() == 40
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_wrong_parameter_is_refused_before_it_runs(name, problem):
+    from transferbench.errors import UserError
+
+    with pytest.raises(UserError, match="unknown parameter"):
+        transferbench.fit(name, problem, no_such_thing=1)

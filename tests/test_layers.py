@@ -1,0 +1,67 @@
+"""Who may import whom: the house's one rule, read from the source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import transferbench
+from transferbench.source import imports
+
+PACKAGE = Path(transferbench.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+#: Room → the rooms it may use. A room is a top-level module or folder of the package.
+MAY = {
+    "errors": set(),
+    "problem": set(),
+    "source": set(),
+    "settings": {"errors", "parameters"},
+    "files": {"errors"},
+    "archive": {"errors"},
+    "parameters": {"errors"},
+    "text": set(),
+    "fetch": {"errors", "settings", "archive"},
+    "core": {"problem", "core"},
+    "metrics": {"problem"},
+    "models": {"errors", "problem", "parameters", "core"},
+    "datasets": {"errors", "problem", "parameters", "text", "fetch"},
+    "tasks": {"problem", "parameters", "datasets", "fetch", "files", "settings", "source"},
+    "records": {"models", "files", "source"},
+    "experiment": {"errors", "settings", "parameters", "models", "tasks", "records"},
+    "worker": {"metrics", "models", "records", "settings", "tasks"},
+    "runner": {"errors", "models", "parameters", "records", "settings", "tasks", "worker"},
+    "tables": {"errors", "experiment", "files", "records"},
+    "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
+}
+
+
+def room(dotted: str) -> str:
+    return (dotted.split(".") + [""])[1]
+
+
+def used(path: Path) -> set[str]:
+    rooms = {room(name) for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
+    there = {part.stem for part in PACKAGE.iterdir()}
+    return (rooms & there) - {"__init__"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_from_below(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own in ("cli", "__main__", "__init__"):
+        return  # these see everything; nobody sees them, as the other rooms' lists show
+    assert used(path) <= MAY[own] | {own}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("models/*/[!_]*.py")), ids=lambda p: p.stem)
+def test_a_model_imports_no_sibling(path):
+    names = imports(ast.parse(path.read_text(encoding="utf-8")))
+    assert not [name for name in names if name.startswith("transferbench.models")]
+
+
+def test_every_room_is_on_the_plan():
+    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()}
+    assert rooms - {"__init__", "__main__", "cli"} == set(MAY)

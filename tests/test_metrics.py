@@ -1,0 +1,102 @@
+"""Measures against scikit-learn or cases worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import metrics as reference
+
+from transferbench import metrics
+from transferbench.problem import Fit, Truth
+
+RNG = np.random.default_rng(0)
+TRUE = RNG.integers(0, 4, 300)
+GUESS = np.where(RNG.random(300) < 0.6, TRUE, RNG.integers(0, 4, 300))
+Y = (RNG.random((200, 6)) < 0.3).astype(int)
+D = np.where(RNG.random((200, 6)) < 0.8, Y, 1 - Y)
+
+
+def test_single_label_measures_are_scikit_learns():
+    assert metrics.accuracy(TRUE, GUESS) == reference.accuracy_score(TRUE, GUESS)
+    assert metrics.macro_f1(TRUE, GUESS) == pytest.approx(
+        reference.f1_score(TRUE, GUESS, average="macro")
+    )
+
+
+def test_nmi_is_mutual_information_over_the_geometric_mean_of_entropies():
+    table = np.histogram2d(TRUE, GUESS, bins=4)[0] / 300
+    p, q = table.sum(axis=1), table.sum(axis=0)
+    independent = np.outer(p, q)
+    information = np.sum(table[table > 0] * np.log(table[table > 0] / independent[table > 0]))
+    entropies = [-np.sum(x * np.log(x)) for x in (p, q)]
+    assert metrics.nmi(TRUE, GUESS) == pytest.approx(information / np.sqrt(np.prod(entropies)))
+    assert metrics.nmi(TRUE, np.zeros_like(TRUE)) == 0
+
+
+def test_clustering_accuracy_tries_every_matching():
+    from itertools import permutations
+
+    best = max(np.mean(np.array(p)[GUESS] == TRUE) for p in permutations(range(4)))
+    assert metrics.clustering_accuracy(TRUE, GUESS) == pytest.approx(best)
+    renamed = np.array([3, 1, 0, 2])[GUESS]
+    assert metrics.clustering_accuracy(TRUE, renamed) == pytest.approx(best)
+
+
+def test_more_clusters_than_classes_leaves_some_unmatched():
+    # By hand: clusters {0,0}, {1}, {2,2}; classes a a | a b b → 2 + 2 of 5 agree.
+    truth, decided = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 2])
+    assert metrics.clustering_accuracy(truth, decided) == pytest.approx(4 / 5)
+
+
+def test_multilabel_measures_are_scikit_learns():
+    options = {"average": "samples", "zero_division": 1.0}
+    assert metrics.example_f1(Y, D) == pytest.approx(reference.f1_score(Y, D, **options))
+    assert metrics.jaccard(Y, D) == pytest.approx(reference.jaccard_score(Y, D, **options))
+    assert metrics.hamming_loss(Y, D) == pytest.approx(reference.hamming_loss(Y, D))
+
+
+def test_multilabel_measures_by_hand():
+    # One right of two, one extra; then nothing asked and nothing said.
+    y, d = np.array([[1, 1, 0], [0, 0, 0]]), np.array([[1, 0, 1], [0, 0, 0]])
+    assert metrics.example_f1(y, d) == pytest.approx((2 / 4 + 1) / 2)
+    assert metrics.jaccard(y, d) == pytest.approx((1 / 3 + 1) / 2)
+    assert metrics.hamming_loss(y, d) == pytest.approx(2 / 6)
+
+
+def truth(family: str = "transfer") -> Truth:
+    labels = np.eye(2)[[0, 0, 1, 1]]
+    return Truth(
+        family, ("a", "b"), ("source", "target"), (labels, labels), (np.zeros(4, bool), np.ones(4, bool))
+    )
+
+
+def test_evaluate_scores_only_what_was_hidden():
+    scores = np.eye(2)[[0, 1, 1, 1]]
+    found = metrics.evaluate(Fit((np.zeros((4, 2)), scores)), truth())
+    assert found == {"target": {"accuracy": 0.75, "f1": pytest.approx((2 / 3 + 4 / 5) / 2)}}
+
+
+def test_clusters_are_matched_and_classes_are_not():
+    flipped = np.eye(2)[[1, 1, 0, 0]]
+    assert metrics.evaluate(Fit((flipped, flipped)), truth())["target"]["accuracy"] == 0
+    fit = Fit((flipped, flipped), columns="clusters")
+    assert metrics.evaluate(fit, truth())["target"]["accuracy"] == 1
+    assert metrics.evaluate(Fit((flipped, flipped)), truth("clustering"))["target"]["accuracy"] == 1
+
+
+def test_multilabel_decides_at_one_half():
+    scores = np.array([[0.5, 0.4], [0.9, 0.0], [0.2, 0.7], [0.6, 0.6]])
+    found = metrics.evaluate(Fit((scores, scores)), truth("multilabel"))["target"]
+    assert found == {
+        "f1": pytest.approx((3 + 2 / 3) / 4), "accuracy": pytest.approx(3.5 / 4), "hamming": 1 / 8
+    }  # fmt: skip
+
+
+def test_scores_that_are_not_numbers_are_refused():
+    bad = np.full((4, 2), np.nan)
+    with pytest.raises(ValueError, match="not numbers"):
+        metrics.evaluate(Fit((bad, bad)), truth())
+    with pytest.raises(ValueError, match="expected"):
+        metrics.evaluate(Fit((np.zeros((4, 3)),) * 2), truth())
+    with pytest.raises(ValueError, match="2 domains"):
+        metrics.evaluate(Fit((np.zeros((4, 2)),)), truth())

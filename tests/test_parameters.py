@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from transferbench.errors import UserError
+from transferbench.parameters import Count, Weight, convert, parse, resolve, schema, takes_seed
+
+
+def model(
+    problem, *, k: Count = 4, lam: Weight = 1.0, how: Literal["a", "b"] = "a", on: bool = True,
+    seed: int, watch=None,
+):  # fmt: skip
+    """Stands for a model's fit."""
+
+
+def test_the_signature_is_the_schema():
+    assert list(schema(model)) == ["k", "lam", "how", "on"]
+    assert takes_seed(model)
+    assert not takes_seed(lambda problem, *, C=1.0: None)
+
+
+def test_given_values_are_converted_and_the_rest_are_defaults():
+    assert resolve(model, {"k": 8.0, "lam": "1e2"}, "m") == {
+        "k": 8, "lam": 100.0, "how": "a", "on": True
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kk": 1}, "unknown parameter of m 'kk'. Did you mean 'k'?"),
+        ({"seed": 1}, "unknown parameter of m 'seed'"),
+        ({"k": 0}, "m: parameter k: expected integer ≥ 1, got 0"),
+        ({"k": 1.5}, "expected integer ≥ 1, got 1.5"),
+        ({"k": True}, "expected integer ≥ 1, got True"),
+        ({"k": "many"}, "expected integer ≥ 1, got 'many'"),
+        ({"lam": -1}, "expected number ≥ 0, got -1"),
+        ({"lam": None}, "expected number ≥ 0, got None"),
+        ({"how": "c"}, "expected one of a, b, got 'c'"),
+        ({"on": "perhaps"}, "expected true or false, got 'perhaps'"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_that_says_what_would(given, message):
+    with pytest.raises(UserError) as error:
+        resolve(model, given, "m")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_optional_types_are_described():
+    with pytest.raises(UserError, match="integer ≥ 1 or none"):
+        convert("x", Count | None, "p")
+
+
+def test_assignments_are_read_as_yaml():
+    assert parse(("k=8", "lam=1.5", "how=b", "on=false", "text=[a-z")) == {
+        "k": 8, "lam": 1.5, "how": "b", "on": False, "text": "[a-z"
+    }  # fmt: skip
+    with pytest.raises(UserError, match="NAME=VALUE"):
+        parse(("k",))
