@@ -39,7 +39,7 @@ MAY = {
 
 
 def room(dotted: str) -> str:
-    return (dotted.split(".") + [""])[1]
+    return [*dotted.split("."), ""][1]
 
 
 def used(path: Path) -> set[str]:
@@ -63,5 +63,7 @@ def test_a_model_imports_no_sibling(path):
 
 
 def test_every_room_is_on_the_plan():
-    rooms = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()}
+    rooms = {
+        p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()
+    }
     assert rooms - {"__init__", "__main__", "cli"} == set(MAY)

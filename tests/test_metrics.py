@@ -66,7 +66,11 @@ def test_multilabel_measures_by_hand():
 def truth(family: str = "transfer") -> Truth:
     labels = np.eye(2)[[0, 0, 1, 1]]
     return Truth(
-        family, ("a", "b"), ("source", "target"), (labels, labels), (np.zeros(4, bool), np.ones(4, bool))
+        family,
+        ("a", "b"),
+        ("source", "target"),
+        (labels, labels),
+        (np.zeros(4, bool), np.ones(4, bool)),
     )
 
 

@@ -54,9 +54,12 @@ def test_optional_types_are_described():
         convert("x", Count | None, "p")
 
 
-def test_assignments_are_read_as_yaml():
-    assert parse(("k=8", "lam=1.5", "how=b", "on=false", "text=[a-z")) == {
-        "k": 8, "lam": 1.5, "how": "b", "on": False, "text": "[a-z"
-    }  # fmt: skip
+def test_assignments_become_what_the_schema_says():
+    given = parse(("k=8", "lam=1e2", "how=b", "on=no"))
+    assert resolve(model, given, "m") == {"k": 8, "lam": 100.0, "how": "b", "on": False}
+    assert parse(("text=[a=z",)) == {"text": "[a=z"}
+    assert convert("none", Count | None, "k") is None
+    assert convert("7", Count | None, "k") == 7
+    assert convert("none", str, "how") == "none"
     with pytest.raises(UserError, match="NAME=VALUE"):
         parse(("k",))

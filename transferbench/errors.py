@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """A mistake or a lack that the user can mend: one line saying what, what was expected, the remedy.
+    """What the user can mend: one line that says what is wrong, what was expected, the remedy.
 
     The command line shows the message alone and exits with code 2.
     """
@@ -24,7 +24,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
-    """The error for a name that is not among `known`; without a near miss the choices are listed."""
+    """The error for a name not among `known`; without a near miss the choices are listed."""
     known = sorted(known)
     hint = did_you_mean(name, known) or f" Known: {', '.join(known) or 'none'}."
     return UserError(f"unknown {what} {name!r}.{hint}{' ' + remedy if remedy else ''}")

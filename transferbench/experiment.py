@@ -31,14 +31,14 @@ class Paper(_Strict):
 
 
 class Row(_Strict):
-    """A data set of the table: a task, and the domain scored (the mean over all, if none is named)."""
+    """A data set of the table: a task, and the domain scored (if none is named, their mean)."""
 
     task: str
     domain: str | None = None
 
 
 class Column(_Strict):
-    """A method of the table: a model with all its parameters; `note` says what is not the paper's."""
+    """A method: a model with all its parameters; `note` says what is not the paper's."""
 
     model: str
     params: dict[str, Any] = {}
@@ -125,7 +125,7 @@ def load(name: str) -> Experiment:
 
 
 def read(text: str, path: Path) -> Experiment:
-    """An experiment from YAML text; `path` names it in messages. Raises UserError as `load` does."""
+    """An experiment from YAML text that `path` names. Raises UserError as `load` does."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
@@ -216,8 +216,8 @@ class _Places:
 
 
 def _first(error: ValidationError, where: _Places) -> UserError:
-    """The first of pydantic's complaints as one line with its place."""
-    detail = error.errors()[0]
+    """One of pydantic's complaints with its place: an unknown key before a missing one."""
+    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     keys = tuple(detail["loc"])
     name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))
     if detail["type"] == "extra_forbidden":

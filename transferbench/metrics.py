@@ -17,7 +17,9 @@ def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
 
 def contingency(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
     """(classes, clusters): how many documents of each class are in each cluster."""
-    table = np.zeros((int(truth.max(initial=0)) + 1, int(decided.max(initial=0)) + 1), dtype=np.int64)
+    table = np.zeros(
+        (int(truth.max(initial=0)) + 1, int(decided.max(initial=0)) + 1), dtype=np.int64
+    )
     np.add.at(table, (truth, decided), 1)
     return table
 
@@ -30,7 +32,7 @@ def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
     classes, clusters = linear_sum_assignment(contingency(truth, decided), maximize=True)
     name = np.full(int(decided.max(initial=0)) + 1, -1)
     name[clusters] = classes
-    return name[decided]
+    return np.asarray(name[decided])
 
 
 def clustering_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
@@ -55,7 +57,10 @@ def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
 
 
 def example_f1(Y: np.ndarray, D: np.ndarray) -> float:
-    """Mean over documents of 2|Y_i ∩ D_i| / (|Y_i| + |D_i|), 1 where both are empty; Y, D (n, c) 0/1."""
+    """Mean over documents of 2|Y_i ∩ D_i| / (|Y_i| + |D_i|), 1 where both are empty.
+
+    Y true, D decided labels, (n, c) 0/1.
+    """
     both, size = np.sum(Y * D, axis=1), np.sum(Y, axis=1) + np.sum(D, axis=1)
     return float(np.mean(np.where(size > 0, 2 * both / np.maximum(size, 1), 1.0)))
 

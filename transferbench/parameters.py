@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Annotated, Any, get_type_hints
@@ -69,10 +69,15 @@ def resolve(function: Callable[..., Any], given: Mapping[str, Any], owner: str) 
 
 
 def convert(value: Any, annotation: Any, what: str) -> Any:
-    """`value` as the annotated type. Raises UserError naming `what` where it is not one."""
+    """`value` as the annotated type, the text "none" as None where None is one.
+
+    Raises UserError naming `what` where it cannot be.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     expected = describe_type(annotation)
+    if value == "none" and type(None) in getattr(annotation, "__args__", ()):
+        return None
     if isinstance(value, bool) and "true or false" not in expected:
         raise UserError(f"{what}: expected {expected}, got {value!r}.")
     try:
@@ -81,19 +86,17 @@ def convert(value: Any, annotation: Any, what: str) -> Any:
         raise UserError(f"{what}: expected {expected}, got {value!r}.") from None
 
 
-def parse(assignments: tuple[str, ...]) -> dict[str, Any]:
-    """{'k': 8} from ('k=8',): values are read as YAML scalars. Raises UserError without '='."""
-    import yaml
+def parse(assignments: Iterable[str]) -> dict[str, str]:
+    """{'k': '8'} from ['k=8']; `convert` makes of the texts what they should be.
 
+    Raises UserError without '='.
+    """
     given = {}
     for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals or not name.strip():
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or not name:
             raise UserError(f"{assignment!r}: expected NAME=VALUE, for example k=32.")
-        try:
-            given[name.strip()] = yaml.safe_load(text) if text.strip() else ""
-        except yaml.YAMLError:
-            given[name.strip()] = text
+        given[name] = text
     return given
 
 
@@ -106,12 +109,18 @@ def describe_type(annotation: Any) -> str:
         for kind, sign, attribute in ((Ge, "≥", "ge"), (Gt, ">", "gt"), (Lt, "<", "lt"))
         if isinstance(bound, kind)
     ]
-    words = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
+    words = {
+        int: "integer",
+        float: "number",
+        str: "text",
+        bool: "true or false",
+        type(None): "none",
+    }
     if base in words:
         return words[base] + "".join(bounds)
     choices = getattr(annotation, "__args__", ())
     if base is tuple:
-        return f"list of {describe_type(choices[0])}"
+        return f"list of {describe_type(next(iter(choices)))}"
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)

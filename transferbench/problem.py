@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-Matrix = np.ndarray | sp.csr_array
+Matrix: TypeAlias = np.ndarray | sp.csr_array
 Family = Literal["transfer", "clustering", "multilabel"]
 #: Called by a model after each iteration with the iteration (from 1), how many are planned and
 #: the scores of every domain, so that accuracy can be followed without the model seeing the truth.

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """One run to be done: a task by full name, a model, all its parameters, a seed if it takes one."""
+    """One run: a task by full name, a model, all its parameters, a seed if it takes one."""
 
     task: str
     model: str

@@ -62,8 +62,8 @@ def run(
     """
     store = Store(settings.results)
     keys, found = _look_up(todo, settings, store, force)
-    waiting = {key: cell for key, cell in keys.items() if key not in found}
-    with _Bar(len(keys), len(found), progress) as bar:
+    waiting = {key: cell for key, cell in zip(keys, todo, strict=True) if key not in found}
+    with _Bar(len(set(keys)), len(found), progress) as bar:
         for record in _perform(waiting, settings, jobs, limits, bar):
             store.write(record)
             found[record["key"]] = record
@@ -71,16 +71,16 @@ def run(
     return [found[key] for key in keys]
 
 
-def done(todo: Sequence[Cell], settings: Settings) -> dict[Cell, bool]:
+def done(todo: Sequence[Cell], settings: Settings) -> list[bool]:
     """Whether each cell has a finished record, without running anything."""
     keys, found = _look_up(todo, settings, Store(settings.results), force=False)
-    return {cell: key in found for key, cell in keys.items()}
+    return [key in found for key in keys]
 
 
 def _look_up(
     todo: Sequence[Cell], settings: Settings, store: Store, force: bool
-) -> tuple[dict[str, Cell], dict[str, Record]]:
-    """Cells by key, and the records that stand for them already (done, or not to be had)."""
+) -> tuple[list[str], dict[str, Record]]:
+    """The key of each cell, and the records that stand already (done, or not to be had)."""
     facts: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
     for name in dict.fromkeys(cell.task for cell in todo):
@@ -92,14 +92,12 @@ def _look_up(
         for model in dict.fromkeys(cell.model for cell in todo if cell.task == name):
             models.suit(model, problem.family)
         facts[name] = tasks.facts(problem, truth)
-    keys = {cell.key(facts.get(cell.task, {})): cell for cell in todo}
+    keys = [cell.key(facts.get(cell.task, {})) for cell in todo]
     found: dict[str, Record] = {}
-    for key, cell in keys.items():
+    for key, cell in zip(keys, todo, strict=True):
         if cell.task in missing:
             found[key] = _lost(key, cell, "unavailable", missing[cell.task])
-            continue
-        record = store.find(key)
-        if record and record["status"] == "done" and not force:
+        elif not force and (record := store.find(key)) and record["status"] == "done":
             found[key] = record
     return keys, found
 
@@ -170,7 +168,7 @@ def _lost(key: str, cell: Cell, status: str, reason: str) -> Record:
 
 
 def _context() -> BaseContext:
-    """Processes forked from a clean server that has the heavy imports already, where there is one."""
+    """Processes forked from a clean server that has made the heavy imports, where there is one."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -187,7 +185,7 @@ def _fair_share(jobs: int) -> int | None:
 
 
 class _Bar:
-    """A progress bar in runs, unfinished ones counted by their iterations; off without a terminal."""
+    """A progress bar in runs, counting iterations of unfinished ones; off without a terminal."""
 
     def __init__(self, total: int, finished: int, shown: bool) -> None:
         from tqdm import tqdm

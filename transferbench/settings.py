@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Settings:
-    """data, results: folders; mirrors: directories or URLs tried in order; offline: touch no network."""
+    """data, results: folders; mirrors: directories or URLs, tried in order; offline: no network."""
 
     data: Path
     results: Path

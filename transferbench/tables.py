@@ -158,7 +158,8 @@ def _entry(
         stdev(values) if finite and len(values) > 1 else None,
         len(values),
         len(cells),
-        *(published or (None, None)),
+        published[0] if published else None,
+        published[1] if published else None,
         verdict,
         reason,
     )

@@ -36,7 +36,7 @@ class Task:
         """Raises UserError for an unknown task or option, or a value of the wrong type."""
         name, _, given = text.partition(":")
         base = datasets.full_name(name)
-        assigned = parameters.parse(tuple(filter(None, given.split(","))))
+        assigned = parameters.parse(filter(None, given.split(",")))
         options = parameters.resolve(datasets.tasks()[base].build, assigned, f"task {base}")
         changed = ",".join(f"{key}={_plain(options[key])}" for key in sorted(assigned))
         return cls(f"{base}:{changed}" if changed else base, base, options)

@@ -61,8 +61,8 @@ def select(
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
     """Counts (n, d) weighted, float32; idf is ln((1 + n)/(1 + df)) + 1 over these n documents.
 
-    "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf; unit_length divides each row by its
-    Euclidean length.
+    "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf; unit_length divides each row by
+    its Euclidean length.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 

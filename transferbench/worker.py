@@ -48,9 +48,7 @@ def begin(progress: Connection | None) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def perform(
-    key: str, cell: Cell, settings: Settings, threads: int, memory: int | None
-) -> Record:
+def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int | None) -> Record:
     """One run, measured. `memory` in bytes. What goes wrong in it becomes a record, too."""
     record: Record = {
         "key": key,
@@ -111,7 +109,7 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
 
 
 def _limit(memory: int | None) -> None:
-    """Allocations past `memory` bytes fail with MemoryError. Only Linux counts what matters here."""
+    """Make allocations past `memory` bytes fail with MemoryError; on Linux, which counts them."""
     if memory is not None and sys.platform == "linux":
         import resource
 

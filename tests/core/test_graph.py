@@ -35,6 +35,14 @@ def test_equals_the_definition_ties_included(seed, p):
     np.testing.assert_allclose(cosine_graph(sp.csr_array(X), p).W.toarray(), slow(X, p), atol=1e-12)
 
 
+@pytest.mark.parametrize(("spare", "low"), [(0, 0.99), (0, 0.0), (50, 0.5)])
+def test_how_the_search_is_cut_short_changes_nothing(monkeypatch, spare, low):
+    monkeypatch.setattr(module, "SPARE", spare)
+    monkeypatch.setattr(module, "LOW", low)
+    X = counts(3)
+    np.testing.assert_allclose(cosine_graph(X, 4).W.toarray(), slow(X, 4), atol=1e-12)
+
+
 def test_ties_beyond_what_was_asked_for_are_broken_by_index(monkeypatch):
     monkeypatch.setattr(module, "SPARE", 0)
     X = np.vstack([np.eye(4)[[0] * 30], counts(1, 30, 4)])

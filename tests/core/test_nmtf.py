@@ -157,7 +157,7 @@ def test_no_update_raises_the_objective(seed):
 
 
 def test_updates_find_a_stationary_point():
-    """Complementarity, F ∘ ∂objective/∂F = 0, is met a thousand times better, and F, ∂ ≥ 0 nearly."""
+    """F ∘ ∂objective/∂F = 0 is met a thousand times better, and ∂ ≥ 0 nearly."""
 
     def residual(model):
         return max(np.abs(model[name] * model.gradient(name)).max() for name in model.factors)
@@ -245,9 +245,9 @@ def test_a_lost_objective_is_an_error_not_a_result():
     ("change", "message"),
     [
         (lambda f: f.__setitem__("Vs", Factor(np.ones((8, C)))), "Vs has 8 rows"),
-        (lambda f: f.__setitem__("H", Factor(np.ones((K + 1, C)))), "do not make"),
+        (lambda f: f.__setitem__("H", Factor(np.ones((K + 1, C)))), "not a product"),
         (lambda f: f.__setitem__("H", Factor(-np.ones((K, C)))), "nonnegative"),
-        (lambda f: setattr(f["Vt"], "anchor", np.ones((2, C))), "anchor has 2 rows"),
+        (lambda f: setattr(f["Vt"], "anchor", np.ones((2, C))), "different shapes"),
     ],
 )
 def test_shapes_and_signs_are_checked(change, message):

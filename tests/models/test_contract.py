@@ -22,7 +22,9 @@ SMALL = {"k": 6, "p": 4}
 
 
 def small(name: str) -> dict:
-    return {key: value for key, value in SMALL.items() if key in parameters.schema(models.load(name))}
+    return {
+        key: value for key, value in SMALL.items() if key in parameters.schema(models.load(name))
+    }
 
 
 def run(name: str, problem: Problem, **changes) -> Fit:
@@ -47,14 +49,14 @@ def changed(problem: Problem, rows=None, columns=None, classes=None, dense=False
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_file_says_what_it_is(name):
-    """The docstring opens with the model's name and states its objective; every parameter is typed."""
+    """The docstring opens with a name and states an objective; every parameter is typed."""
     doc = ast.get_docstring(ast.parse(models.get(name).path.read_text(encoding="utf-8")))
     assert doc
     first, _, rest = doc.partition("\n")
     assert first.endswith(".")
     assert "min " in rest
     function = models.load(name)
-    assert list(inspect.signature(function).parameters)[0] == "problem"
+    assert next(iter(inspect.signature(function).parameters)) == "problem"
     for parameter in parameters.schema(function).values():
         assert parameter.default is not inspect.Parameter.empty, f"{parameter.name} has no default"
         assert parameters.convert(parameter.default, parameter.type, "") == parameter.default

@@ -133,7 +133,7 @@ def test_columns_of_v_sum_to_one_and_source_labels_stay():
 
 
 def test_normalised_descent_rises_by_no_more_than_its_share():
-    """Column normalisation is outside the majorisation; the findings allow 1e-4 of the objective."""
+    """Column normalisation is outside the majorisation, and may cost 1e-4 of the objective."""
     trace = np.array(fit(make_problem()[0], max_iter=200).trace)
     assert (np.diff(trace[5:]) <= 1e-4 * trace[5:-1]).all()
 

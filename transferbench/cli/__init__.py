@@ -15,8 +15,18 @@ from transferbench.errors import UserError
 FOLDER = Path(__file__).parent
 
 
+class Interrupted(Exception):
+    """Ctrl-C, kept from click, which would print an empty line for it."""
+
+
 class Commands(click.Group):
     """The files of this folder are the commands."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -24,7 +34,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        return importlib.import_module(f"{__name__}.{name}").command  # type: ignore[no-any-return]
+        return getattr(importlib.import_module(f"{__name__}.{name}"), "command", None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -37,9 +47,13 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of downloaded and built data.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Folder of downloaded and built data."
+)
 @click.option("--results", type=click.Path(path_type=Path), help="Folder of records and tables.")
-@click.option("--mirror", multiple=True, help="Directory or URL to take originals from; repeatable.")
+@click.option(
+    "--mirror", multiple=True, help="Directory or URL to take originals from; repeatable."
+)
 @click.option("--offline", is_flag=True, default=None, help="Touch no network.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", prog_name="transferbench")
@@ -67,6 +81,7 @@ def run(arguments: list[str] | None = None) -> int:
     """The whole program: 0 well, 1 our failure, 2 the user's to mend, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         code: Any = main.main(arguments, prog_name="transferbench", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -77,10 +92,12 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(f"Error: {error.format_message()}{usage}", 2, debug)
     except click.ClickException as error:
         return _say(f"Error: {error.format_message()}", 2, debug)
-    except (KeyboardInterrupt, click.Abort):
-        return _say("Interrupted; every finished run is kept, the same command goes on.", 130, debug)
+    except (Interrupted, KeyboardInterrupt, click.Abort):
+        return _say(
+            "Interrupted; every finished run is kept, the same command goes on.", 130, debug
+        )
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as error:
         kind = type(error).__name__

@@ -24,9 +24,8 @@ def execute(
 ) -> list[Record]:
     """The records of the cells; with dry_run none, and what would run is printed."""
     if dry_run:
-        finished = runner.done(cells, settings)
-        for cell, is_done in finished.items():
-            click.echo(f"{'done' if is_done and not force else 'to run'}  {cell}")
+        for cell, finished in zip(cells, runner.done(cells, settings), strict=True):
+            click.echo(f"{'done' if finished and not force else 'to run'}  {cell}")
         return []
 
     def say(record: Record) -> None:

@@ -11,7 +11,7 @@ import click
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """Bytes, written as 500M or 4G."""
 
     name = "size"
@@ -23,7 +23,7 @@ class Size(click.ParamType):
         return int(float(found[1]) * SIZES[found[2].upper()])
 
 
-class Seeds(click.ParamType):
+class Seeds(click.ParamType[tuple[int, ...]]):
     """0,3,7 or 0-9."""
 
     name = "seeds"

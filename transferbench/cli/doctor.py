@@ -8,8 +8,12 @@ from transferbench.settings import Settings
 
 
 @click.command()
-@click.option("--network/--no-network", default=True, show_default=True,
-              help="Try the places that data come from.")
+@click.option(
+    "--network/--no-network",
+    default=True,
+    show_default=True,
+    help="Try the places that data come from.",
+)
 @click.pass_obj
 def command(settings: Settings, network: bool) -> int:  # fmt: skip
     """Tell what is installed, where things lie, what is cached and what can be reached."""

@@ -12,21 +12,29 @@ from transferbench.settings import Settings
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, shell_complete=completing(experiment_names))
-@click.option("--repeats", type=click.IntRange(1), default=None,
-              help="Runs of each random method, in place of the experiment's.")
+@click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
+@click.option("--all", "everything", is_flag=True, help="Every experiment there is.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=None,
+    help="Runs of each random method, in place of the experiment's.",
+)
 @execution
 @click.pass_obj
 def command(
-    settings: Settings, names: tuple[str, ...], repeats: int | None, **execution: Any
+    settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None, **execution: Any
 ) -> int:  # fmt: skip
     """Rebuild published tables: run what is missing, then write the table files."""
     from transferbench import experiment, tables
     from transferbench.cli._execute import execute
+    from transferbench.errors import UserError
     from transferbench.files import write_text
 
+    if bool(names) == everything:
+        raise UserError("expected names of experiments (`transferbench list`), or --all.")
     code = 0
-    for file in [experiment.load(name) for name in names]:
+    for file in [experiment.load(name) for name in names or experiment.names()]:
         limits = file.spec.limits
         given = dict(execution)
         given["time_limit"] = given["time_limit"] or limits.seconds

@@ -14,19 +14,35 @@ from transferbench.settings import Settings
 
 @click.command()
 @click.argument("task", shell_complete=completing(task_names))
-@click.option("--model", "-m", "names", multiple=True, required=True,
-              shell_complete=completing(model_names), help="Model to run; repeatable.")
-@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
-              help="Parameter of the model; repeatable.")
+@click.option(
+    "--model",
+    "-m",
+    "names",
+    multiple=True,
+    required=True,
+    shell_complete=completing(model_names),
+    help="Model to run; repeatable.",
+)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the model; repeatable.",
+)
 @click.option("--seeds", type=Seeds(), default=None, help="Seeds, for example 0,3,7 or 0-9.")
 @click.option("--repeats", type=click.IntRange(1), default=None, help="Seeds 0 to N−1.")
-@click.option("--reference/--no-reference", default=True, show_default=True,
-              help="Run logistic regression beside it on a transfer task.")
+@click.option(
+    "--reference/--no-reference",
+    default=True,
+    show_default=True,
+    help="Run logistic regression beside it on a transfer task.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the records, one a line, alone.")
 @execution
 @click.pass_obj
 def command(
-    settings: Settings, task: str, names: tuple[str, ...], assignments: tuple[str, ...],
+    settings: Settings, /, task: str, names: tuple[str, ...], assignments: tuple[str, ...],
     seeds: tuple[int, ...] | None, repeats: int | None, reference: bool, as_json: bool,
     **execution: Any,
 ) -> int:  # fmt: skip
@@ -45,7 +61,8 @@ def command(
     given = parameters.parse(assignments)
     named = Task.named(task)
     cells = [c for name in names for c in runner.cells(named.name, name, given, seeds)]
-    if reference and "lr" not in names and models.get(names[0]).family == "transfer" and not as_json:
+    transfer = models.get(names[0]).family == "transfer"
+    if reference and transfer and "lr" not in names and not as_json:
         cells += runner.cells(named.name, "lr", {}, seeds)
     records = execute(cells, settings, **execution)
     if as_json:

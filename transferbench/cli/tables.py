@@ -17,9 +17,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench import experiment, tables
     from transferbench.errors import UserError
 
-    names = names or tuple(
-        sorted(path.parent.name for path in settings.results.glob("*/runs.csv"))
-    )
+    names = names or tuple(sorted(path.parent.name for path in settings.results.glob("*/runs.csv")))
     if not names:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
     drifted = []

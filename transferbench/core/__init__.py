@@ -1,0 +1,1 @@
+"""What the models are built of."""

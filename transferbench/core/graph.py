@@ -10,7 +10,10 @@ from sparse_dot_topn import sp_matmul_topn
 
 from transferbench.problem import Matrix
 
-SPARE = 6  # neighbours asked for beyond p, so that most ties at the p-th place are seen whole
+#: Neighbours asked for beyond p, so that most ties at the p-th place are seen whole.
+SPARE = 6
+#: Cosines up to this are left out at first, which spares most of the search.
+LOW = 0.1
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Graph:
 
     @classmethod
     def of(cls, W: sp.csr_array) -> Graph:
+        """The graph of a symmetric W."""
         return cls(W, np.asarray(W.sum(axis=1)).ravel())
 
 
@@ -37,20 +41,16 @@ def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
         raise ValueError(f"p must be at least 1, got {p}")
     X = unit_rows(X)
     n = X.shape[0]
-    Xt = sp.csr_array(X.T)
-    # One more than p for the row itself; the library takes SciPy's older matrix classes alone.
-    A, B = sp.csr_matrix(X), sp.csr_matrix(Xt)
-    top = sp.csr_array(sp_matmul_topn(A, B, p + 1 + SPARE, sort=True, n_threads=threads))
-    rows, cols, values = _nearest(top, p)
-    cut = _tie_cut_short(top, p, SPARE)
-    if cut.size:
-        keep = ~np.isin(rows, cut)
-        parts = [(rows[keep], cols[keep], values[keep])]
-        for start in range(0, cut.size, 256):
-            block = cut[start : start + 256]
-            r, c, v = _nearest(sp.csr_array(X[block] @ Xt), p, owner=block)
-            parts.append((r, c, v))
-        rows, cols, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    # The library takes SciPy's older matrix classes alone.
+    A, B = sp.csr_matrix(X), sp.csr_matrix(X.T)
+    found = []
+    todo, wanted, low = np.arange(n), p + 1 + SPARE, LOW  # one more than p for the row itself
+    while todo.size:
+        top = sp_matmul_topn(A[todo], B, wanted, sort=True, threshold=low, n_threads=threads)
+        again = _unsettled(top, p, wanted, low) if wanted < n or low else np.zeros(todo.size, bool)
+        found.append(_nearest(top[~again], todo[~again], p))
+        todo, wanted, low = todo[again], 8 * wanted, 0.0
+    rows, cols, values = (np.concatenate(part) for part in zip(*found, strict=True))
     S = sp.csr_array((values, (rows, cols)), shape=(n, n))
     return Graph.of(sp.csr_array(S.maximum(S.T)))
 
@@ -65,24 +65,29 @@ def unit_rows(X: Matrix) -> sp.csr_array:
     return X
 
 
+def _unsettled(top: sp.csr_matrix, p: int, wanted: int, low: float) -> np.ndarray:
+    """Rows whose p nearest may not all be among the `wanted` largest above `low` that were found.
+
+    Either too few were found above `low`, or the p-th ties with the last, beyond which equals may
+    have been cut off.
+    """
+    count = np.diff(top.indptr)
+    short = count <= p if low else np.zeros(count.size, bool)
+    full = np.flatnonzero(count == wanted)
+    # Sorted by value, the p-th neighbour is at place p or p − 1, as the row itself may be missing.
+    tied = full[top.data[top.indptr[full + 1] - 1] >= top.data[top.indptr[full] + p]]
+    short[tied] = True
+    return np.asarray(short)
+
+
 def _nearest(
-    S: sp.csr_array, p: int, owner: np.ndarray | None = None
+    top: sp.csr_matrix, owner: np.ndarray, p: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of the p largest entries of each row, its owner left out."""
-    owner = np.arange(S.shape[0]) if owner is None else owner
-    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    other = (S.indices != owner[rows]) & (S.data > 0)
-    rows, cols, values = rows[other], S.indices[other], S.data[other]
+    """Owners, columns and values of the p largest of each row, the owner itself left out."""
+    rows = np.repeat(np.arange(owner.size), np.diff(top.indptr))
+    other = (top.indices != owner[rows]) & (top.data > 0)
+    rows, cols, values = rows[other], top.indices[other], top.data[other]
     order = np.lexsort((cols, -values, rows))
     rows, cols, values = rows[order], cols[order], values[order]
-    rank = np.arange(rows.size) - np.searchsorted(rows, rows)
-    first = rank < p
+    first = np.arange(rows.size) - np.searchsorted(rows, rows) < p
     return owner[rows[first]], cols[first], values[first]
-
-
-def _tie_cut_short(top: sp.csr_array, p: int, spare: int) -> np.ndarray:
-    """Rows where the p-th nearest ties with the last one returned: more equals may lie beyond."""
-    full = np.flatnonzero(np.diff(top.indptr) >= p + 1 + spare)
-    last = top.indptr[full + 1] - 1
-    # Sorted by value, the p-th neighbour is at place p or p − 1, as the row itself may be out.
-    return full[top.data[last] >= top.data[top.indptr[full] + p]]

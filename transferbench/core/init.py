@@ -34,9 +34,7 @@ def logistic_regression(problem: Problem, C: float = 1.0) -> LogisticRegression:
     return LogisticRegression(C=C, max_iter=1000).fit(X, y)
 
 
-def class_probabilities(
-    classifier: LogisticRegression, domain: Domain, classes: int
-) -> np.ndarray:
+def class_probabilities(classifier: LogisticRegression, domain: Domain, classes: int) -> np.ndarray:
     """(n, c): a classifier's probabilities, with 0 for classes it has never seen."""
     P = np.zeros((len(domain.seen), classes))
     P[:, classifier.classes_] = classifier.predict_proba(domain.X)

@@ -172,7 +172,7 @@ class NMTF:
                     Q.append(den)
         if R:
             return np.hstack(P), np.hstack(Q), np.vstack(R)
-        return sum(P), sum(Q), None  # type: ignore[return-value]
+        return np.asarray(sum(P)), np.asarray(sum(Q)), None
 
     def gradient(self, name: str) -> np.ndarray:
         """∂objective/∂F = 2 (den − num), of the shape of F; for tests and diagnostics."""
@@ -183,7 +183,7 @@ class NMTF:
             half = half + self._pull[name][1] * factor.value - self._WF(name)
         if factor.anchor is not None:
             half = half + factor.anchor_weight * (factor.value - factor.anchor)
-        return 2 * half
+        return np.asarray(2 * half)
 
     def update(self, *names: str) -> None:
         """One multiplicative update of each named factor that is not fixed, in that order."""
@@ -234,7 +234,7 @@ class NMTF:
         scores: Callable[[], tuple[np.ndarray, ...]],
         watch: Watch | None = None,
     ) -> tuple[float, ...]:
-        """Sweep max_iter times; the objective after each. Raises FloatingPointError if it is lost."""
+        """Sweep max_iter times; the objective after each. Raises FloatingPointError for NaN."""
         trace = []
         for iteration in range(1, max_iter + 1):
             sweep()
@@ -249,21 +249,21 @@ class NMTF:
 
     def _check(self) -> None:
         for name, factor in self.factors.items():
+            rows = len(factor.value)
             if factor.value.ndim != 2 or not (factor.value >= 0).all():
                 raise ValueError(f"factor {name}: expected a nonnegative (rows, columns) array")
-            for what, other in (("graph", factor.graph and factor.graph.W), ("anchor", factor.anchor)):
-                if other is not None and other.shape[0] != len(factor.value):
-                    raise ValueError(f"factor {name}: its {what} has {other.shape[0]} rows, expected {len(factor.value)}")
+            if factor.graph is not None and len(factor.graph.degree) != rows:
+                raise ValueError(f"factor {name} has {rows} rows, its graph is of another size")
+            if factor.anchor is not None and factor.anchor.shape != factor.value.shape:
+                raise ValueError(f"factor {name} and its anchor have different shapes")
         for t, term in enumerate(self.terms):
             n, m = term.X.shape
-            c = self[term.v].shape[1]
-            if self[term.v].shape[0] != n:
-                raise ValueError(f"term {t}: {term.v} has {len(self[term.v])} rows, X has {n}")
+            V = self[term.v]
+            if len(V) != n:
+                raise ValueError(f"term {t}: {term.v} has {len(V)} rows, X has {n}")
             for u, h in term.parts:
-                if self[u].shape[0] != m or self[h].shape != (self[u].shape[1], c):
-                    raise ValueError(
-                        f"term {t}: {u} {self[u].shape} and {h} {self[h].shape} do not make ({m}, {c})"
-                    )
+                if (len(self[u]), *self[h].shape) != (m, self[u].shape[1], V.shape[1]):
+                    raise ValueError(f"term {t}: {u} {h} is not a product of shape (m, c)")
 
 
 def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
@@ -288,7 +288,7 @@ def _rows(X: Matrix, dtype: np.dtype) -> Matrix:
 
 
 def _norm2(X: Matrix) -> float:
-    values = X.data if sp.issparse(X) else X
+    values = np.asarray(X.data if sp.issparse(X) else X)
     return _inner(values, values)
 
 

@@ -1,4 +1,4 @@
-"""The datasets: a file for each, with its origins, its tasks, what must be true of them, and `build`.
+"""The datasets: a file for each, with its origins, tasks, facts that must hold, and `build`.
 
 A dataset module has
     FILES  {name: fetch.File}   where the originals come from and their digests

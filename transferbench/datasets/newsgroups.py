@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge
 
 from transferbench.fetch import File, Url, Wheel
-from transferbench.parameters import Count
 from transferbench.text import StopWords, Weighting
 
 if TYPE_CHECKING:
     import numpy as np
     import scipy.sparse as sp
 
-    from transferbench.problem import Problem, Truth
+    from transferbench.problem import Family, Problem, Truth
 
 LICENCE = (
     "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
@@ -44,13 +43,11 @@ def _file(part: str, size: int, sha256: str) -> File:
     )
 
 
+TRAIN = "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"
+TEST = "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"
 FILES = {
-    file.name: file
-    for file in (
-        _file("train", 16_682_951, "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"),
-        _file("test", 10_808_779, "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"),
-    )
-}  # fmt: skip
+    file.name: file for file in (_file("train", 16_682_951, TRAIN), _file("test", 10_808_779, TEST))
+}
 
 # The sub-categories the papers split, by their shortest unambiguous names.
 GROUPS = {
@@ -166,9 +163,9 @@ def build(
     """One task as a Problem and its Truth.
 
     stop_words, token_pattern: what is counted. min_df: features in fewer documents are dropped,
-    counted over the 16 sub-categories of the papers (clustering tasks: over the task). max_features:
-    only so many, of highest document frequency; 0 for all. 0 stands for the paper's own choice where
-    it gives one: min_df 15 for dtl/, 2,000 features for mtc/, and min_df 5 elsewhere. weighting and
+    counted over the papers' 16 sub-categories (clustering tasks: over the task). max_features: only
+    so many, of highest document frequency. 0 stands for the paper's own choice where it gives one
+    (min_df 15 for dtl/, 2,000 features for mtc/), else for min_df 5 and all features. weighting and
     unit_length: see `text.weight`, fitted on the task's documents together.
     """
     import numpy as np
@@ -212,7 +209,7 @@ def build(
             Domain(name, (X[starts[i] : starts[i + 1]],), np.where(seen[:, None], Y, 0), seen)
         )
         truth.append(Y)
-    family = "clustering" if clustering else "transfer"
+    family: Family = "clustering" if clustering else "transfer"
     return (
         Problem(task, family, classes, tuple(domains)),
         Truth(family, classes, tuple(split), tuple(truth), tuple(~d.seen for d in domains)),

@@ -23,7 +23,7 @@ FAMILIES = ("transfer", "clustering", "multilabel")
 
 @dataclass(frozen=True)
 class Model:
-    """A registered model: the family whose problems it solves, its module and that module's file."""
+    """A registered model: the family whose problems it solves, its module, the module's file."""
 
     name: str
     family: str

@@ -1,0 +1,1 @@
+"""Models that carry labels from source domains to targets."""

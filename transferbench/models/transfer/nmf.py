@@ -19,9 +19,7 @@ from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
 
-def fit(
-    problem: Problem, *, max_iter: Count = 200, seed: int, watch: Watch | None = None
-) -> Fit:
+def fit(problem: Problem, *, max_iter: Count = 200, seed: int, watch: Watch | None = None) -> Fit:
     """W (n, c) of every target; a source keeps its labels."""
     rng = np.random.RandomState(seed)
     scores = []

@@ -1,0 +1,52 @@
+# `make run` does the main job on real data, `make test` runs the tests; both make .venv first.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+endif
+# Tests in parallel: one process a core.
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check tables reproduce-all bench constraints clean
+
+help:  ## This list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
+
+run: $(VENV)/.installed  ## The main job: GCMF on real 20 Newsgroups, comp against rec.
+	$(BIN)/transferbench run comp-vs-rec --model gcmf
+
+test: $(VENV)/.installed-test  ## The whole test suite.
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(VENV)/.installed-test  ## Format, lint and types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+tables: $(VENV)/.installed  ## Fail where a committed table is not what its runs yield.
+	$(BIN)/transferbench tables --check
+
+reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. REPEATS=1 for a quick look.
+	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(or $(JOBS),1)
+
+bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
+	$(BIN)/python tests/bench.py
+
+constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+
+clean:  ## Remove .venv and what tools left; data and results stay.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+
+$(VENV)/bin/python $(VENV)/Scripts/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[test]'
+	@touch $@

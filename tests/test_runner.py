@@ -1,0 +1,236 @@
+"""Runs in processes of their own: what goes wrong costs that run alone, what is done stays done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "own.py": """
+        from conftest import make_problem
+        FILES = {}
+        TASKS = {"own/small": "made up", "own/lost": "not to be had"}
+        FACTS = {}
+        def build(task, files):
+            if task == "own/lost":
+                from transferbench.errors import Unavailable
+                raise Unavailable("own/lost: not to be had; bring it.")
+            return make_problem()
+    """,
+    "good.py": """
+        import os, pathlib, time
+        from transferbench.problem import Fit
+        def fit(problem, *, pause: float = 0.0, seed: int, watch=None):
+            with open(os.environ["RUN_LOG"], "a") as log:
+                log.write(f"{seed}\\n")
+            time.sleep(pause)
+            return Fit(tuple(d.Y + 0.5 for d in problem.domains))
+    """,
+    "raises.py": """
+        def fit(problem, *, watch=None):
+            raise ZeroDivisionError("by the model")
+    """,
+    "sleeps.py": """
+        import time
+        def fit(problem, *, watch=None):
+            time.sleep(600)
+    """,
+    "hogs.py": """
+        import numpy as np
+        def fit(problem, *, watch=None):
+            return [np.ones(2**27) for _ in range(64)]
+    """,
+    "dies.py": """
+        import os
+        def fit(problem, *, watch=None):
+            os.kill(os.getpid(), 9)
+    """,
+    "wrong.py": """
+        import numpy as np
+        from transferbench.problem import Fit
+        def fit(problem, *, watch=None):
+            return Fit(tuple(d.Y * np.nan for d in problem.domains))
+    """,
+}
+MODELS = [name.removesuffix(".py") for name in FILES if name != "own.py"]
+POINTS = "[transferbench.datasets]\nown = plugged.own\n[transferbench.models.transfer]\n" + "".join(
+    f"{name} = plugged.{name}\n" for name in MODELS
+)
+EXPERIMENT = """
+title: kill me
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 16
+rows: {small: {task: own/small}}
+columns: {good: {model: good, params: {pause: 0.25}}}
+published: {small: {good: 50.0}}
+tolerance: {value: 1.0, reason: none}
+"""
+
+
+@pytest.fixture
+def shell(plugin, home, tmp_path, monkeypatch):
+    """Calls the command line in a process of its own, with the misbehaving models installed."""
+    site = plugin(FILES, POINTS)
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{Path(__file__).parent}")
+    monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
+    start = [sys.executable, "-m", "transferbench", "--offline"]
+    start += ["--data", str(home.data), "--results", str(home.results)]
+
+    def call(*arguments: str, wait: bool = True):
+        process = subprocess.Popen(
+            [*start, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        if not wait:
+            return process
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    call.log = tmp_path / "log"
+    call.results = home.results
+    return call
+
+
+def finished(results: Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in results.glob("records/*/*.json")]
+
+
+def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
+    models = [part for name in MODELS for part in ("-m", name)]
+    code, out, err = shell(
+        "run",
+        "own/small",
+        *models,
+        "-j",
+        "2",
+        "--time-limit",
+        "8",
+        "--memory-limit",
+        "2G",
+        "--json",
+    )
+    records = {record["model"]: record for record in map(json.loads, out.splitlines())}
+    status = {name: record["status"] for name, record in records.items()}
+    assert status == {
+        "good": "done",
+        "raises": "failed",
+        "sleeps": "timeout",
+        "hogs": "memory",
+        "dies": "crashed",
+        "wrong": "failed",
+    }
+    assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
+    assert "by the model" in records["raises"]["traceback"]
+    assert "8 s" in records["sleeps"]["reason"]
+    assert "2 GiB" in records["hogs"]["reason"]
+    assert "not numbers" in records["wrong"]["reason"]
+    assert code == 1
+    assert len(finished(shell.results)) == len(MODELS)
+    assert all(line.partition(":")[0] in set(status.values()) for line in err.splitlines())
+
+
+def test_a_record_says_what_was_run_and_how(shell):
+    _, out, _ = shell("run", "own/small", "-m", "good", "--json", "--threads", "2", "--seeds", "5")
+    record = json.loads(out)
+    assert record["seed"] == 5
+    assert record["params"] == {"pause": 0.0}
+    assert set(record["metrics"]) == {"target-1"}
+    assert record["seconds"].keys() == {"load", "fit"}
+    assert record["peak_bytes"] > 2**20
+    assert set(record["threads"].values()) == {2}
+    assert {"python", "numpy", "scikit-learn", "transferbench"} <= record["versions"].keys()
+    assert record["facts"]["digest"]
+    assert finished(shell.results) == [record]
+
+
+def test_what_is_done_is_not_run_again_unless_forced(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--repeats", "2")
+    assert shell(*call)[1] == shell(*call)[1]
+    assert shell.log.read_text().split() == ["0", "1"]
+    shell(*call, "--force")
+    assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2}
+    shell(*call[:-1], "3")
+    assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2, "2": 1}
+
+
+def test_a_failed_run_is_tried_again(shell):
+    for _ in range(2):
+        code, out, _ = shell("run", "own/small", "-m", "raises", "--json")
+        assert (code, json.loads(out)["status"]) == (1, "failed")
+
+
+def test_a_dry_run_says_what_would_run_and_runs_nothing(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--repeats", "2")
+    shell(*call[:-1], "1")
+    code, out, _ = shell(*call, "--dry-run")
+    assert code == 0
+    assert out.splitlines() == [
+        "done  good on own/small, seed 0", "to run  good on own/small, seed 1"
+    ]  # fmt: skip
+    assert shell.log.read_text().split() == ["0"]
+
+
+def test_data_that_cannot_be_had_is_one_line(shell):
+    code, out, err = shell("run", "own/lost", "-m", "good")
+    assert (code, out) == (2, "")
+    assert err == "Error: own/lost: not to be had; bring it.\n"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(shell, tmp_path, how):
+    file = tmp_path / "kill.yaml"
+    file.write_text(EXPERIMENT)
+    process = shell("reproduce", str(file), "--jobs", "2", wait=False)
+    deadline = time.monotonic() + 60
+    while len(finished(shell.results)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(how)
+    err = process.communicate(timeout=60)[1]
+    kept = {record["seed"] for record in finished(shell.results)}
+    assert 3 <= len(kept) < 16
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert err.count("\n") == 1
+        assert "every finished run is kept" in err
+    # Whatever was under way has ended with its parent.
+    time.sleep(1)
+    started = shell.log.read_text().split()
+    time.sleep(0.7)
+    assert shell.log.read_text().split() == started
+
+    code, out, err = shell("reproduce", str(file), "--jobs", "2")
+    assert code == 0, err
+    assert "16 of 16 runs finished" in out
+    times = Counter(shell.log.read_text().split())
+    assert set(times) == {str(seed) for seed in range(16)}
+    assert all(times[str(seed)] == 1 for seed in kept)
+    # Only what was under way when the end came has been started twice.
+    assert sum(times.values()) - 16 <= 2
+    lines = (shell.results / "kill" / "runs.csv").read_text().splitlines()
+    assert len(lines) == 17
+
+
+def test_a_damaged_record_is_run_again(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--json")
+    shell(*call)
+    path = next(shell.results.glob("records/*/*.json"))
+    path.write_text(path.read_text()[:100])
+    assert shell(*call)[0] == 0
+    assert shell.log.read_text().split() == ["0", "0"]
+    assert finished(shell.results)[0]["status"] == "done"
+
+
+def test_results_that_cannot_be_written_are_one_line(shell, tmp_path):
+    (tmp_path / "results").write_text("a file where the folder should be")
+    code, _, err = shell("run", "own/small", "-m", "good")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "cannot write" in err
