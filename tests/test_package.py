@@ -1,0 +1,99 @@
+"""The wheel, installed outside the checkout, and the README's commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("transferbench ")
+]
+
+
+def run(call: list[str], **options) -> str:
+    done = subprocess.run(call, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """A fresh virtual environment with the wheel built here; what it depends on is lent to it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    run([*build, str(ROOT)])
+    wheel = next(folder.glob("*.whl"))
+    venv.create(folder / "venv", with_pip=True)
+    scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    run([str(scripts / "python"), "-m", "pip", "install", "-q", "--no-deps", str(wheel)])
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = run([str(scripts / "python"), "-c", where]).strip()
+    # A plain path entry: the checkout's own editable install is not followed from there.
+    Path(site, "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return scripts
+
+
+def test_experiments_and_data_files_travel_inside_the_wheel(installed, tmp_path, real):
+    program = str(installed / "transferbench")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+    environment.pop("PYTHONPATH", None)
+    options = {"cwd": tmp_path, "env": environment}
+    where = run([str(installed / "python"), "-c", "import transferbench as t; print(t.__file__)"],
+                **options)  # fmt: skip
+    assert str(ROOT) not in where
+    assert "gtl-table3" in run([program, "list", "experiments"], **options)
+    assert "3938" in run([program, "describe", "comp-vs-rec"], **options)
+    ran = run([program, "--data", str(real.data), "run", "comp-vs-rec", "-m", "lr"], **options)
+    assert "81.71" in ran
+    assert list((tmp_path / "results" / "records").glob("*/*.json"))
+    dry = [program, "--data", str(real.data), "reproduce", "gtl-table3", "--dry-run"]
+    assert "to run  gcmf on gtl/sci-vs-talk, seed 9" in run(dry, **options)
+
+
+def test_the_readme_shows_commands():
+    assert len(COMMANDS) >= 8
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_readme_works(command, real, tmp_path):
+    arguments = shlex.split(command, comments=True)[1:]
+    results = tmp_path / "results"
+    if arguments[0] == "reproduce":
+        arguments.append("--dry-run")
+    if arguments[0] == "tables":
+        results = ROOT / "results"
+    folders = ["--data", str(real.data), "--results", str(results)]
+    run([sys.executable, "-m", "transferbench", *folders, *arguments])
+
+
+def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
+    exec(re.search(r"```python\n(.*?)```", README, re.DOTALL)[1], {})
+    assert "accuracy" in capsys.readouterr().out
+
+
+def test_make_targets_of_the_readme_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"`?make ([a-z-]+)", README)) - {"and"}:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_command_is_in_the_changelog():
+    from transferbench.cli import main
+
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name in main.list_commands(None):
+        assert f"`{name}`" in changelog or f"transferbench {name}`" in changelog
