@@ -2,8 +2,8 @@
 
     python tests/bench.py            (make bench)
 
-Prints, for comp-vs-rec on one thread: GCMF's iterations against scikit-learn's NMF of the same size,
-the cosine graphs against its brute-force search, and the whole run from a built task.
+Prints, for comp-vs-rec on one thread: GCMF's iterations against scikit-learn's NMF of the same
+size, the cosine graphs against its brute-force search, and the whole run from a built task.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def measured(kind: str) -> tuple[float, float]:
 
 
 def graphs(kind: str) -> None:
-    """Document and feature graphs of both domains, p = 10; prints seconds and MiB above the start."""
+    """Document and feature graphs of both domains, p = 10; prints seconds and MiB they took."""
     matrices = []
     for domain in problem().domains:
         X = sp.csr_array(present(domain.X))

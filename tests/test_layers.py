@@ -29,11 +29,11 @@ MAY = {
     "models": {"errors", "problem", "parameters", "core"},
     "datasets": {"errors", "problem", "parameters", "text", "fetch"},
     "tasks": {"problem", "parameters", "datasets", "fetch", "files", "settings", "source"},
-    "records": {"models", "files", "source"},
+    "records": {"errors", "models", "files", "source"},
     "experiment": {"errors", "settings", "parameters", "models", "tasks", "records"},
     "worker": {"metrics", "models", "records", "settings", "tasks"},
     "runner": {"errors", "models", "parameters", "records", "settings", "tasks", "worker"},
-    "tables": {"errors", "experiment", "files", "records"},
+    "tables": {"experiment", "files", "records"},
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_experiment import GOOD, PATH
 
-from transferbench import experiment, settings, tables
+from transferbench import experiment, records, settings, tables
 from transferbench.errors import UserError
 
 FILE = experiment.read(GOOD, PATH)
@@ -29,8 +29,8 @@ def lines(values: dict, tmp_path) -> list[dict[str, str]]:
             record["metrics"] = {"target": {"accuracy": value}}
         labelled.append((row, column, cell, record))
     path = tmp_path / "runs.csv"
-    path.write_text(tables.runs_csv(labelled))
-    return tables.read_runs(path)
+    path.write_text(records.runs_csv(labelled))
+    return records.read_runs(path)
 
 
 def entry(values: dict, tmp_path, column: str) -> tables.Entry:
@@ -102,10 +102,10 @@ def test_latex_escapes_what_it_must(tmp_path):
 
 def test_what_is_not_a_runs_csv_is_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
-        tables.read_runs(tmp_path / "none.csv")
+        records.read_runs(tmp_path / "none.csv")
     (tmp_path / "runs.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match="expected the columns"):
-        tables.read_runs(tmp_path / "runs.csv")
+        records.read_runs(tmp_path / "runs.csv")
 
 
 @pytest.mark.parametrize(

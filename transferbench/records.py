@@ -1,19 +1,30 @@
-"""A run is one small record: what identifies it, where it lies, how it is read and written."""
+"""A run is one small record: what identifies it, where it lies, its flat form for tables."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from transferbench import models
+from transferbench.errors import UserError
 from transferbench.files import write_text
 from transferbench.source import fingerprint
 
 Record = dict[str, Any]
+
+MEASURES = ("accuracy", "f1", "nmi", "hamming")
+#: Columns of a runs.csv: the records of one experiment, a line for each run and scored domain.
+RUNS = (
+    "row", "column", "task", "model", "params", "seed", "domain", "status", "reason", *MEASURES,
+    "objective", "iterations", "fit_seconds", "load_seconds", "peak_mib", "threads", "data",
+    "source", "versions", "finished", "key",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,3 +80,54 @@ class Store:
             record = self.find(path.stem)
             if record:
                 yield record
+
+
+def runs_csv(labelled: Iterable[tuple[str, str, Cell, Record]]) -> str:
+    """A line for each run and scored domain, in the order of the table."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, RUNS, lineterminator="\n")
+    writer.writeheader()
+    for row, column, cell, record in labelled:
+        seconds, trace = record.get("seconds", {}), record.get("trace", [])
+        common = {
+            "row": row,
+            "column": column,
+            "task": cell.task,
+            "model": cell.model,
+            "params": json.dumps(cell.params),
+            "seed": "" if cell.seed is None else cell.seed,
+            "status": record["status"],
+            "reason": record["reason"],
+            "objective": trace[-1] if trace else "",
+            "iterations": len(trace) or "",
+            "fit_seconds": short(seconds.get("fit")),
+            "load_seconds": short(seconds.get("load")),
+            "peak_mib": short((record.get("peak_bytes") or 0) / 2**20 or None),
+            "threads": max(record.get("threads", {}).values(), default=""),
+            "data": record.get("facts", {}).get("digest", ""),
+            "source": record["source"],
+            "versions": json.dumps(record.get("versions", {})),
+            "finished": record["finished"],
+            "key": record["key"],
+        }
+        for domain, measures in (record.get("metrics") or {"": {}}).items():
+            writer.writerow(common | {"domain": domain} | measures)
+    return out.getvalue()
+
+
+def read_runs(path: Path) -> list[dict[str, str]]:
+    """The lines of a runs.csv. Raises UserError where it is missing or not one."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            lines = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
+    if tuple(reader.fieldnames or ()) != RUNS:
+        raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
+    return lines
+
+
+def short(value: Any) -> str:
+    """Six significant digits, or nothing."""
+    return "" if value is None else f"{value:.6g}"

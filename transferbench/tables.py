@@ -6,23 +6,14 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
-from transferbench.errors import UserError
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
-from transferbench.records import Cell, Record
+from transferbench.records import Cell, read_runs, short
 
-MEASURES = ("accuracy", "f1", "nmi", "hamming")
-RUNS = (
-    "row", "column", "task", "model", "params", "seed", "domain", "status", "reason", *MEASURES,
-    "objective", "iterations", "fit_seconds", "load_seconds", "peak_mib", "threads", "data",
-    "source", "versions", "finished", "key",
-)  # fmt: skip
 #: Fewer finished runs of a random model than this say too little.
 ENOUGH = 3
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
@@ -49,55 +40,6 @@ class Entry:
         if self.mean is None or self.published is None:
             return None
         return self.mean - self.published
-
-
-# -- runs.csv: the records of one experiment, flat ----------------------------------------------
-
-
-def runs_csv(labelled: Iterable[tuple[str, str, Cell, Record]]) -> str:
-    """A line for each run and scored domain, in the order of the table."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, RUNS, lineterminator="\n")
-    writer.writeheader()
-    for row, column, cell, record in labelled:
-        seconds, trace = record.get("seconds", {}), record.get("trace", [])
-        common = {
-            "row": row,
-            "column": column,
-            "task": cell.task,
-            "model": cell.model,
-            "params": json.dumps(cell.params),
-            "seed": "" if cell.seed is None else cell.seed,
-            "status": record["status"],
-            "reason": record["reason"],
-            "objective": trace[-1] if trace else "",
-            "iterations": len(trace) or "",
-            "fit_seconds": _short(seconds.get("fit")),
-            "load_seconds": _short(seconds.get("load")),
-            "peak_mib": _short((record.get("peak_bytes") or 0) / 2**20 or None),
-            "threads": max(record.get("threads", {}).values(), default=""),
-            "data": record.get("facts", {}).get("digest", ""),
-            "source": record["source"],
-            "versions": json.dumps(record.get("versions", {})),
-            "finished": record["finished"],
-            "key": record["key"],
-        }
-        for domain, measures in (record.get("metrics") or {"": {}}).items():
-            writer.writerow(common | {"domain": domain} | measures)
-    return out.getvalue()
-
-
-def read_runs(path: Path) -> list[dict[str, str]]:
-    """The lines of a runs.csv. Raises UserError where it is missing or not one."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            lines = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
-    if tuple(reader.fieldnames or ()) != RUNS:
-        raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
-    return lines
 
 
 # -- entries ------------------------------------------------------------------------------------
@@ -263,8 +205,8 @@ def _csv(made: list[Entry]) -> str:
     )  # fmt: skip
     for e in made:
         writer.writerow(
-            [e.row, e.column, _short(e.mean), _short(e.std), e.runs, e.planned, _short(e.published),
-             _short(e.published_std), _short(e.difference), e.verdict, e.reason]
+            [e.row, e.column, short(e.mean), short(e.std), e.runs, e.planned, short(e.published),
+             short(e.published_std), short(e.difference), e.verdict, e.reason]
         )  # fmt: skip
     return out.getvalue()
 
@@ -299,8 +241,3 @@ def _tex(text: str) -> str:
     special = {"&": "\\&", "%": "\\%", "_": "\\_", "#": "\\#", "$": "\\$", "λ": "$\\lambda$",
                "γ": "$\\gamma$", "→": "$\\to$"}  # fmt: skip
     return "".join(special.get(letter, letter) for letter in text)
-
-
-def _short(value: Any) -> str:
-    """Six significant digits, or nothing."""
-    return "" if value is None else f"{value:.6g}"

@@ -23,10 +23,11 @@ from transferbench.settings import Settings
 @execution
 @click.pass_obj
 def command(
-    settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None, **execution: Any
+    settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
+    **execution: Any,
 ) -> int:  # fmt: skip
     """Rebuild published tables: run what is missing, then write the table files."""
-    from transferbench import experiment, tables
+    from transferbench import experiment, records, tables
     from transferbench.cli._execute import execute
     from transferbench.errors import UserError
     from transferbench.files import write_text
@@ -41,15 +42,15 @@ def command(
         if limits.memory_gib and not given["memory_limit"]:
             given["memory_limit"] = int(limits.memory_gib * 2**30)
         labelled = list(file.cells(repeats))
-        records = execute([cell for _, _, cell in labelled], settings, **given)
-        if not records:
+        done = execute([cell for _, _, cell in labelled], settings, **given)
+        if not done:
             continue
         folder = settings.results / file.name
-        rows = [(*label, record) for label, record in zip(labelled, records, strict=True)]
-        write_text(folder / "runs.csv", tables.runs_csv(rows))
+        rows = [(*label, record) for label, record in zip(labelled, done, strict=True)]
+        write_text(folder / "runs.csv", records.runs_csv(rows))
         for path in tables.write(file, folder):
             click.echo(path)
-        lost = [r for r in records if r["status"] not in ("done", "unavailable")]
-        click.echo(f"{file.name}: {len(records) - len(lost)} of {len(records)} runs finished")
+        lost = [r for r in done if r["status"] not in ("done", "unavailable")]
+        click.echo(f"{file.name}: {len(done) - len(lost)} of {len(done)} runs finished")
         code = 1 if lost else code
     return code

@@ -13,6 +13,7 @@ Departures from the paper:
   could not leave.
 - Features that do not occur in a domain have no row in its U: with no numerator in eq. 8 that row
   would be zero from the first update on.
+- The source's document-graph term, constant as V_s is fixed, is left out of the objective reported.
 - H is not rescaled when U_π is normalised, nor in the paper: shared, it cannot follow every domain.
 
 Columns of V that sum to one say that classes are about equally frequent in the target: where one
