@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+#: Modules that say how things are named, checked, fetched and stored, but not what comes out.
+PLUMBING = {"errors", "fetch", "files", "parameters", "problem", "settings"}
 
 
 @cache
 def fingerprint(path: Path) -> str:
-    """16 hex digits over the syntax of a module and of every module of this package it imports."""
+    """16 hex digits over the syntax of a module and of all it imports here, plumbing left out."""
     seen: dict[str, str] = {}
     waiting = [path.resolve()]
     while waiting:
@@ -53,5 +55,6 @@ def _bare(tree: ast.Module) -> ast.Module:
 
 def _file(name: str) -> Path | None:
     """The module file of a dotted name; packages' own __init__ files hold no numerics."""
-    file = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
-    return file if file.is_file() else None
+    parts = name.split(".")[1:]
+    file = PACKAGE.joinpath(*parts).with_suffix(".py")
+    return file if file.is_file() and parts[0] not in PLUMBING else None

@@ -18,7 +18,9 @@ def graph(n: int, rng) -> Graph:
     return Graph.of(sp.csr_array(W + W.T))
 
 
-def system(seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False, anchor=True):
+def system(
+    seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False, anchor=True, twice=False
+):
     """Two terms: [U0, Us] H0/Hs Vs and [U0, Ut] …, everything the engine knows used at once."""
     rng = np.random.default_rng(seed)
     factors = {
@@ -43,6 +45,10 @@ def system(seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False,
         )
         parts = (("U0", "H0"), (u, "H"))
         terms.append(Term(sp.csr_array(X) if sparse else X, parts, f"V{name}", weight))
+    if twice:
+        # The last X once more, through another association: three terms share one U and one V.
+        factors["H1"] = Factor(rng.random((K, C)))
+        terms.append(Term(terms[-1].X, ((u, "H1"),), "Vt", 0.4))
     return NMTF(factors, terms, dtype)
 
 
@@ -98,6 +104,7 @@ CASES = [
     {"shared_u": True},
     {"graphs": False, "anchor": False},
     {"sparse": False},
+    {"twice": True},
 ]
 NAMES = ["U0", "H0", "H", "Vs", "Vt"]
 

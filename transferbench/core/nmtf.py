@@ -80,16 +80,20 @@ class NMTF:
             if factor.anchor is not None:
                 factor.anchor = np.asarray(factor.anchor, dtype=self.dtype)
         self._check()
-        # Both X and Xᵀ in row order, so that neither product walks the matrix the slow way.
-        self._X = [_rows(term.X, self.dtype) for term in self.terms]
-        self._Xt = [_rows(term.X.T, self.dtype) for term in self.terms]
-        self._norm2 = [_norm2(X) for X in self._X]
+        # Both X and Xᵀ in row order, so that neither product walks the matrix the slow way. Terms
+        # of one X share them, and each Xᵀ V.
+        matrices = {id(term.X): term.X for term in self.terms}
+        self._X = {i: _rows(X, self.dtype) for i, X in matrices.items()}
+        self._Xt = {i: _rows(X.T, self.dtype) for i, X in matrices.items()}
+        self._norm2 = {i: _norm2(X) for i, X in self._X.items()}
         self._pull = {
-            name: (_rows(f.graph.W * f.graph_weight, self.dtype), f.graph.degree * f.graph_weight)
-            for name, f in factors.items()
-            if f.graph is not None and f.graph_weight
+            name: (
+                _rows(factor.graph.W * factor.graph_weight, self.dtype),
+                (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
+            )
+            for name, factor in factors.items()
+            if factor.graph is not None and factor.graph_weight
         }
-        self._pull = {n: (W, d.astype(self.dtype)[:, None]) for n, (W, d) in self._pull.items()}
         self._memo: dict[tuple[str, object], tuple[tuple[int, ...], np.ndarray]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -112,10 +116,10 @@ class NMTF:
         names = [name for part in parts for name in part]
         return self._kept("A", t, names, lambda: sum(self[u] @ self[h] for u, h in parts))
 
-    def _XV(self, t: int) -> np.ndarray:
+    def _XV(self, term: Term) -> np.ndarray:
         """Xᵀ V  (m, c)."""
-        v = self.terms[t].v
-        return self._kept("XV", t, [v], lambda: self._Xt[t] @ self[v])
+        X, v = id(term.X), term.v
+        return self._kept("XV", (X, v), [v], lambda: self._Xt[X] @ self[v])
 
     def _gram(self, name: str) -> np.ndarray:
         """Vᵀ V  (c, c)."""
@@ -132,8 +136,9 @@ class NMTF:
         total = 0.0
         for t, term in enumerate(self.terms):
             A, G = self._A(t), self._gram(term.v)
-            cross = _inner(self._XV(t), A)
-            total += term.weight * (self._norm2[t] - 2 * cross + _inner(A.T @ A, G))
+            cross = _inner(self._XV(term), A)
+            norm2 = self._norm2[id(term.X)]
+            total += term.weight * (norm2 - 2 * cross + _inner(A.T @ A, G))
         for name, factor in self.factors.items():
             if name in self._pull:
                 degree = self._pull[name][1][:, 0]
@@ -157,16 +162,16 @@ class NMTF:
             w = self.dtype.type(term.weight)
             if term.v == name:
                 A = self._A(t)
-                P.append(w * (self._X[t] @ A))
+                P.append(w * (self._X[id(term.X)] @ A))
                 Q.append(w * (self[name] @ (A.T @ A)))
             for u, h in term.parts:
                 if name == u:
-                    P.append(w * self._XV(t))
+                    P.append(w * self._XV(term))
                     Q.append(w * (self._A(t) @ self._gram(term.v)))
                     R.append(self[h].T)
                 if name == h:
                     # Both products in one pass over U, the tallest array of all.
-                    pair = np.hstack([self._XV(t), self._A(t) @ self._gram(term.v)])
+                    pair = np.hstack([self._XV(term), self._A(t) @ self._gram(term.v)])
                     num, den = np.hsplit(w * (self[u].T @ pair), 2)
                     P.append(num)
                     Q.append(den)
