@@ -7,7 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.nmtf import NMTF, Factor, Term, frobenius_one, present, scale_to_one
+from transferbench.core.nmtf import (
+    NMTF,
+    Factor,
+    Term,
+    Tie,
+    frobenius_one,
+    present,
+    scale_to_one,
+    sum_one,
+)
 
 M, K, C = 13, 4, 3
 
@@ -19,7 +28,7 @@ def graph(n: int, rng) -> Graph:
 
 
 def system(
-    seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False, anchor=True, twice=False
+    seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False, ties=True, twice=False
 ):
     """Two terms: [U0, Us] H0/Hs Vs and [U0, Ut] …, everything the engine knows used at once."""
     rng = np.random.default_rng(seed)
@@ -28,7 +37,7 @@ def system(
         "H0": Factor(rng.random((2, C))),
         "H": Factor(rng.random((K, C))),
     }
-    terms = []
+    terms, tied = [], []
     for name, n, weight in (("s", 7, 1.0), ("t", 9, 0.6)):
         X = rng.random((n, M)) * (rng.random((n, M)) < 0.5)
         u = "U" if shared_u else f"U{name}"
@@ -40,16 +49,17 @@ def system(
             rng.random((n, C)),
             graph=graph(n, rng) if graphs else None,
             graph_weight=0.2,
-            anchor=rng.random((n, C)) if anchor else None,
-            anchor_weight=0.5,
         )
+        tied.append(Tie(f"V{name}", rng.random((n, C)), 0.5))
         parts = (("U0", "H0"), (u, "H"))
         terms.append(Term(sp.csr_array(X) if sparse else X, parts, f"V{name}", weight))
     if twice:
         # The last X once more, through another association: three terms share one U and one V.
         factors["H1"] = Factor(rng.random((K, C)))
         terms.append(Term(terms[-1].X, ((u, "H1"),), "Vt", 0.4))
-    return NMTF(factors, terms, dtype)
+    if not shared_u:
+        tied.append(Tie("Us", "Ut", 0.9))
+    return NMTF(factors, terms, dtype, tied if ties else ())
 
 
 def slow_objective(model: NMTF) -> float:
@@ -64,8 +74,9 @@ def slow_objective(model: NMTF) -> float:
             W = factor.graph.W.toarray()
             pairs = np.sum((F[:, None] - F[None]) ** 2, axis=2)
             total += factor.graph_weight * np.sum(W * pairs) / 2
-        if factor.anchor is not None:
-            total += factor.anchor_weight * np.sum((F - factor.anchor) ** 2)
+    for tie in model.ties:
+        to = model[tie.to] if isinstance(tie.to, str) else tie.to
+        total += tie.weight * np.sum((model[tie.factor] - to) ** 2)
     return total
 
 
@@ -93,16 +104,19 @@ def slow_step(model: NMTF, name: str) -> np.ndarray:
         W = factor.graph.W.toarray()
         num += factor.graph_weight * W @ F
         den += factor.graph_weight * np.diag(W.sum(axis=1)) @ F
-    if factor.anchor is not None:
-        num += factor.anchor_weight * factor.anchor
-        den += factor.anchor_weight * F
+    for tie in model.ties:
+        ends = {tie.factor, tie.to} if isinstance(tie.to, str) else {tie.factor}
+        if name in ends:
+            other = ends - {name}
+            num += tie.weight * (model[other.pop()] if other else tie.to)
+            den += tie.weight * F
     return F * np.sqrt(num / den)
 
 
 CASES = [
     {},
     {"shared_u": True},
-    {"graphs": False, "anchor": False},
+    {"graphs": False, "ties": False},
     {"sparse": False},
     {"twice": True},
 ]
@@ -189,7 +203,7 @@ def test_float32_agrees_with_float64():
 
 
 def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
-    model = system(graphs=False, anchor=False)
+    model = system(graphs=False, ties=False)
     model["Us"][3] = 0
     model.factors["Vs"].fixed = True
     fixed = model["Vs"].copy()
@@ -205,7 +219,7 @@ def test_permuting_rows_permutes_the_factors():
     order = rng.permutation(9)
     models = []
     for permuted in (False, True):
-        model = system(graphs=False, anchor=False)
+        model = system(graphs=False, ties=False)
         s, t = model.terms
         factors = {
             name: Factor(f.value[order] if permuted and name == "Vt" else f.value)
@@ -240,6 +254,27 @@ def test_frobenius_one_and_present():
     assert np.sqrt((frobenius_one(X).toarray() ** 2).sum()) == pytest.approx(1)
     assert frobenius_one(X * 0).toarray().sum() == 0
     np.testing.assert_array_equal(present(X).toarray(), [[3, 4], [0, 0]])
+    assert sum_one(X).toarray().sum() == pytest.approx(1)
+
+
+def test_blocks_of_one_factor_updated_jointly_are_that_factor():
+    """H = [H0; H1] over [U0, U1] in two blocks takes the step of the undivided H."""
+    rng = np.random.default_rng(0)
+    X, U, H, V = (rng.random(shape) for shape in ((9, M), (M, 5), (5, C), (9, C)))
+    whole = NMTF({"U": Factor(U), "H": Factor(H), "V": Factor(V)}, [Term(X, (("U", "H"),), "V")],
+                 "float64")  # fmt: skip
+    parts = {"U0": U[:, :2], "U1": U[:, 2:], "H0": H[:2], "H1": H[2:], "V": V}
+    blocks = NMTF(
+        {name: Factor(value) for name, value in parts.items()},
+        [Term(X, (("U0", "H0"), ("U1", "H1")), "V")],
+        "float64",
+    )
+    whole.update("H")
+    blocks.update_jointly("H0", "H1")
+    np.testing.assert_allclose(np.vstack([blocks["H0"], blocks["H1"]]), whole["H"], rtol=1e-12)
+    blocks.update("H0", "H1")
+    whole.update("H")
+    assert not np.allclose(np.vstack([blocks["H0"], blocks["H1"]]), whole["H"], rtol=1e-6)
 
 
 def test_a_lost_objective_is_an_error_not_a_result():
@@ -254,7 +289,6 @@ def test_a_lost_objective_is_an_error_not_a_result():
         (lambda f: f.__setitem__("Vs", Factor(np.ones((8, C)))), "Vs has 8 rows"),
         (lambda f: f.__setitem__("H", Factor(np.ones((K + 1, C)))), "not a product"),
         (lambda f: f.__setitem__("H", Factor(-np.ones((K, C)))), "nonnegative"),
-        (lambda f: setattr(f["Vt"], "anchor", np.ones((2, C))), "different shapes"),
     ],
 )
 def test_shapes_and_signs_are_checked(change, message):
@@ -263,3 +297,9 @@ def test_shapes_and_signs_are_checked(change, message):
     change(factors)
     with pytest.raises(ValueError, match=message):
         NMTF(factors, model.terms)
+
+
+def test_the_shape_of_a_tie_is_checked():
+    model = system()
+    with pytest.raises(ValueError, match="another shape"):
+        NMTF(model.factors, model.terms, ties=[Tie("Vt", np.ones((2, C)), 1.0)])

@@ -1,11 +1,11 @@
 """The tri-factorisation engine: one objective, written, tested and made fast once.
 
-    min  Σ_t w_t ‖X_t − V_t (Σ_b U_b H_b)ᵀ‖²  +  Σ_f λ_f tr(Fᵀ (D_f − W_f) F)  +  Σ_f α_f ‖F − Y_f‖²
+    min  Σ_t w_t ‖X_t − V_t (Σ_b U_b H_b)ᵀ‖² + Σ_f λ_f tr(Fᵀ (D_f − W_f) F) + Σ_i α_i ‖F_i − T_i‖²
 
 over nonnegative factors F ∈ {U, H, V}.  X_t (n, m) documents × features; U_b (m, k_b) feature
 clusters; H_b (k_b, c) association; V_t (n, c) document classes.  A factor named in two terms is
-shared by them, which is the transfer; a factor may be fixed, tied to a graph W_f (λ_f), anchored to
-Y_f (α_f) or normalised to columns or rows of sum one.
+shared by them, which is the transfer; a factor may be fixed, smoothed over a graph W_f (λ_f), tied
+to given values or to another factor T_i (α_i), or normalised to columns or rows of sum one.
 
 Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F,  which
 does not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
@@ -39,7 +39,6 @@ class Factor:
     fixed     : never updated.
     normalize : "columns" or "rows": scaled to sum one by `normalize`.
     graph     : a graph over the rows, with its weight λ.
-    anchor    : (rows, columns) values the factor is drawn to, with their weight α.
     """
 
     value: np.ndarray
@@ -47,8 +46,6 @@ class Factor:
     normalize: Normalize | None = None
     graph: Graph | None = None
     graph_weight: float = 0.0
-    anchor: np.ndarray | None = None
-    anchor_weight: float = 0.0
     version: int = field(default=0, init=False)
 
 
@@ -62,30 +59,42 @@ class Term:
     weight: float = 1.0
 
 
+@dataclass(frozen=True)
+class Tie:
+    """α ‖F − T‖²: a factor by name, and what it is drawn to, an array or another factor's name."""
+
+    factor: str
+    to: np.ndarray | str
+    weight: float
+
+
 class NMTF:
-    """Factors by name, the terms that join them, and the updates of each.
+    """Factors by name, the terms and ties that join them, and the updates of each.
 
     Raises ValueError where shapes do not fit, a name is unknown or a value is negative.
     """
 
     def __init__(
-        self, factors: dict[str, Factor], terms: Sequence[Term], dtype: str = "float32"
+        self,
+        factors: dict[str, Factor],
+        terms: Sequence[Term],
+        dtype: str = "float32",
+        ties: Sequence[Tie] = (),
     ) -> None:
         self.factors = factors
         self.terms = tuple(terms)
+        self.ties = tuple(tie for tie in ties if tie.weight)
         self.dtype = np.dtype(dtype)
         self.tiny = float(np.finfo(self.dtype).tiny)
         for factor in factors.values():
             factor.value = np.array(factor.value, dtype=self.dtype, order="C")
-            if factor.anchor is not None:
-                factor.anchor = np.asarray(factor.anchor, dtype=self.dtype)
         self._check()
         # Both X and Xᵀ in row order, so that neither product walks the matrix the slow way. Terms
         # of one X share them, and each Xᵀ V.
         matrices = {id(term.X): term.X for term in self.terms}
         self._X = {i: _rows(X, self.dtype) for i, X in matrices.items()}
         self._Xt = {i: _rows(X.T, self.dtype) for i, X in matrices.items()}
-        self._norm2 = {i: _norm2(X) for i, X in self._X.items()}
+        self._norm2 = {i: norm2(X) for i, X in self._X.items()}
         self._pull = {
             name: (
                 _rows(factor.graph.W * factor.graph_weight, self.dtype),
@@ -137,15 +146,16 @@ class NMTF:
         for t, term in enumerate(self.terms):
             A, G = self._A(t), self._gram(term.v)
             cross = _inner(self._XV(term), A)
-            norm2 = self._norm2[id(term.X)]
-            total += term.weight * (norm2 - 2 * cross + _inner(A.T @ A, G))
+            own = self._norm2[id(term.X)]
+            total += term.weight * (own - 2 * cross + _inner(A.T @ A, G))
         for name, factor in self.factors.items():
             if name in self._pull:
                 degree = self._pull[name][1][:, 0]
                 squares = np.einsum("ij,ij->i", factor.value, factor.value)
                 total += _inner(degree, squares) - _inner(factor.value, self._WF(name))
-            if factor.anchor is not None and factor.anchor_weight:
-                total += factor.anchor_weight * _norm2(factor.value - factor.anchor)
+        for tie in self.ties:
+            to = self[tie.to] if isinstance(tie.to, str) else tie.to
+            total += tie.weight * norm2(self[tie.factor] - to)
         return total
 
     # -- updates ----------------------------------------------------------------------------
@@ -186,22 +196,39 @@ class NMTF:
         factor = self.factors[name]
         if name in self._pull:
             half = half + self._pull[name][1] * factor.value - self._WF(name)
-        if factor.anchor is not None:
-            half = half + factor.anchor_weight * (factor.value - factor.anchor)
+        for weight, to in self._drawn(name):
+            half = half + weight * (factor.value - to)
         return np.asarray(2 * half)
+
+    def _drawn(self, name: str) -> list[tuple[float, np.ndarray]]:
+        """Weights and values that a factor's ties draw it to, from either end."""
+        found = []
+        for tie in self.ties:
+            if tie.factor == name:
+                found.append((tie.weight, self[tie.to] if isinstance(tie.to, str) else tie.to))
+            elif isinstance(tie.to, str) and tie.to == name:
+                found.append((tie.weight, self[tie.factor]))
+        return found
 
     def update(self, *names: str) -> None:
         """One multiplicative update of each named factor that is not fixed, in that order."""
         for name in names:
-            if not self.factors[name].fixed:
-                self._update(name)
+            self.update_jointly(name)
 
-    def _update(self, name: str) -> None:
+    def update_jointly(self, *names: str) -> None:
+        """One multiplicative update of the named factors as one, all from the present values.
+
+        For blocks of one factor of the papers, such as the rows of H = [H₀; H₁]. Fixed ones stay.
+        """
+        free = [name for name in names if not self.factors[name].fixed]
+        for name, pulls in [(name, self.pulls(name)) for name in free]:
+            self._update(name, *pulls)
+
+    def _update(self, name: str, P: np.ndarray, Q: np.ndarray, R: np.ndarray | None) -> None:
         factor = self.factors[name]
         F = factor.value
-        P, Q, R = self.pulls(name)
         WF, degree = (self._WF(name), self._pull[name][1]) if name in self._pull else (None, None)
-        anchor = factor.anchor if factor.anchor_weight else None
+        drawn = self._drawn(name)
         for start in range(0, len(F), BLOCK):
             rows = slice(start, start + BLOCK)
             f = F[rows]
@@ -210,9 +237,9 @@ class NMTF:
             if WF is not None and degree is not None:
                 num += WF[rows]
                 den += degree[rows] * f
-            if anchor is not None:
-                num += factor.anchor_weight * anchor[rows]
-                den += factor.anchor_weight * f
+            for weight, to in drawn:
+                num += weight * to[rows]
+                den += weight * f
             # Where nothing pushes back there is nothing to divide by: tiny keeps 0/0 at 0.
             np.maximum(den, self.tiny, out=den)
             num /= den
@@ -259,8 +286,6 @@ class NMTF:
                 raise ValueError(f"factor {name}: expected a nonnegative (rows, columns) array")
             if factor.graph is not None and len(factor.graph.degree) != rows:
                 raise ValueError(f"factor {name} has {rows} rows, its graph is of another size")
-            if factor.anchor is not None and factor.anchor.shape != factor.value.shape:
-                raise ValueError(f"factor {name} and its anchor have different shapes")
         for t, term in enumerate(self.terms):
             n, m = term.X.shape
             V = self[term.v]
@@ -269,6 +294,10 @@ class NMTF:
             for u, h in term.parts:
                 if (len(self[u]), *self[h].shape) != (m, self[u].shape[1], V.shape[1]):
                     raise ValueError(f"term {t}: {u} {h} is not a product of shape (m, c)")
+        for tie in self.ties:
+            to = self[tie.to] if isinstance(tie.to, str) else tie.to
+            if to.shape != self[tie.factor].shape:
+                raise ValueError(f"factor {tie.factor} is tied to an array of another shape")
 
 
 def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
@@ -280,7 +309,12 @@ def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
 
 def frobenius_one(X: Matrix) -> Matrix:
     """X / ‖X‖_F, so that weights of other terms mean the same on data of any size."""
-    return X / np.sqrt(_norm2(X) or 1.0)
+    return X / np.sqrt(norm2(X) or 1.0)
+
+
+def sum_one(X: Matrix) -> Matrix:
+    """X / Σ X, a joint distribution of documents and features."""
+    return X / (X.sum() or 1.0)
 
 
 def present(X: Matrix) -> Matrix:
@@ -292,7 +326,8 @@ def _rows(X: Matrix, dtype: np.dtype) -> Matrix:
     return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
 
 
-def _norm2(X: Matrix) -> float:
+def norm2(X: Matrix) -> float:
+    """Squared Frobenius norm."""
     values = np.asarray(X.data if sp.issparse(X) else X)
     return _inner(values, values)
 

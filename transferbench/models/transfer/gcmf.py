@@ -26,9 +26,9 @@ from typing import Literal
 
 import numpy as np
 
+from transferbench.core.domains import label_factors
 from transferbench.core.graph import cosine_graph
-from transferbench.core.init import label_start
-from transferbench.core.nmtf import NMTF, Factor, Term, frobenius_one, present, scale_to_one
+from transferbench.core.nmtf import NMTF, Factor, Term, frobenius_one, present
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -52,10 +52,13 @@ def fit(
     document graphs; max_iter iterations; C inverse regularisation of the logistic regression.
     """
     rng = np.random.default_rng(seed)
-    factors = {"H": Factor(rng.random((k, len(problem.classes))))}
+    factors = {
+        "H": Factor(rng.random((k, len(problem.classes)))),
+        **label_factors(problem, C, "columns"),
+    }
     terms = []
-    for domain, V in zip(problem.domains, label_start(problem, C), strict=True):
-        u, v, labelled = f"U {domain.name}", f"V {domain.name}", bool(domain.seen.all())
+    for domain in problem.domains:
+        u, v = f"U {domain.name}", f"V {domain.name}"
         X = present(domain.X)
         factors[u] = Factor(
             rng.random((X.shape[1], k)),
@@ -63,13 +66,8 @@ def fit(
             graph=cosine_graph(X.T, p) if lam else None,
             graph_weight=lam,
         )
-        factors[v] = Factor(
-            scale_to_one(V, "columns"),
-            fixed=labelled,
-            normalize="columns",
-            graph=cosine_graph(X, p) if gamma and not labelled else None,
-            graph_weight=gamma,
-        )
+        if gamma and not factors[v].fixed:
+            factors[v].graph, factors[v].graph_weight = cosine_graph(X, p), gamma
         terms.append(Term(frobenius_one(X), ((u, "H"),), v))
     model = NMTF(factors, terms, dtype)
 

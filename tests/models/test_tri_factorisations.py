@@ -1,0 +1,296 @@
+"""DTL, MTrick, DKT, TriTL and MRTL against their algorithms, written out with dense matrices.
+
+Here X is features × documents, as in the papers, and each update is F ∘ √(num/den) with num and den
+gathered from the terms of the objective by hand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+
+import transferbench
+from transferbench.core.init import label_start
+
+ITERATIONS, SEED = 6, 4
+
+
+def data(problem):
+    X = [sp.csr_array(d.X).toarray().T for d in problem.domains]
+    return [x / x.sum() for x in X], list(label_start(problem))
+
+
+def columns(F):
+    return F / F.sum(axis=0)
+
+
+def rows(F):
+    return F / F.sum(axis=1, keepdims=True)
+
+
+def step(F, num, den):
+    return F * np.sqrt(num / den)
+
+
+def fit(name, problem, **changes):
+    settings = {"max_iter": ITERATIONS, "dtype": "float64"} | changes
+    return transferbench.fit(name, problem, seed=SEED, **settings)
+
+
+def agree(got, V, objectives):
+    for scores, expected in zip(got.scores, V, strict=True):
+        np.testing.assert_allclose(scores, expected, rtol=1e-8)
+    np.testing.assert_allclose(got.trace, objectives, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
+def test_dtl_is_algorithm_1(targets, classes):
+    problem, _ = make_problem(targets=targets, classes=classes)
+    k, kappa = 6, 2
+    X, V = data(problem)
+    rng, m = np.random.default_rng(SEED), len(X[0])
+    U = rng.random((m, kappa))
+    H = np.vstack([rng.random((kappa, classes)), rng.random((k - kappa, classes))])
+    own = [rng.random((m, k - kappa)) for _ in X]
+    everyone = range(len(X))
+
+    def full(r):
+        return np.hstack([U, own[r]])
+
+    def fitted(r):
+        return full(r) @ H @ V[r].T
+
+    objectives = []
+    for _ in range(ITERATIONS):
+        for t in everyone:
+            # Eq. 4.10
+            own[t] = step(own[t], X[t] @ V[t] @ H[kappa:].T, fitted(t) @ V[t] @ H[kappa:].T)
+            own[t] = columns(own[t])
+            # Eq. 4.11
+            U = step(
+                U,
+                sum(X[r] @ V[r] @ H[:kappa].T for r in everyone),
+                sum(fitted(r) @ V[r] @ H[:kappa].T for r in everyone),
+            )
+            U = columns(U)
+            # Eq. 4.12
+            if not problem.domains[t].seen.all():
+                V[t] = rows(step(V[t], X[t].T @ full(t) @ H, fitted(t).T @ full(t) @ H))
+            # Eq. 4.13
+            H = step(
+                H,
+                sum(full(r).T @ X[r] @ V[r] for r in everyone),
+                sum(full(r).T @ fitted(r) @ V[r] for r in everyone),
+            )
+        objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
+    agree(fit("dtl", problem, k=k, kappa=kappa), V, objectives)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_mrtl_is_algorithm_1_with_its_misprint_mended(classes):
+    problem, _ = make_problem(targets=2, classes=classes)
+    k1, k2, lam = 3, 7, 2.5
+    X, V = data(problem)
+    rng, m = np.random.default_rng(SEED), len(X[0])
+    P = range(1, 3)
+    U, Ut, Mu, Tt, Us, Ts = {}, {}, {}, {}, {}, {}
+    for p in P:
+        U[p], Ut[p] = rng.random((m, k1)), rng.random((m, k2 - k1))
+        Mu[p], Tt[p] = rng.random((k1, classes)), rng.random((k2 - k1, classes))
+        Us[p], Ts[p] = rng.random((m, k2 - k1)), rng.random((k2 - k1, classes))
+    mu, sigma = rng.random((k1, classes)), rng.random((k2 - k1, classes))
+    Y = V[0]
+
+    def F1(p):
+        return U[p] @ Mu[p] @ V[p].T + Ut[p] @ Tt[p] @ V[p].T
+
+    def F2(p):
+        return U[p] @ Mu[p] @ Y.T + Us[p] @ Ts[p] @ Y.T
+
+    def F3(p):
+        return U[p] @ mu @ V[p].T + Ut[p] @ sigma @ V[p].T
+
+    objectives = []
+    for _ in range(ITERATIONS):
+        for p in P:
+            # Eq. 21; normalised after the sweep over this pair, as Algorithm 1 has it.
+            Ut[p] = step(
+                Ut[p],
+                X[p] @ V[p] @ Tt[p].T + lam * X[p] @ V[p] @ sigma.T,
+                F1(p) @ V[p] @ Tt[p].T + lam * F3(p) @ V[p] @ sigma.T,
+            )
+            Us[p] = step(Us[p], X[0] @ Y @ Ts[p].T, F2(p) @ Y @ Ts[p].T)
+            U[p] = step(
+                U[p],
+                X[p] @ V[p] @ Mu[p].T + X[0] @ Y @ Mu[p].T + lam * X[p] @ V[p] @ mu.T,
+                F1(p) @ V[p] @ Mu[p].T + F2(p) @ Y @ Mu[p].T + lam * F3(p) @ V[p] @ mu.T,
+            )
+            # Eq. 23
+            Mu[p] = step(
+                Mu[p],
+                U[p].T @ X[p] @ V[p] + U[p].T @ X[0] @ Y,
+                U[p].T @ F1(p) @ V[p] + U[p].T @ F2(p) @ Y,
+            )
+            Tt[p] = step(Tt[p], Ut[p].T @ X[p] @ V[p], Ut[p].T @ F1(p) @ V[p])
+            Ts[p] = step(Ts[p], Us[p].T @ X[0] @ Y, Us[p].T @ F2(p) @ Y)
+            one, three = U[p] @ Mu[p] + Ut[p] @ Tt[p], U[p] @ mu + Ut[p] @ sigma
+            V[p] = step(
+                V[p],
+                X[p].T @ one + lam * X[p].T @ three,  # the λ that eq. 21 misses
+                F1(p).T @ one + lam * F3(p).T @ three,
+            )
+            Ut[p], Us[p], U[p], V[p] = columns(Ut[p]), columns(Us[p]), columns(U[p]), rows(V[p])
+        mu = step(mu, sum(U[p].T @ X[p] @ V[p] for p in P), sum(U[p].T @ F3(p) @ V[p] for p in P))
+        sigma = step(
+            sigma, sum(Ut[p].T @ X[p] @ V[p] for p in P), sum(Ut[p].T @ F3(p) @ V[p] for p in P)
+        )
+        objectives.append(
+            sum(
+                np.sum((X[p] - F1(p)) ** 2)
+                + np.sum((X[0] - F2(p)) ** 2)
+                + lam * np.sum((X[p] - F3(p)) ** 2)
+                for p in P
+            )
+        )
+    agree(fit("mrtl", problem, k1=k1, k2=k2, lam=lam), V, objectives)
+
+
+@pytest.mark.parametrize(("name", "setting"), [("mtrick", 1.7), ("dkt", 0.8)])
+def test_mtrick_and_dkt_are_their_objectives_updates(name, setting):
+    problem, _ = make_problem(classes=3)
+    k = 5
+    X, V = data(problem)
+    rng, m = np.random.default_rng(SEED), len(X[0])
+    S = rng.random((k, 3))
+    F = [rng.random((m, k)) for _ in X]
+    w = [1.0, setting] if name == "mtrick" else [1.0, 1.0]
+    alpha = 0.0 if name == "mtrick" else setting * np.sum(X[0] ** 2) / m
+    objectives = []
+    for _ in range(ITERATIONS):
+        for t in (0, 1):
+            F[t] = step(
+                F[t],
+                w[t] * X[t] @ V[t] @ S.T + alpha * F[1 - t],
+                w[t] * F[t] @ S @ V[t].T @ V[t] @ S.T + alpha * F[t],
+            )
+            if t == 1:
+                V[t] = rows(step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S))
+            F[t] = rows(F[t])
+        S = step(
+            S,
+            sum(w[t] * F[t].T @ X[t] @ V[t] for t in (0, 1)),
+            sum(w[t] * F[t].T @ F[t] @ S @ V[t].T @ V[t] for t in (0, 1)),
+        )
+        objectives.append(
+            sum(w[t] * np.sum((X[t] - F[t] @ S @ V[t].T) ** 2) for t in (0, 1))
+            + alpha * np.sum((F[0] - F[1]) ** 2)
+        )
+    options = {"k": k, "beta": setting} if name == "mtrick" else {"k": k, "alpha": setting}
+    agree(fit(name, problem, **options), V, objectives)
+
+
+def test_tritl_is_its_objectives_updates():
+    problem, _ = make_problem(targets=2)
+    k1, k2, k3, c = 3, 4, 2, 2
+    X, V = data(problem)
+    rng, m = np.random.default_rng(SEED), len(X[0])
+    F1, S1, S2 = rng.random((m, k1)), rng.random((k1, c)), rng.random((k2, c))
+    F2, F3, S3 = [], [], []
+    for _ in X:
+        F2.append(rng.random((m, k2)))
+        F3.append(rng.random((m, k3)))
+        S3.append(rng.random((k3, c)))
+
+    def middle(r):
+        return F1 @ S1 + F2[r] @ S2 + F3[r] @ S3[r]
+
+    def fitted(r):
+        return middle(r) @ V[r].T
+
+    objectives = []
+    everyone = range(len(X))
+    for _ in range(ITERATIONS):
+        for t in everyone:
+            F1 = step(
+                F1,
+                sum(X[r] @ V[r] @ S1.T for r in everyone),
+                sum(fitted(r) @ V[r] @ S1.T for r in everyone),
+            )
+            F2[t] = step(F2[t], X[t] @ V[t] @ S2.T, fitted(t) @ V[t] @ S2.T)
+            F3[t] = step(F3[t], X[t] @ V[t] @ S3[t].T, fitted(t) @ V[t] @ S3[t].T)
+            if t:
+                V[t] = rows(step(V[t], X[t].T @ middle(t), fitted(t).T @ middle(t)))
+            F1, F2[t], F3[t] = columns(F1), columns(F2[t]), columns(F3[t])
+            S1 = step(
+                S1,
+                sum(F1.T @ X[r] @ V[r] for r in everyone),
+                sum(F1.T @ fitted(r) @ V[r] for r in everyone),
+            )
+            S2 = step(
+                S2,
+                sum(F2[r].T @ X[r] @ V[r] for r in everyone),
+                sum(F2[r].T @ fitted(r) @ V[r] for r in everyone),
+            )
+            S3[t] = step(S3[t], F3[t].T @ X[t] @ V[t], F3[t].T @ fitted(t) @ V[t])
+        objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
+    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3), V, objectives)
+
+
+@pytest.mark.parametrize("name", ["dtl", "tritl"])
+def test_one_at_a_time_is_each_target_alone(name):
+    problem, _ = make_problem(targets=3)
+    got = fit(name, problem, together=False)
+    for i in (1, 2, 3):
+        domains = (problem.domains[0], problem.domains[i])
+        alone = type(problem)("p", "transfer", problem.classes, domains)
+        np.testing.assert_array_equal(got.scores[i], fit(name, alone).scores[1])
+    assert len(got.trace) == 3 * ITERATIONS
+    assert not np.allclose(got.scores[2], fit(name, problem).scores[2])
+
+
+@pytest.mark.parametrize("kappa", [0, 6])
+def test_dtl_reaches_its_extremes(kappa):
+    """κ = 0: no common feature clusters; κ = k: no others."""
+    fit_ = fit("dtl", make_problem()[0], k=6, kappa=kappa)
+    assert np.isfinite(fit_.scores[1]).all()
+
+
+def test_more_common_than_all_clusters_is_an_error():
+    problem, _ = make_problem()
+    with pytest.raises(ValueError, match="kappa must be at most k"):
+        fit("dtl", problem, k=3, kappa=4)
+    with pytest.raises(ValueError, match="k1 must be at most k2"):
+        fit("mrtl", problem, k1=4, k2=3)
+
+
+def test_mrtl_without_relatedness_is_each_pair_on_its_own():
+    """λ = 0 leaves no term that joins two targets: another target changes nothing."""
+    problem, _ = make_problem(targets=2)
+    first = type(problem)("p", "transfer", problem.classes, problem.domains[:2])
+    both, alone = fit("mrtl", problem, lam=0.0), fit("mrtl", first, lam=0.0)
+    np.testing.assert_allclose(both.scores[1], alone.scores[1], rtol=1e-10)
+    assert not np.allclose(fit("mrtl", problem).scores[1], fit("mrtl", first).scores[1])
+
+
+@pytest.mark.parametrize("name", ["dtl", "mtrick", "dkt", "tritl", "mrtl"])
+def test_float32_agrees_with_float64(name):
+    problem, _ = make_problem(targets=2)
+    one, two = (fit(name, problem, dtype=dtype) for dtype in ("float32", "float64"))
+    for a, b in zip(one.scores, two.scores, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+    np.testing.assert_allclose(one.trace, two.trace, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("mtrick", 98.9), ("dtl", 98.6)], ids=["mtrick", "dtl"]
+)
+def test_levels_on_real_data(real, name, level):
+    """Within a point of what independent trials reached on comp-vs-rec."""
+    from transferbench import tasks
+    from transferbench.metrics import evaluate
+
+    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    found = evaluate(transferbench.fit(name, problem, seed=0), truth)
+    assert 100 * found["target"]["accuracy"] == pytest.approx(level, abs=1)
