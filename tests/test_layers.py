@@ -31,9 +31,10 @@ MAY = {
     "tasks": {"problem", "parameters", "datasets", "fetch", "files", "settings", "source"},
     "records": {"errors", "models", "files", "source"},
     "experiment": {"errors", "settings", "parameters", "models", "tasks", "records"},
-    "worker": {"metrics", "models", "records", "settings", "tasks"},
+    "worker": {"metrics", "models", "problem", "records", "settings", "tasks"},
     "runner": {"errors", "models", "parameters", "records", "settings", "tasks", "worker"},
-    "tables": {"experiment", "files", "records"},
+    "figures": {"experiment", "files", "records"},
+    "tables": {"experiment", "figures", "files", "records"},
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
 }
 

@@ -18,7 +18,7 @@ def lines(values: dict, tmp_path) -> list[dict[str, str]]:
     """runs.csv of {column: [accuracy or status, one for each run]}."""
     runs = {"LG": iter(values["LG"]), "NMF": iter(values["NMF"])}
     labelled = []
-    for row, column, cell in FILE.cells():
+    for row, column, x, cell in FILE.cells():
         value = next(runs[column], None)
         if value is None:
             continue
@@ -27,7 +27,7 @@ def lines(values: dict, tmp_path) -> list[dict[str, str]]:
             record |= {"status": value, "reason": "why"}
         else:
             record["metrics"] = {"target": {"accuracy": value}}
-        labelled.append((row, column, cell, record))
+        labelled.append((row, column, x, cell, record))
     path = tmp_path / "runs.csv"
     path.write_text(records.runs_csv(labelled))
     return records.read_runs(path)

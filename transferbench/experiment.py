@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
 from annotated_types import Ge
@@ -31,10 +31,14 @@ class Paper(_Strict):
 
 
 class Row(_Strict):
-    """A data set of the table: a task, and the domain scored (if none is named, their mean)."""
+    """A data set of the table: a task, and the domain scored (if none is named, their mean).
+
+    Rows of one group are averaged together.
+    """
 
     task: str
     domain: str | None = None
+    group: str = ""
 
 
 class Column(_Strict):
@@ -60,6 +64,28 @@ class Limit(_Strict):
     memory_gib: Positive | None = None
 
 
+class Levels(_Strict):
+    """Published values drawn into a figure: those of a column of another experiment, by row."""
+
+    experiment: str
+    column: str
+
+
+class Figure(_Strict):
+    """What a figure draws over x: parameters that take the same values together, or iterations.
+
+    Columns whose models lack the parameters, and controls, are drawn as level lines.
+    """
+
+    label: str
+    params: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    iterations: bool = False
+    log: bool = False
+    objective: bool = False
+    levels: Levels | None = None
+
+
 class Schema(_Strict):
     """The file itself. Values are per cent where `unit` says so, else fractions."""
 
@@ -71,9 +97,19 @@ class Schema(_Strict):
     limits: Limit = Limit()
     rows: dict[str, Row]
     columns: dict[str, Column]
-    published: dict[str, dict[str, float | tuple[float, Annotated[float, Ge(0)]]]]
-    tolerance: Tolerance
+    published: dict[str, dict[str, float | tuple[float, Annotated[float, Ge(0)]]]] = {}
+    tolerance: Tolerance | None = None
+    figure: Figure | None = None
     notes: tuple[str, ...] = ()
+
+
+class Planned(NamedTuple):
+    """A run of an experiment: its row, column and, in some figures, place on the x axis."""
+
+    row: str
+    column: str
+    x: float | None
+    cell: Cell
 
 
 @dataclass(frozen=True)
@@ -83,16 +119,28 @@ class Experiment:
     name: str
     spec: Schema
 
-    def cells(self, repeats: int | None = None) -> Iterator[tuple[str, str, Cell]]:
-        """(row, column, cell) for every run of the table, seeds 0, 1, … for random models."""
+    def cells(self, repeats: int | None = None) -> Iterator[Planned]:
+        """Every run of the table or figure, seeds 0, 1, … for random models."""
         for row, task in self.spec.rows.items():
             name = tasks.Task.named(task.task).name
             for column, method in self.spec.columns.items():
                 function = models.load(method.model)
-                params = parameters.resolve(function, method.params, method.model)
                 random = parameters.takes_seed(function)
-                for seed in range(repeats or self.spec.repeats) if random else (None,):
-                    yield row, column, Cell(name, method.model, params, seed)
+                curve = bool(self.spec.figure and self.spec.figure.iterations)
+                for x, given in self._sweep(method):
+                    params = parameters.resolve(function, given, method.model)
+                    for seed in range(repeats or self.spec.repeats) if random else (None,):
+                        cell = Cell(name, method.model, params, seed, curve and not method.control)
+                        yield Planned(row, column, x, cell)
+
+    def _sweep(self, method: Column) -> Iterator[tuple[float | None, dict[str, Any]]]:
+        """Values of x and the parameters there; one without x where nothing is varied."""
+        figure = self.spec.figure
+        if figure is None or method.control or not set(figure.params) & set(method.params):
+            yield None, method.params
+            return
+        for value in figure.values:
+            yield value, method.params | dict.fromkeys(figure.params, value)
 
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
         """The printed mean and, where there is one, standard deviation of a cell."""
@@ -167,6 +215,11 @@ def _check(spec: Schema, where: _Places) -> None:
                 )
     if len(set(family.values())) > 1:
         raise where.error(("columns",), f"models of several families: {family}")
+    if spec.figure:
+        with where.at("figure"):
+            _check_figure(spec, spec.figure)
+    elif not spec.published or not spec.tolerance:
+        raise where.error((), "missing key published or tolerance; a table has both.")
     for label, values in spec.published.items():
         with where.at("published", label):
             if label not in spec.rows:
@@ -175,6 +228,19 @@ def _check(spec: Schema, where: _Places) -> None:
             with where.at("published", label, column_label):
                 if column_label not in spec.columns:
                     raise unknown("column", column_label, spec.columns)
+
+
+def _check_figure(spec: Schema, figure: Figure) -> None:
+    if figure.iterations == bool(figure.params and figure.values):
+        raise UserError("expected either params and values, or iterations: true.")
+    known = {name for column in spec.columns.values() for name in column.params}
+    for name in figure.params:
+        if name not in known:
+            raise unknown("parameter of the columns", name, known)
+    if figure.levels:
+        other = load(figure.levels.experiment).spec
+        if figure.levels.column not in other.columns:
+            raise unknown("column", figure.levels.column, other.columns)
 
 
 class _Places:

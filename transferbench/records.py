@@ -21,20 +21,24 @@ Record = dict[str, Any]
 MEASURES = ("accuracy", "f1", "nmi", "hamming")
 #: Columns of a runs.csv: the records of one experiment, a line for each run and scored domain.
 RUNS = (
-    "row", "column", "task", "model", "params", "seed", "domain", "status", "reason", *MEASURES,
-    "objective", "iterations", "fit_seconds", "load_seconds", "peak_mib", "threads", "data",
-    "source", "versions", "finished", "key",
+    "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
+    *MEASURES, "objective", "iterations", "fit_seconds", "load_seconds", "peak_mib", "threads",
+    "data", "source", "versions", "finished", "key", "curve", "objectives",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: a task by full name, a model, all its parameters, a seed if it takes one."""
+    """One run: a task by full name, a model, all its parameters, a seed if it takes one.
+
+    With `curve` the record holds the first measure of every domain after each iteration, too.
+    """
 
     task: str
     model: str
     params: dict[str, Any] = field(hash=False)
     seed: int | None
+    curve: bool = False
 
     def __str__(self) -> str:
         return f"{self.model} on {self.task}" + ("" if self.seed is None else f", seed {self.seed}")
@@ -46,7 +50,7 @@ class Cell:
 
     def key(self, facts: dict[str, Any]) -> str:
         """Digest of all the result depends on; `facts` are those of the built task."""
-        state = [facts, self.task, self.model, self.params, self.seed, self.source]
+        state = [facts, self.task, self.model, self.params, self.seed, self.source, self.curve]
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -82,16 +86,17 @@ class Store:
                 yield record
 
 
-def runs_csv(labelled: Iterable[tuple[str, str, Cell, Record]]) -> str:
-    """A line for each run and scored domain, in the order of the table."""
+def runs_csv(runs: Iterable[tuple[str, str, float | None, Cell, Record]]) -> str:
+    """A line for each run and scored domain: row, column, x, cell and record, in this order."""
     out = io.StringIO()
     writer = csv.DictWriter(out, RUNS, lineterminator="\n")
     writer.writeheader()
-    for row, column, cell, record in labelled:
+    for row, column, x, cell, record in runs:
         seconds, trace = record.get("seconds", {}), record.get("trace", [])
         common = {
             "row": row,
             "column": column,
+            "x": short(x),
             "task": cell.task,
             "model": cell.model,
             "params": json.dumps(cell.params),
@@ -111,7 +116,11 @@ def runs_csv(labelled: Iterable[tuple[str, str, Cell, Record]]) -> str:
             "key": record["key"],
         }
         for domain, measures in (record.get("metrics") or {"": {}}).items():
-            writer.writerow(common | {"domain": domain} | measures)
+            line = common | {"domain": domain} | measures
+            if cell.curve:
+                line["curve"] = _list(record.get("curve", {}).get(domain, []))
+                line["objectives"] = _list(trace)
+            writer.writerow(line)
     return out.getvalue()
 
 
@@ -131,3 +140,7 @@ def read_runs(path: Path) -> list[dict[str, str]]:
 def short(value: Any) -> str:
     """Six significant digits, or nothing."""
     return "" if value is None else f"{value:.6g}"
+
+
+def _list(values: Iterable[float]) -> str:
+    return "[" + ",".join(map(short, values)) + "]"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
+from transferbench import figures
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import Cell, read_runs, short
@@ -46,12 +47,12 @@ class Entry:
 
 
 def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
-    """Every cell of the table, row by row, and the average row last.
+    """Every cell of the table, row by row, then the averages of each group of rows.
 
     Lines whose task, model or parameters are not the experiment's count as not run.
     """
     planned: dict[tuple[str, str], list[Cell]] = {}
-    for row, column, cell in experiment.cells():
+    for row, column, _, cell in experiment.cells():
         planned.setdefault((row, column), []).append(cell)
     by_cell: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in lines:
@@ -60,7 +61,12 @@ def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
         _entry(experiment, row, column, cells, by_cell.get((row, column), []))
         for (row, column), cells in planned.items()
     ]
-    return made + [_average(experiment, column, made) for column in experiment.spec.columns]
+    groups = dict.fromkeys(row.group for row in experiment.spec.rows.values())
+    return made + [
+        _average(experiment, group, column, made)
+        for group in groups
+        for column in experiment.spec.columns
+    ]
 
 
 def _entry(
@@ -91,7 +97,7 @@ def _entry(
         verdict = "inconclusive"
         reason = lost[0] if lost else f"{len(values)} of {len(cells)} runs"
     mean = fmean(values) if finite else None
-    if not verdict and published and mean is not None:
+    if not verdict and published and mean is not None and spec.tolerance:
         verdict = _verdict(mean - published[0], spec.tolerance.value)
     return Entry(
         row,
@@ -107,19 +113,21 @@ def _entry(
     )
 
 
-def _average(experiment: Experiment, column: str, made: list[Entry]) -> Entry:
-    """The mean over the rows that are in the table; of the published values likewise."""
-    rows = [entry for entry in made if entry.column == column]
+def _average(experiment: Experiment, group: str, column: str, made: list[Entry]) -> Entry:
+    """The mean over the rows of a group that are in the table; of the published values likewise."""
+    spec = experiment.spec
+    rows = [e for e in made if e.column == column and spec.rows[e.row].group == group]
     ours = [entry.mean for entry in rows if entry.mean is not None]
     printed = [entry.published for entry in rows if entry.published is not None]
     mean = fmean(ours) if len(ours) == len(rows) else None
     published = fmean(printed) if len(printed) == len(rows) else None
     verdict = "" if mean is not None else "inconclusive"
-    if mean is not None and published is not None:
-        verdict = _verdict(mean - published, experiment.spec.tolerance.value)
+    if mean is not None and published is not None and spec.tolerance:
+        verdict = _verdict(mean - published, spec.tolerance.value)
     runs = min((entry.runs for entry in rows), default=0)
     planned = max((entry.planned for entry in rows), default=0)
-    return Entry("average", column, mean, None, runs, planned, published, None, verdict, "")
+    name = f"average {group}".strip()
+    return Entry(name, column, mean, None, runs, planned, published, None, verdict, "")
 
 
 def _verdict(difference: float, tolerance: float) -> str:
@@ -133,6 +141,8 @@ def _verdict(difference: float, tolerance: float) -> str:
 
 def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
     """File name → contents, from the lines of runs.csv alone."""
+    if experiment.spec.figure:
+        return figures.render(experiment, lines)
     made = entries(experiment, lines)
     return {
         "table.md": _markdown(experiment, made),
@@ -142,15 +152,23 @@ def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str
 
 
 def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Table files made from the folder's runs.csv. Raises UserError where that cannot be read."""
-    files = render(experiment, read_runs(folder / "runs.csv"))
+    """Table files, or a figure and its points, made from the folder's runs.csv.
+
+    Raises UserError where that cannot be read.
+    """
+    lines = read_runs(folder / "runs.csv")
+    files = render(experiment, lines)
     for name, text in files.items():
         write_text(folder / name, text)
-    return [folder / name for name in files]
+    drawn = figures.draw(experiment, lines, folder) if experiment.spec.figure else []
+    return [*(folder / name for name in files), *drawn]
 
 
 def drift(experiment: Experiment, folder: Path) -> list[Path]:
-    """Table files in the folder that are not what its runs.csv yields."""
+    """Text files in the folder that are not what its runs.csv yields.
+
+    Pictures are drawn from the same points, but their bytes change with the drawing library.
+    """
     files = render(experiment, read_runs(folder / "runs.csv"))
     return [
         folder / name
@@ -163,6 +181,8 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
     spec = experiment.spec
     unit = "per cent" if spec.unit == "percent" else "fractions"
     columns = list(spec.columns)
+    tolerance = spec.tolerance
+    assert tolerance is not None  # as the experiment's check has seen to
     lines = [
         f"# {experiment.name}: {spec.title}",
         "",
@@ -171,8 +191,7 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         "runs; deterministic methods run once.",
         "Each cell: ours / published, verdict. "
         "Verdicts: = within, ▲ above, ▼ below, ? inconclusive, – unavailable.",
-        f"Within means {spec.tolerance.value:g} or less from the published value: "
-        f"{spec.tolerance.reason}",
+        f"Within means {tolerance.value:g} or less from the published value: {tolerance.reason}",
         "",
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---|" * len(columns),
@@ -226,7 +245,9 @@ def _latex(experiment: Experiment, made: list[Entry]) -> str:
             e = cells[column]
             ours = "--" if e.mean is None else f"{e.mean:.2f}"
             body.append(ours + (f" ({e.published:.2f})" if e.published is not None else ""))
-        lines.append(("\\midrule\n" if row == "average" else "") + " & ".join(body) + " \\\\")
+        lines.append(
+            ("\\midrule\n" if row not in experiment.spec.rows else "") + " & ".join(body) + " \\\\"
+        )
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 

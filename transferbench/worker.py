@@ -14,9 +14,11 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import metrics, models, tasks
+from transferbench.problem import Fit
 from transferbench.records import Cell, Record
 from transferbench.settings import Settings
 
@@ -87,8 +89,13 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
     loaded = time.perf_counter()
     last = loaded
 
-    def watch(iteration: int, planned: int, scores: object) -> None:
+    curve: dict[str, list[float]] = {}
+
+    def watch(iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
         nonlocal last
+        if cell.curve:
+            for domain, measures in metrics.evaluate(Fit(scores), truth).items():
+                curve.setdefault(domain, []).append(next(iter(measures.values())))
         if _progress is not None and (time.perf_counter() - last > 0.1 or iteration == planned):
             last = time.perf_counter()
             # One short message is one atomic write to the pipe, whoever else is writing to it.
@@ -102,6 +109,7 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
         "metrics": metrics.evaluate(fit, truth),
         "columns": fit.columns,
         "trace": list(fit.trace),
+        "curve": curve,
         "seconds": {"load": loaded - start, "fit": fitted - loaded},
         "cpu_seconds": time.process_time(),
         "peak_bytes": _peak(),

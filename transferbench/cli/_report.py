@@ -54,7 +54,7 @@ def _published(task: str, domain: str, measure: str, record: Record) -> tuple[st
         file = experiment.load(name)
         if file.spec.metric != measure or file.spec.unit != "percent":
             continue
-        for row, column, cell in file.cells(repeats=1):
+        for row, column, _, cell in file.cells(repeats=1):
             same = (cell.task, cell.model, cell.params) == (task, record["model"], record["params"])
             value = file.published(row, column)
             alone = len(record["metrics"]) == 1

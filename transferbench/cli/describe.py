@@ -71,7 +71,7 @@ def _experiment(name: str) -> str:
         f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",
         "",
         f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
-        f"Tolerance: {spec.tolerance.value:g}; {spec.tolerance.reason}",
+        f"Tolerance: {spec.tolerance.value:g}; {spec.tolerance.reason}" if spec.tolerance else "",
         "",
         "Rows:",
         *(f"  {label}: {row.task}" for label, row in spec.rows.items()),

@@ -42,11 +42,11 @@ def command(
         if limits.memory_gib and not given["memory_limit"]:
             given["memory_limit"] = int(limits.memory_gib * 2**30)
         labelled = list(file.cells(repeats))
-        done = execute([cell for _, _, cell in labelled], settings, **given)
+        done = execute([planned.cell for planned in labelled], settings, **given)
         if not done:
             continue
         folder = settings.results / file.name
-        rows = [(*label, record) for label, record in zip(labelled, done, strict=True)]
+        rows = [(*planned, record) for planned, record in zip(labelled, done, strict=True)]
         write_text(folder / "runs.csv", records.runs_csv(rows))
         for path in tables.write(file, folder):
             click.echo(path)

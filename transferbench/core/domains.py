@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -10,18 +11,26 @@ from transferbench.core.init import label_start
 from transferbench.core.nmtf import Factor, Normalize, scale_to_one
 from transferbench.problem import Fit, Problem, Watch
 
+#: What V_t starts at: logistic regression's probabilities, or the 0/1 of its decisions.
+Start = Literal["probabilities", "decisions"]
 
-def label_factors(problem: Problem, C: float, normalize: Normalize) -> dict[str, Factor]:
-    """'V <domain>' → V (n, c), normalised: labels, fixed, in sources; elsewhere classifier's start.
+
+def label_factors(
+    problem: Problem, C: float, normalize: Normalize, start: Start = "probabilities"
+) -> dict[str, Factor]:
+    """'V <domain>' → V (n, c), normalised: labels, fixed, in sources; a start elsewhere.
 
     C is the inverse regularisation of the logistic regression that gives the start.
     """
-    return {
-        f"V {domain.name}": Factor(
-            scale_to_one(V, normalize), fixed=bool(domain.seen.all()), normalize=normalize
+    factors = {}
+    for domain, V in zip(problem.domains, label_start(problem, C), strict=True):
+        if start == "decisions":
+            V = np.eye(V.shape[1])[V.argmax(axis=1)]
+        fixed = bool(domain.seen.all())
+        factors[f"V {domain.name}"] = Factor(
+            scale_to_one(V, normalize), fixed=fixed, normalize=normalize
         )
-        for domain, V in zip(problem.domains, label_start(problem, C), strict=True)
-    }
+    return factors
 
 
 def each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | None) -> Fit:

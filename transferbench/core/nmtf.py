@@ -317,6 +317,14 @@ def sum_one(X: Matrix) -> Matrix:
     return X / (X.sum() or 1.0)
 
 
+#: Ways to bring X to a common scale.
+SCALES: dict[str, Callable[[Matrix], Matrix]] = {
+    "frobenius": frobenius_one,
+    "sum": sum_one,
+    "none": lambda X: X,
+}
+
+
 def present(X: Matrix) -> Matrix:
     """The columns of X (n, m) that are not all zero: the features that occur in a domain."""
     return X[:, np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())]

@@ -24,7 +24,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from transferbench.core.domains import each_target, label_factors
+from transferbench.core.domains import Start, each_target, label_factors
 from transferbench.core.nmtf import NMTF, Factor, Term, sum_one
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
@@ -37,6 +37,7 @@ def fit(
     kappa: Annotated[int, Ge(0)] = 10,
     max_iter: Count = 50,
     C: Positive = 1.0,
+    start: Start = "probabilities",
     together: bool = True,
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
@@ -45,12 +46,15 @@ def fit(
     """Scores V_τ (n_τ, c) of every domain, and the objective after each iteration.
 
     k feature clusters, kappa (κ) of them common; max_iter iterations; C inverse regularisation of
-    the logistic regression; together: all targets at once. Raises ValueError where kappa > k.
+    the logistic regression whose probabilities (or decisions) start V; together: all targets at
+    once. Raises ValueError where kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
     if not together:
-        alone = partial(fit, k=k, kappa=kappa, max_iter=max_iter, C=C, dtype=dtype, seed=seed)
+        alone = partial(
+            fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, dtype=dtype, seed=seed
+        )
         return each_target(problem, alone, watch)
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
@@ -59,7 +63,7 @@ def fit(
         "U": new(rng.random((m, kappa))),
         "H U": Factor(rng.random((kappa, c))),
         "H own": Factor(rng.random((k - kappa, c))),
-        **label_factors(problem, C, "rows"),
+        **label_factors(problem, C, "rows", start),
     }
     terms = []
     for domain in problem.domains:

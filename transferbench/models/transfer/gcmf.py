@@ -26,9 +26,9 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.domains import label_factors
+from transferbench.core.domains import Start, label_factors
 from transferbench.core.graph import cosine_graph
-from transferbench.core.nmtf import NMTF, Factor, Term, frobenius_one, present
+from transferbench.core.nmtf import NMTF, SCALES, Factor, Normalize, Term, present
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -42,6 +42,9 @@ def fit(
     gamma: Weight = 100.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    start: Start = "probabilities",
+    scale: Literal["frobenius", "sum", "none"] = "frobenius",
+    normalize: Normalize = "columns",
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -50,11 +53,13 @@ def fit(
 
     k feature clusters; p neighbours in the graphs; lam (λ) and gamma (γ) weights of the feature and
     document graphs; max_iter iterations; C inverse regularisation of the logistic regression.
+    Other readings of the paper: start of V_t from its probabilities or decisions; scale of X;
+    normalize columns of V (eq. 7) or its rows.
     """
     rng = np.random.default_rng(seed)
     factors = {
         "H": Factor(rng.random((k, len(problem.classes)))),
-        **label_factors(problem, C, "columns"),
+        **label_factors(problem, C, normalize, start),
     }
     terms = []
     for domain in problem.domains:
@@ -68,7 +73,7 @@ def fit(
         )
         if gamma and not factors[v].fixed:
             factors[v].graph, factors[v].graph_weight = cosine_graph(X, p), gamma
-        terms.append(Term(frobenius_one(X), ((u, "H"),), v))
+        terms.append(Term(SCALES[scale](X), ((u, "H"),), v))
     model = NMTF(factors, terms, dtype)
 
     def sweep() -> None:

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.domains import each_target, label_factors
+from transferbench.core.domains import Start, each_target, label_factors
 from transferbench.core.nmtf import NMTF, Factor, Term, sum_one
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
@@ -33,6 +33,7 @@ def fit(
     beta: Weight = 1.5,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    start: Start = "probabilities",
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -40,21 +41,23 @@ def fit(
     """Scores G_t (n_t, c) of every target, and the objective after each iteration.
 
     k feature clusters; beta (β) weight of the target's term; max_iter iterations; C inverse
-    regularisation of the logistic regression that starts G_t.
+    regularisation of the logistic regression whose probabilities (or decisions) start G_t.
     """
-    alone = partial(_fit, k=k, beta=beta, max_iter=max_iter, C=C, dtype=dtype, seed=seed)
+    alone = partial(
+        _fit, k=k, beta=beta, max_iter=max_iter, C=C, start=start, dtype=dtype, seed=seed
+    )
     return each_target(problem, alone, watch)
 
 
 def _fit(
     problem: Problem, *, watch: Watch | None,
-    k: int, beta: float, max_iter: int, C: float, dtype: str, seed: int,
+    k: int, beta: float, max_iter: int, C: float, start: Start, dtype: str, seed: int,
 ) -> Fit:  # fmt: skip
     rng = np.random.default_rng(seed)
     m = problem.domains[0].X.shape[1]
     factors = {
         "S": Factor(rng.random((k, len(problem.classes)))),
-        **label_factors(problem, C, "rows"),
+        **label_factors(problem, C, "rows", start),
     }
     terms = []
     for domain in problem.domains:
