@@ -52,13 +52,14 @@ class File:
     """A file of a data set, how to recognise it and where to get it.
 
     name: "<dataset>/<file>", posix; where it lies in the cache and in mirrors.
-    size: bytes of the original; for a tree digest another packing may have another size.
+    size: bytes of the original, None where unknown; for a tree digest another packing may have
+    another size.
     digest: "sha256:<hex>", "git-blob:<sha1 hex>" or "tree:<hex>", see `archive.digest`.
     origins: tried in order.  licence: a notice of one line.
     """
 
     name: str
-    size: int
+    size: int | None
     digest: str
     origins: tuple[Wheel | Url, ...]
     licence: str
@@ -70,7 +71,7 @@ class Plan:
     "package index: project version", an address) or None where every place is ruled out."""
 
     name: str
-    size: int
+    size: int | None
     source: str | None
     destination: Path
     cached: bool
@@ -174,8 +175,9 @@ def _get_locked(file: File, settings: Settings, dest: Path, notice: Callable[[st
         part.unlink(missing_ok=True)
     if settings.offline:
         faults.append("offline: the network was not tried")
+    size = f" ({file.size} bytes)" if file.size else ""
     raise Unavailable(
-        f"{file.name}: not to be had; expected {file.digest} ({file.size} bytes); "
+        f"{file.name}: not to be had; expected {file.digest}{size}; "
         f"{'; '.join(faults) or 'it has no origin'}. Put the file at {dest} or list a mirror that "
         f"has {file.name} in TRANSFERBENCH_MIRROR."
     )

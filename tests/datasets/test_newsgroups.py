@@ -44,26 +44,6 @@ def test_sub_categories_as_the_papers_list_them():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", newsgroups.TASKS)
-def test_built_from_the_originals_every_fact_holds(real, tmp_path, name):
-    """Without the cache of built tasks, so that the builder itself is run and checked."""
-    task = tasks.Task.named(name)
-    files = {n: tasks.fetch.get(f, real) for n, f in tasks.needed(task).items()}
-    problem, truth = newsgroups.build(name, files, **task.options)
-    assert tasks.facts(problem, truth) == newsgroups.FACTS[name] | {
-        "weight": pytest.approx(newsgroups.FACTS[name]["weight"], rel=1e-5)
-    }
-    for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
-        labelled = domain.name == "source"
-        assert domain.seen.all() == labelled
-        assert domain.seen.any() == labelled
-        assert (scored == ~domain.seen).all()
-        np.testing.assert_array_equal(domain.Y, Y * labelled)
-        np.testing.assert_array_equal(Y.sum(axis=1), 1)
-        length = np.sqrt(domain.X.multiply(domain.X).sum(axis=1))
-        assert ((np.abs(length - 1) < 1e-5) | (length == 0)).all()
-
-
 def test_posts_0_9_and_the_last_are_the_right_ones(real):
     files = tuple(tasks.fetch.get(file, real) for file in newsgroups.FILES.values())
     counts, vocabulary, groups = newsgroups._corpus(files, "[a-z]{2,}")

@@ -28,7 +28,7 @@ def task_names() -> Iterable[str]:
     from transferbench import datasets
 
     names = datasets.tasks()
-    return {*names, *(name.partition("/")[2] for name in names)}
+    return {*names, *(name.rpartition("/")[2] for name in names)}
 
 
 def experiment_names() -> Iterable[str]:

@@ -56,7 +56,9 @@ def _task(name: str) -> str:
     lines += [f"  {parameter}" for parameter in parameters.schema(module.build).values()]
     lines += ["", "Built from:"]
     files = tasks.needed(tasks.Task.named(name))
-    lines += [f"  {file.name}, {file.size:,} bytes, {file.digest}" for file in files.values()]
+    for file in files.values():
+        size = f"{file.size:,} bytes" if file.size else "of unknown size"
+        lines.append(f"  {file.name}, {size}, {file.digest}")
     lines += ["", *dict.fromkeys(f"Licence: {file.licence}" for file in files.values())]
     return "\n".join(lines)
 

@@ -22,7 +22,7 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     for file in files.values():
         if dry_run:
             plan = fetch.plan(file, settings)
-            size = f"{file.size / 1e6:.1f} MB"
+            size = f"{file.size / 1e6:.1f} MB" if file.size else "of unknown size"
             source = plan.source or "nowhere that is allowed"
             click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
         else:

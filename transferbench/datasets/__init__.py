@@ -2,9 +2,10 @@
 
 A dataset module has
     FILES  {name: fetch.File}   where the originals come from and their digests
-    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>`
+    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
+    needed(task) → names of FILES       optional: those that a task is built from, where not all
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
@@ -21,7 +22,7 @@ from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
 #: A bare task name means the first of these that has it.
-PREFIXES = ("gtl", "dtl", "mrtl", "mtc")
+PREFIXES = ("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam")
 
 
 @cache
@@ -43,5 +44,5 @@ def full_name(name: str) -> str:
     for candidate in (name, *(f"{prefix}/{name}" for prefix in PREFIXES)):
         if candidate in tasks():
             return candidate
-    short = {task.partition("/")[2] for task in tasks()}
+    short = {task.rpartition("/")[2] for task in tasks()}
     raise unknown("task", name, short if "/" not in name else tasks(), "See `transferbench list`.")
