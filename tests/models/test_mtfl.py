@@ -1,0 +1,172 @@
+"""MTFL against the paper's own alternation with D (features × features) formed densely."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+from sklearn.linear_model import Ridge
+
+import transferbench
+from transferbench.models.transfer.mtfl import share, solve
+from transferbench.problem import Domain, Problem
+
+
+def labelled_twice(features: int = 8, classes: int = 2, seed: int = 0) -> tuple[Problem, list]:
+    """Two labelled domains and a target of 30 documents each; the truth of each."""
+    problem, truth = make_problem(seed, targets=2, documents=30, features=features, classes=classes)
+    source, other, target = problem.domains
+    other = Domain(other.name, other.views, truth.Y[1], np.ones(30, bool))
+    return Problem("p", "transfer", problem.classes, (source, other, target)), list(truth.Y)
+
+
+def parts(problem: Problem) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    domains = [d for d in problem.domains if d.seen.any()]
+    return [d.X.toarray()[d.seen] for d in domains], [2 * d.Y[d.seen] - 1 for d in domains]
+
+
+def weighted_ridge(X, Y, D, gamma) -> np.ndarray:
+    """W (m, tasks): every w_t the minimiser of ‖y_t − X_t w‖² + γ wᵀD⁻¹w."""
+    return np.hstack(
+        [
+            D @ x.T @ np.linalg.solve(x @ D @ x.T + gamma * np.eye(len(x)), y)
+            for x, y in zip(X, Y, strict=True)
+        ]
+    )
+
+
+def dense(X, Y, gamma: float, epsilon: float, iterations: int) -> np.ndarray:
+    """Argyriou, Evgeniou and Pontil's alternation as printed: w_t given D, D given W."""
+    m = X[0].shape[1]
+    D = np.eye(m) / m
+    for _ in range(iterations):
+        W = weighted_ridge(X, Y, D, gamma)
+        squares, Q = np.linalg.eigh(W @ W.T + epsilon * np.eye(m))
+        D = (Q * np.sqrt(squares)) @ Q.T
+        D /= np.trace(D)
+    return W
+
+
+def objective(X, Y, W, gamma, epsilon) -> float:
+    """The problem at its best D: Σ_t loss + γ (Σ (σ² + ε)^½)² over the singular values of W."""
+    predicted = np.hstack([x @ w for x, w in zip(X, np.hsplit(W, len(X)), strict=True)])
+    loss = np.sum((np.hstack(Y) - predicted) ** 2)
+    values = np.linalg.svd(W, compute_uv=False)
+    return float(loss + gamma * np.sqrt(values**2 + epsilon).sum() ** 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_is_the_papers_alternation_with_a_dense_d(classes):
+    """With as many features as tasks ε adds the same on both sides, and all agrees."""
+    problem, _ = labelled_twice(features=2 * classes, classes=classes)
+    X, Y = parts(problem)
+    expected = dense(X, Y, gamma=1.0, epsilon=1e-3, iterations=3000)
+    fit = transferbench.fit("mtfl", problem, gamma=1.0, epsilon=1e-3, max_iter=1000)
+    assert fit.trace[-1] == pytest.approx(objective(X, Y, expected, 1.0, 1e-3), rel=1e-8)
+    for i in (0, 1):
+        np.testing.assert_allclose(fit.scores[i], X[i] @ np.hsplit(expected, 2)[i], atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_each_w_is_the_ridge_of_its_task_in_the_shared_d(classes):
+    """The first-order condition in W with the paper's D = (WWᵀ + εI)^½ / tr made explicitly.
+
+    More features than tasks; the trace is without √ε for every feature that no task needs.
+    """
+    problem, _ = labelled_twice(features=15, classes=classes)
+    X, Y = parts(problem)
+    Omega, A = np.eye(2 * classes) / (2 * classes), np.zeros((60, classes))
+    for _ in range(1000):
+        W, A = solve(X, Y, Omega, 1.0, A)
+        Omega, size = share(W, 1e-3)
+    values, Q = np.linalg.eigh(W @ W.T + 1e-3 * np.eye(15))
+    D = (Q * np.sqrt(values)) @ Q.T / size
+    np.testing.assert_allclose(weighted_ridge(X, Y, D, 1.0), W, atol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 30.0])
+def test_one_domain_of_two_classes_is_ridge_regression(gamma):
+    problem, truth = make_problem(documents=60)
+    source, target = problem.domains
+    ridge = Ridge(gamma, fit_intercept=False, tol=1e-10).fit(source.X.toarray(), 2 * truth.Y[0] - 1)
+    fit = transferbench.fit("mtfl", problem, gamma=gamma, epsilon=1e-10)
+    np.testing.assert_allclose(
+        fit.scores[1], ridge.predict(target.X.toarray()), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-1])
+def test_the_objective_never_rises(classes, gamma, epsilon):
+    for seed in range(5):
+        problem, _ = labelled_twice(features=50, classes=classes, seed=seed)
+        fit = transferbench.fit("mtfl", problem, gamma=gamma, epsilon=epsilon)
+        trace = np.array(fit.trace)
+        assert (np.diff(trace) <= 1e-7 * trace[:-1]).all()
+        assert trace[-1] < trace[0]
+
+
+def test_the_reported_objective_is_the_problems():
+    problem, _ = labelled_twice()
+    X, Y = parts(problem)
+    fit = transferbench.fit("mtfl", problem, gamma=2.0, epsilon=0.01, max_iter=3)
+    # More documents than features: the predictions tell W.
+    W = np.hstack([np.linalg.lstsq(x, fit.scores[i], rcond=None)[0] for i, x in enumerate(X)])
+    assert fit.trace[-1] == pytest.approx(objective(X, Y, W, 2.0, 0.01), rel=1e-9)
+
+
+def test_tasks_that_share_a_direction_learn_from_each_other():
+    """Six noisy tasks of 20 documents along one direction of 30: better than each for itself."""
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal(30)
+    X = [rng.standard_normal((20, 30)) for _ in range(6)]
+    Y = [(x @ w * (1 + t / 5) + rng.standard_normal(20))[:, None] for t, x in enumerate(X)]
+    truth = np.outer(w, 1 + np.arange(6) / 5)
+
+    def error(W: np.ndarray) -> float:
+        return float(np.linalg.norm(W - truth) / np.linalg.norm(truth))
+
+    def together(gamma: float) -> np.ndarray:
+        Omega, A = np.eye(6) / 6, np.zeros((120, 1))
+        for _ in range(30):
+            W, A = solve(X, Y, Omega, gamma, A)
+            Omega, _ = share(W, 1e-6)
+        return W
+
+    weights = [0.1, 0.3, 1.0, 3.0, 10.0]
+    alone = min(error(weighted_ridge(X, Y, np.eye(30), gamma)) for gamma in weights)
+    assert min(error(together(gamma)) for gamma in weights) < 0.6 * alone
+
+
+def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
+    problem, _ = labelled_twice(features=50)
+    X, Y = parts(problem)
+    target = problem.domains[2].X.toarray()
+    W, _ = solve(X, Y, np.eye(4) / 4, 1.0, np.zeros((60, 2)))
+    first, second = np.hsplit(W, 2)
+    fit = transferbench.fit("mtfl", problem, max_iter=1)
+    expected = (X[0] @ first, X[1] @ second, target @ (first + second) / 2)
+    for got, scores in zip(fit.scores, expected, strict=True):
+        np.testing.assert_allclose(got, scores, atol=1e-10)
+
+
+def test_nothing_of_features_by_features_or_documents_by_documents_is_formed():
+    """A million features and 20,000 documents: either square array would take gigabytes."""
+    rng = np.random.default_rng(1)
+    n, m = 20_000, 1_000_000
+    X = sp.csr_array((rng.random(5 * n), rng.integers(m, size=5 * n), 5 * np.arange(n + 1)), (n, m))
+    Y = np.eye(2)[rng.integers(2, size=n)]
+    half = n // 2
+    seen = np.ones(half, bool)
+    problem = Problem(
+        "p",
+        "transfer",
+        ("a", "b"),
+        (
+            Domain("source", (X[:half],), Y[:half], seen),
+            Domain("target", (X[half:],), np.zeros((half, 2)), ~seen),
+        ),
+    )
+    assert np.isfinite(transferbench.fit("mtfl", problem, max_iter=2).scores[1]).all()

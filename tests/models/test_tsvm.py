@@ -1,0 +1,155 @@
+"""TSVM: what it switches, that nothing it does raises its objective, and what it is at the ends."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conftest import make_problem
+from sklearn.svm import LinearSVC
+
+import transferbench
+from transferbench.models.transfer import tsvm
+
+LEVELS = 2.0 ** np.arange(-6, 1)
+
+
+def hinge(margin: np.ndarray) -> np.ndarray:
+    return np.maximum(0, 1 - margin)
+
+
+def objective(svm: LinearSVC, X, y, weight) -> float:
+    w, b = svm.coef_[0], svm.intercept_[0]
+    return (w @ w + b * b) / 2 + weight @ hinge(y * (X @ w + b))
+
+
+@pytest.fixture
+def small():
+    """Twenty labelled documents and two hundred without pattern: much to switch."""
+    rng = np.random.default_rng(0)
+    X, T = rng.standard_normal((20, 30)), rng.standard_normal((200, 30))
+    return X, np.repeat([1.0, -1.0], 10), T
+
+
+@pytest.mark.parametrize("positives", [0, 1, 4, 9])
+def test_the_largest_are_the_best_signs_for_a_machine(positives):
+    """Every choice of so many positives, tried; decision values on both sides of the margins."""
+    rng = np.random.default_rng(positives)
+    for _ in range(20):
+        f = 2 * rng.standard_normal(9)
+        best = min(
+            hinge(f[list(chosen)]).sum() + hinge(-np.delete(f, list(chosen))).sum()
+            for chosen in combinations(range(9), positives)
+        )
+        sign = tsvm._largest(f, positives)
+        assert (sign > 0).sum() == positives
+        assert hinge(sign * f).sum() == pytest.approx(best)
+
+
+def test_at_one_weight_no_training_raises_the_objective_and_positives_stay(small, monkeypatch):
+    """Every training is recorded, also one whose machine was then refused."""
+    X, sign, T = small
+    trainings, train = [], tsvm._train
+
+    def record(both, y, weight):
+        svm = train(both, y, weight)
+        trainings.append((weight[-1], y, objective(svm, both, y, weight)))
+        return svm
+
+    monkeypatch.setattr(tsvm, "_train", record)
+    _, told = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
+    trainings = trainings[1:]  # the first is on the labelled documents alone
+    assert all((y[len(sign) :] > 0).sum() == 80 for _, y, _ in trainings)
+    assert all((y[: len(sign)] == sign).all() for _, y, _ in trainings)
+    falls = 0
+    for level, reported in zip(LEVELS, told, strict=True):
+        values = [value for weight, _, value in trainings if weight == level]
+        assert (np.diff(values) <= 1e-5 * np.array(values[:-1])).all()
+        assert (np.diff(reported) < 0).all()
+        np.testing.assert_allclose(reported, values[: len(reported)])
+        falls += len(reported) - 1
+    assert falls >= 3
+
+
+def test_is_between_the_best_of_all_labellings_and_the_start(small):
+    """Six documents, three positive: 20 labellings, each trained."""
+    X, sign, T = small
+    for first in range(0, 36, 6):
+        few = T[first : first + 6]
+        both = tsvm.stack([X, few])
+        weight = np.ones(len(sign) + 6)
+        values = {}
+        for chosen in combinations(range(6), 3):
+            y = np.append(sign, np.where(np.isin(np.arange(6), chosen), 1.0, -1.0))
+            values[chosen] = objective(tsvm._train(both, y, weight), both, y, weight)
+        plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(few)
+        start = values[tuple(np.flatnonzero(tsvm._largest(plain, 3) > 0))]
+        _, told = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
+        assert min(values.values()) * (1 - 1e-6) <= told[-1][-1] <= start * (1 + 1e-6)
+
+
+def test_no_pair_is_left_whose_switch_would_pay(small):
+    """Joachims's condition at the end: no slacks of a pair that sum to more than two."""
+    X, sign, T = small
+    svm, _ = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
+    f = svm.decision_function(T)
+    y = tsvm._largest(f, 80)
+    slack = hinge(y * f)
+    for i in np.flatnonzero((y > 0) & (slack > 0)):
+        for j in np.flatnonzero((y < 0) & (slack > 0)):
+            assert slack[i] + slack[j] <= 2 + 1e-9
+
+
+def test_with_hardly_any_weight_on_the_target_it_is_the_svm(small):
+    X, sign, T = small
+    plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(T)
+    svm, _ = tsvm.transduce(X, sign, T, 20, 1.0, np.array([1e-9]))
+    np.testing.assert_allclose(svm.decision_function(T), plain, atol=1e-4)
+
+
+def test_the_boundary_moves_to_the_gap_between_clusters():
+    """Two labelled documents whose machine cuts through a cluster; the target shows the gap."""
+    rng = np.random.default_rng(0)
+    X = np.array([[0.0, 0.0], [3.0, 3.0]])
+    truth = np.repeat([-1.0, 1.0], 40)
+    T = rng.normal(0, 0.4, (80, 2)) + np.where(truth[:, None] > 0, [[3.0, -1.0]], [[0.0, 1.0]])
+    sign = np.array([-1.0, 1.0])
+    plain = np.sign(tsvm._train(X, sign, np.ones(2)).decision_function(T))
+    svm, _ = tsvm.transduce(X, sign, T, 40, 1.0, 2.0 ** np.arange(-10, 1))
+    assert (plain == truth).mean() < 0.9
+    assert (np.sign(svm.decision_function(T)) == truth).all()
+
+
+def test_targets_are_transduced_apart():
+    problem, _ = make_problem(targets=2)
+    alone = type(problem)("p", "transfer", problem.classes, problem.domains[::2])
+    one, two = (transferbench.fit("tsvm", p).scores[-1] for p in (problem, alone))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_share_moves_documents_into_the_second_class():
+    problem, _ = make_problem(documents=60)
+    few, half, many = (
+        (transferbench.fit("tsvm", problem, share=s).scores[1].argmax(axis=1)).mean()
+        for s in (0.1, None, 0.9)
+    )
+    assert few < half < many
+
+
+def test_a_share_is_refused_for_three_classes():
+    problem, _ = make_problem(classes=3)
+    with pytest.raises(ValueError, match="two classes, not 3"):
+        transferbench.fit("tsvm", problem, share=0.5)
+
+
+def test_beats_the_svm_on_real_data(real):
+    from transferbench import tasks
+    from transferbench.metrics import evaluate
+
+    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    ours, svm = (
+        evaluate(transferbench.fit(name, problem), truth)["target"]["accuracy"]
+        for name in ("tsvm", "svm")
+    )
+    assert ours > svm + 0.05
