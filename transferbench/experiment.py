@@ -74,10 +74,12 @@ class Levels(_Strict):
 class Figure(_Strict):
     """What a figure draws over x: parameters that take the same values together, or iterations.
 
-    Columns whose models lack the parameters, and controls, are drawn as level lines.
+    `columns` are those in which the parameters vary (all that have them, but for controls, if none
+    is named); the others are drawn as level lines.
     """
 
     label: str
+    columns: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     values: tuple[float, ...] = ()
     iterations: bool = False
@@ -127,16 +129,21 @@ class Experiment:
                 function = models.load(method.model)
                 random = parameters.takes_seed(function)
                 curve = bool(self.spec.figure and self.spec.figure.iterations)
-                for x, given in self._sweep(method):
+                for x, given in self._sweep(column, method):
                     params = parameters.resolve(function, given, method.model)
                     for seed in range(repeats or self.spec.repeats) if random else (None,):
                         cell = Cell(name, method.model, params, seed, curve and not method.control)
                         yield Planned(row, column, x, cell)
 
-    def _sweep(self, method: Column) -> Iterator[tuple[float | None, dict[str, Any]]]:
+    def _sweep(self, column: str, method: Column) -> Iterator[tuple[float | None, dict[str, Any]]]:
         """Values of x and the parameters there; one without x where nothing is varied."""
         figure = self.spec.figure
-        if figure is None or method.control or not set(figure.params) & set(method.params):
+        varied = figure is not None and (
+            column in figure.columns
+            if figure.columns
+            else not method.control and set(figure.params) & set(method.params)
+        )
+        if figure is None or not varied or not figure.params:
             yield None, method.params
             return
         for value in figure.values:
@@ -218,8 +225,8 @@ def _check(spec: Schema, where: _Places) -> None:
     if spec.figure:
         with where.at("figure"):
             _check_figure(spec, spec.figure)
-    elif not spec.published or not spec.tolerance:
-        raise where.error((), "missing key published or tolerance; a table has both.")
+    elif bool(spec.published) != bool(spec.tolerance):
+        raise where.error((), "missing key published or tolerance; they go together.")
     for label, values in spec.published.items():
         with where.at("published", label):
             if label not in spec.rows:
@@ -237,6 +244,9 @@ def _check_figure(spec: Schema, figure: Figure) -> None:
     for name in figure.params:
         if name not in known:
             raise unknown("parameter of the columns", name, known)
+    for name in figure.columns:
+        if name not in spec.columns:
+            raise unknown("column", name, spec.columns)
     if figure.levels:
         other = load(figure.levels.experiment).spec
         if figure.levels.column not in other.columns:
