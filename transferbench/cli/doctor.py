@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import click
 
 from transferbench.settings import Settings
@@ -44,26 +46,36 @@ def command(settings: Settings, network: bool) -> int:  # fmt: skip
 
 
 def _reach(source: str | None) -> str:
-    """Whether a place answers, within ten seconds."""
+    """Whether the place that a source names answers at all."""
+    from urllib.parse import urlsplit
+
+    if source and source.startswith("package index: "):
+        place = source.removeprefix("package index: ").split()[0]
+    elif source and source.startswith("http"):
+        place = f"{urlsplit(source).scheme}://{urlsplit(source).netloc}/"
+    else:
+        return ""
+    return " (answers)" if _answers(place) else " (DOES NOT ANSWER)"
+
+
+@cache
+def _answers(place: str) -> bool:
+    """Asks a project's index by pip, or a server by its address, once, for ten seconds at most."""
     import subprocess
     import sys
     import urllib.error
     import urllib.request
 
-    if source and source.startswith("package index: "):
-        project = source.removeprefix("package index: ").split()[0]
-        call = [sys.executable, "-m", "pip", "index", "versions", project]
+    if not place.startswith("http"):
+        call = [sys.executable, "-m", "pip", "index", "versions", place]
         try:
-            answered = subprocess.run(call, capture_output=True, timeout=20).returncode == 0
+            return subprocess.run(call, capture_output=True, timeout=10).returncode == 0
         except (OSError, subprocess.TimeoutExpired):
-            answered = False
-    elif source and source.startswith("http"):
-        try:
-            request = urllib.request.Request(source, method="HEAD")
-            with urllib.request.urlopen(request, timeout=10):
-                answered = True
-        except (OSError, urllib.error.URLError):
-            answered = False
-    else:
-        return ""
-    return " (answers)" if answered else " (DOES NOT ANSWER)"
+            return False
+    try:
+        with urllib.request.urlopen(urllib.request.Request(place, method="HEAD"), timeout=10):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, urllib.error.URLError):
+        return False

@@ -15,10 +15,12 @@ from transferbench.settings import Settings
 def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     """Fetch and verify the originals of tasks (all of them, if none is named)."""
     from transferbench import datasets, fetch, tasks
+    from transferbench.errors import Unavailable
 
     files: dict[str, fetch.File] = {}
     for name in names or datasets.tasks():
         files |= tasks.needed(tasks.Task.named(name))
+    missing = []
     for file in files.values():
         if dry_run:
             plan = fetch.plan(file, settings)
@@ -26,4 +28,10 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
             source = plan.source or "nowhere that is allowed"
             click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
         else:
-            click.echo(f"{file.name}  verified  {fetch.get(file, settings)}")
+            try:
+                click.echo(f"{file.name}  verified  {fetch.get(file, settings)}")
+            except Unavailable as error:
+                missing.append(str(error))
+    if missing:
+        others = f" ({len(missing) - 1} more files likewise)" if len(missing) > 1 else ""
+        raise Unavailable(missing[0] + others)
