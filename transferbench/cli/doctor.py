@@ -67,7 +67,7 @@ def _answers(place: str) -> bool:
     import urllib.request
 
     if not place.startswith("http"):
-        call = [sys.executable, "-m", "pip", "index", "versions", place]
+        call = [sys.executable, "-P", "-m", "pip", "index", "versions", place]
         try:
             return subprocess.run(call, capture_output=True, timeout=10).returncode == 0
         except (OSError, subprocess.TimeoutExpired):
