@@ -82,6 +82,14 @@ def test_cells_and_published_values():
         ("{value: 1.0, reason: because}", "{value: 1.0}", 14, "missing key tolerance.reason"),
         ("tolerance: {value: 1.0, reason: because}", "", 1, "they go together"),
         ("rows:\n", "rows: [\n", 7, "expected valid YAML"),
+        ("repeats: 3", "repeats: 3\nrepeats: 4", 5, "key 'repeats' stands here a second time"),
+        ("  NMF: {", "  LG: {", 11, "key 'LG' stands here a second time"),
+        ("repeats: 3", "repeats: true", 4, "valid integer"),
+        ("81.71", ".nan", 13, "published.one.LG"),
+        ("value: 1.0", "value: .inf", 14, "less than inf"),
+        ("rows:\n  one: {task: gtl/comp-vs-rec}", "rows: {}", 5, "at least 1 item"),
+        ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
+        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 for these models"),
         (GOOD, "- a list", 1, "expected a mapping"),
         (GOOD, "", 1, "expected a mapping"),
         (GOOD, "!!python/object:os.system {}", 1, "expected valid YAML"),
@@ -95,6 +103,23 @@ def test_what_is_wrong_is_told_with_its_line(old, new, line, message):
     assert text.startswith(f"mine.yaml:{line}: "), text
     assert message in text
     assert "\n" not in text
+
+
+def test_aliases_are_refused_before_they_are_followed():
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
+        for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
+    )
+    with pytest.raises(UserError, match=r"mine\.yaml: alias \*a is not allowed"):
+        experiment.read(bomb, PATH)
+
+
+@pytest.mark.parametrize("name", ["records", "gtl-table3"])
+def test_a_file_of_ones_own_cannot_take_the_place_of_results(tmp_path, name):
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(GOOD)
+    with pytest.raises(UserError, match="is taken"):
+        experiment.load(str(path))
 
 
 def test_an_unknown_or_unreadable_file_is_named(tmp_path):

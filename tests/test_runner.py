@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from transferbench.records import Store
+
 FILES = {
     "own.py": """
         from conftest import make_problem
@@ -85,10 +87,9 @@ def shell(plugin, home, tmp_path, monkeypatch):
     start = [sys.executable, "-m", "transferbench", "--offline"]
     start += ["--data", str(home.data), "--results", str(home.results)]
 
-    def call(*arguments: str, wait: bool = True):
-        process = subprocess.Popen(
-            [*start, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+    def call(*arguments: str, wait: bool = True, **options):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen([*start, *arguments], **pipes, **options)
         if not wait:
             return process
         out, err = process.communicate(timeout=120)
@@ -112,7 +113,7 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
         "-j",
         "2",
         "--time-limit",
-        "8",
+        "20",
         "--memory-limit",
         "2G",
         "--json",
@@ -129,7 +130,7 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
     }
     assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
     assert "by the model" in records["raises"]["traceback"]
-    assert "8 s" in records["sleeps"]["reason"]
+    assert "20 s" in records["sleeps"]["reason"]
     assert "2 GiB" in records["hogs"]["reason"]
     assert "not numbers" in records["wrong"]["reason"]
     assert code == 1
@@ -159,6 +160,44 @@ def test_what_is_done_is_not_run_again_unless_forced(shell):
     assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2}
     shell(*call[:-1], "3")
     assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2, "2": 1}
+
+
+def test_a_run_that_fails_never_replaces_one_that_finished(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--set", "pause=0.5")
+    shell(*call)
+    code, out, _ = shell(*call, "--force", "--time-limit", "0.1")
+    assert (code, json.loads(out)["status"]) == (1, "timeout")
+    assert finished(shell.results)[0]["status"] == "done"
+
+
+def test_what_lies_in_the_current_folder_is_not_run(shell, tmp_path):
+    for name in ("random", "numpy", "transferbench"):
+        (tmp_path / "here" / name).mkdir(parents=True)
+        (tmp_path / "here" / name / "__init__.py").write_text("raise SystemExit('foreign')")
+    program = [sys.executable, "-P", "-m", "transferbench", "--data", str(tmp_path / "data")]
+    program += ["--results", str(tmp_path / "results")]
+    done = subprocess.run(
+        [*program, "run", "own/small", "-m", "good", "--no-reference"],
+        cwd=tmp_path / "here", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after", [0.3, 0.9, 1.3])
+def test_interrupted_while_it_starts_it_says_one_line(shell, how, after):
+    process = shell(
+        "run", "own/small", "-m", "sleeps", "--no-reference", wait=False, start_new_session=True
+    )
+    time.sleep(after)
+    os.killpg(process.pid, how)
+    err = process.communicate(timeout=60)[1]
+    # Before Python has got to the program, nothing can be said.
+    if process.returncode == 130:
+        assert err == "Interrupted; every finished run is kept, the same command goes on.\n"
+    else:
+        assert after < 1
+        assert "worker" not in err
 
 
 def test_a_failed_run_is_tried_again(shell):
@@ -218,14 +257,27 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
     assert len(lines) == 17
 
 
-def test_a_damaged_record_is_run_again(shell):
-    call = ("run", "own/small", "-m", "good", "--no-reference", "--json")
-    shell(*call)
-    path = next(shell.results.glob("records/*/*.json"))
-    path.write_text(path.read_text()[:100])
-    assert shell(*call)[0] == 0
-    assert shell.log.read_text().split() == ["0", "0"]
-    assert finished(shell.results)[0]["status"] == "done"
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:100],
+        lambda text: "",
+        lambda text: json.dumps({"key": json.loads(text)["key"]}),
+        lambda text: json.dumps(json.loads(text) | {"metrics": 5}),
+        lambda text: json.dumps(json.loads(text) | {"metrics": {}}),
+        lambda text: "[" * 100_000,
+    ],
+    ids=["cut", "empty", "status", "metrics", "nothing", "deep"],
+)
+def test_a_damaged_record_is_none(home, damage):
+    store = Store(home.results)
+    record = {"key": "ab12", "status": "done", "metrics": {"t": {"accuracy": 0.5}}, "trace": []}
+    record |= {"seconds": {"fit": 1.0}, "task": "t", "model": "m", "source": "s", "finished": "now"}
+    path = store.write(record)
+    assert store.find("ab12") == record
+    assert path.stat().st_mode & 0o444 == 0o444, "readable by all, as other files are"
+    path.write_text(damage(path.read_text()))
+    assert store.find("ab12") is None
 
 
 def test_results_that_cannot_be_written_are_one_line(shell, tmp_path):

@@ -83,6 +83,28 @@ def test_runs_of_other_parameters_do_not_count(tmp_path):
     assert next(e for e in made if e.column == "NMF").runs == 0
 
 
+def test_an_average_over_an_open_cell_is_open(tmp_path):
+    made = tables.entries(FILE, lines({"LG": [0.8171], "NMF": OK[:2]}, tmp_path))
+    average = {e.column: e for e in made if e.row == "average"}
+    assert average["LG"].verdict == "within"
+    assert (average["NMF"].verdict, average["NMF"].reason) == (
+        "inconclusive",
+        "one is inconclusive",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"{""C', '"{""C""'), ("0.8,", "high,"), (",now,k,,", "")]
+)
+def test_a_damaged_line_is_told(tmp_path, old, new):
+    lines({"LG": [0.8], "NMF": OK}, tmp_path)
+    path = tmp_path / "runs.csv"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(UserError, match=r"runs\.csv:2: not a line of runs"):
+        records.read_runs(path)
+
+
 def test_drift_is_found_and_mended(tmp_path):
     lines({"LG": [0.8], "NMF": OK}, tmp_path)
     assert len(tables.drift(FILE, tmp_path)) == 3

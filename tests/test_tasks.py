@@ -68,14 +68,22 @@ def test_built_once_then_loaded(own, home):
     assert own.BUILT == [40]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "header", "empty", "text"])
 def test_a_damaged_cache_is_rebuilt(own, home, damage):
     task = tasks.Task.named("own/small")
     first = tasks.load(task, home)
     path = task.cache(home)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
-    damaged = {"cut": content[:-200], "flip": content, "empty": b"", "text": b"no archive"}
+    header = bytearray(path.read_bytes())
+    header[200] ^= 1
+    damaged = {
+        "header": header,
+        "cut": content[:-200],
+        "flip": content,
+        "empty": b"",
+        "text": b"no archive",
+    }
     path.write_bytes(damaged[damage])
     assert same(first, tasks.load(task, home))
     assert own.BUILT == [40, 40]
@@ -91,6 +99,19 @@ def test_options_make_another_task_and_defaults_the_same(own, home):
     plain, given = tasks.Task.named("own/small"), tasks.Task.named("own/small:documents=40")
     assert plain.cache(home) == given.cache(home)
     assert plain.cache(home) != other.cache(home)
+
+
+def test_options_that_are_the_defaults_name_the_same_task(own):
+    assert tasks.Task.named("own/small:documents=40").name == "own/small"
+    assert tasks.Task.named("own/small", documents=50).name == "own/small:documents=50"
+    text = "comp-vs-rec:token_pattern=[a-z]{3,},min_df=7"
+    assert tasks.Task.named(text).options["token_pattern"] == "[a-z]{3,}"
+    assert tasks.Task.named(text).options["min_df"] == 7
+
+
+def test_options_that_cannot_be_built_are_the_users(real):
+    with pytest.raises(UserError, match="try other options"):
+        tasks.load(tasks.Task.named("gtl/comp-vs-rec:token_pattern=("), real)
 
 
 def test_facts_that_do_not_hold_stop_the_build_and_nothing_is_cached(own, home, monkeypatch):

@@ -16,8 +16,7 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
     Options are the dataset builder's (`transferbench describe comp-vs-rec`). Raises UserError for
     an unknown task or option, Unavailable where the data cannot be had.
     """
-    given = ",".join(f"{key}={value}" for key, value in options.items())
-    return tasks.load(tasks.Task.named(f"{name}:{given}"), settings.load())
+    return tasks.load(tasks.Task.named(name, **options), settings.load())
 
 
 def fit(

@@ -16,6 +16,11 @@ class UserError(Exception):
 class Unavailable(UserError):
     """Data that cannot be had here: every place it could come from was tried or is ruled out."""
 
+    @property
+    def brief(self) -> str:
+        """What cannot be had, without the places of this machine that were tried."""
+        return str(self).partition(";")[0]
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean …?' for the closest known name, or '' where none is close."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from annotated_types import Ge
-from pydantic import BaseModel, ConfigDict, ValidationError
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import BaseModel, ConfigDict, Strict, ValidationError
 
 from transferbench import models, parameters, settings, tasks
 from transferbench.errors import UserError, did_you_mean, unknown
-from transferbench.parameters import Count, Positive, Weight
+from transferbench.parameters import Positive, Weight
 from transferbench.records import Cell
+
+#: Measures a table of each family can show.
+METRICS = {
+    "transfer": ("accuracy", "f1"),
+    "clustering": ("accuracy", "nmi"),
+    "multilabel": ("f1", "accuracy", "hamming"),
+}
+Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
 
 
 class _Strict(BaseModel):
@@ -95,11 +105,11 @@ class Schema(_Strict):
     paper: Paper
     metric: Literal["accuracy", "f1", "nmi", "hamming"]
     unit: Literal["percent", "fraction"] = "percent"
-    repeats: Count
+    repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
     limits: Limit = Limit()
-    rows: dict[str, Row]
-    columns: dict[str, Column]
-    published: dict[str, dict[str, float | tuple[float, Annotated[float, Ge(0)]]]] = {}
+    rows: Annotated[dict[str, Row], MinLen(1)]
+    columns: Annotated[dict[str, Column], MinLen(1)]
+    published: dict[str, dict[str, Finite | tuple[Finite, Weight]]] = {}
     tolerance: Tolerance | None = None
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
@@ -176,12 +186,18 @@ def load(name: str) -> Experiment:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}).") from None
+    ours = path.parent.resolve() == settings.experiments_dir().resolve()
+    if path.stem == "records" or (path.stem in names() and not ours):
+        raise UserError(f"{path}: the name {path.stem} is taken; give the file another.")
     return read(text, path)
 
 
 def read(text: str, path: Path) -> Experiment:
     """An experiment from YAML text that `path` names. Raises UserError as `load` does."""
     try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):  # a few of them can stand for gigabytes
+                raise UserError(f"{path}: alias *{event.anchor} is not allowed; write it out.")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -192,6 +208,7 @@ def read(text: str, path: Path) -> Experiment:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: {error}; expected valid YAML.") from None
     where = _Places(path, node)
+    where.no_key_twice(node)
     if not isinstance(data, dict):
         raise where.error((), "expected a mapping with title, paper, rows, columns, …")
     try:
@@ -207,7 +224,11 @@ def _check(spec: Schema, where: _Places) -> None:
     family: dict[str, str] = {}
     for label, row in spec.rows.items():
         with where.at("rows", label, "task"):
-            tasks.Task.named(row.task)
+            task = tasks.Task.named(row.task)
+        with where.at("rows", label, "domain"):
+            domains = tasks.documents(task)
+            if row.domain is not None and domains and row.domain not in domains:
+                raise unknown("domain", row.domain, domains)
     for label, column in spec.columns.items():
         with where.at("columns", label, "model"):
             function = models.load(column.model)
@@ -222,6 +243,10 @@ def _check(spec: Schema, where: _Places) -> None:
                 )
     if len(set(family.values())) > 1:
         raise where.error(("columns",), f"models of several families: {family}")
+    measures = METRICS[next(iter(family.values()))]
+    if spec.metric not in measures:
+        expected = " or ".join(measures)
+        raise where.error(("metric",), f"expected {expected} for these models, got {spec.metric}.")
     if spec.figure:
         with where.at("figure"):
             _check_figure(spec, spec.figure)
@@ -276,6 +301,21 @@ class _Places:
             node = step
         return line
 
+    def no_key_twice(self, node: yaml.Node | None) -> None:
+        """YAML lets the last of equal keys win; here that is a mistake."""
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for name, value in node.value:
+                key = getattr(name, "value", None)
+                if isinstance(key, str) and key in seen:
+                    line = name.start_mark.line + 1
+                    raise UserError(f"{self.path}:{line}: key {key!r} stands here a second time.")
+                seen.add(str(key))
+                self.no_key_twice(value)
+        elif isinstance(node, yaml.SequenceNode):
+            for value in node.value:
+                self.no_key_twice(value)
+
     def error(self, keys: tuple[object, ...], message: str) -> UserError:
         return UserError(f"{self.path}:{self.line(keys)}: {message}")
 
@@ -306,7 +346,7 @@ def _first(error: ValidationError, where: _Places) -> UserError:
         return where.error(keys, f"{message} Known: {', '.join(known)}.")
     if detail["type"] == "missing":
         return where.error(keys[:-1], f"missing key {name}.")
-    return where.error(keys, f"{name}: {detail['msg']}, got {detail['input']!r}.")
+    return where.error(keys, f"{name}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
 
 
 def _inner(annotation: Any) -> Any:

@@ -24,6 +24,8 @@ def writing(path: Path) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
+        # What is written is for all who may read the folder, as with any other file.
+        temporary.chmod(0o666 & ~_umask())
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -37,6 +39,12 @@ def writing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def write_text(path: Path, text: str) -> None:

@@ -108,7 +108,7 @@ FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] 
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     """Measures of each domain that has rows to score, by domain name and measure.
 
-    Raises ValueError where the scores are not finite numbers of the shape of the truth.
+    Raises ValueError where scores are NaN or not of the shape of the truth.
     """
     if len(fit.scores) != len(truth.Y):
         raise ValueError(f"expected scores of {len(truth.Y)} domains, got {len(fit.scores)}")

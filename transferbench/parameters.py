@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,8 +15,8 @@ from annotated_types import Ge, Gt, Lt
 from transferbench.errors import UserError, unknown
 
 Count = Annotated[int, Ge(1)]  # how many of something
-Weight = Annotated[float, Ge(0)]  # of a term in an objective
-Positive = Annotated[float, Gt(0)]
+Weight = Annotated[float, Ge(0), Lt(math.inf)]  # of a term in an objective
+Positive = Annotated[float, Gt(0), Lt(math.inf)]
 
 #: Given by the runner, not by the user.
 RESERVED = ("seed", "watch")
@@ -79,11 +81,11 @@ def convert(value: Any, annotation: Any, what: str) -> Any:
     if value == "none" and type(None) in getattr(annotation, "__args__", ()):
         return None
     if isinstance(value, bool) and "true or false" not in expected:
-        raise UserError(f"{what}: expected {expected}, got {value!r}.")
+        raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.")
     try:
         return TypeAdapter(annotation).validate_python(value)
     except ValidationError:
-        raise UserError(f"{what}: expected {expected}, got {value!r}.") from None
+        raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.") from None
 
 
 def parse(assignments: Iterable[str]) -> dict[str, str]:
@@ -107,7 +109,7 @@ def describe_type(annotation: Any) -> str:
         f" {sign} {getattr(bound, attribute)}"
         for bound in getattr(annotation, "__metadata__", ())
         for kind, sign, attribute in ((Ge, "≥", "ge"), (Gt, ">", "gt"), (Lt, "<", "lt"))
-        if isinstance(bound, kind)
+        if isinstance(bound, kind) and getattr(bound, attribute) != math.inf
     ]
     words = {
         int: "integer",

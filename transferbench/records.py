@@ -6,14 +6,14 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from transferbench import models
 from transferbench.errors import UserError
-from transferbench.files import write_text
+from transferbench.files import write_text, writing
 from transferbench.source import PACKAGE, fingerprint
 
 Record = dict[str, Any]
@@ -71,24 +71,38 @@ class Store:
         return self.folder / key[:2] / f"{key}.json"
 
     def find(self, key: str) -> Record | None:
-        """The record of a key, or None where there is none that can be read."""
+        """The record of a key, or None where there is none that can be read and is whole."""
         try:
             record = json.loads(self.path(key).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            whole = record["key"] == key and (record["status"] != "done" or _whole(record))
+        except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
             return None
-        return record if isinstance(record, dict) and record.get("key") == key else None
+        return record if whole else None
 
     def write(self, record: Record) -> Path:
-        """Written to a temporary name and renamed. Raises UserError where that is impossible."""
+        """Written whole; a run that did not finish never replaces one that did.
+
+        Raises UserError where it cannot be written.
+        """
         path = self.path(record["key"])
+        old = None if record["status"] == "done" else self.find(record["key"])
+        if old and old["status"] == "done":
+            return path
         write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         return path
 
-    def __iter__(self) -> Iterator[Record]:
-        for path in sorted(self.folder.glob("*/*.json")):
-            record = self.find(path.stem)
-            if record:
-                yield record
+    def probe(self) -> None:
+        """Raises UserError where no record could be written, before any run has taken its time."""
+        with writing(self.folder / "probe"):
+            pass
+        (self.folder / "probe").unlink(missing_ok=True)
+
+
+def _whole(record: Record) -> bool:
+    measures = [value for domain in record["metrics"].values() for value in domain.values()]
+    numbers = [*measures, *record["seconds"].values(), *record["trace"]]
+    texts = [record["task"], record["model"], record["source"], record["finished"]]
+    return bool(measures) and all(isinstance(n, int | float) for n in numbers) and all(texts)
 
 
 def runs_csv(runs: Iterable[tuple[str, str, float | None, Cell, Record]]) -> str:
@@ -139,6 +153,17 @@ def read_runs(path: Path) -> list[dict[str, str]]:
         raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
     if tuple(reader.fieldnames or ()) != RUNS:
         raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
+    for number, line in enumerate(lines, start=2):
+        try:
+            if None in line.values():
+                raise ValueError
+            numbers = [line["x"], *(line[measure] for measure in MEASURES)]
+            _ = [float(text) for text in numbers if text], json.loads(line["params"])
+            _ = [json.loads(line[name] or "[]") for name in ("curve", "objectives")]
+        except (TypeError, ValueError, RecursionError):
+            raise UserError(
+                f"{path}:{number}: not a line of runs; run `reproduce` again."
+            ) from None
     return lines
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, TimeoutError, wait
+from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing import forkserver, resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from transferbench import models, parameters, tasks, worker
@@ -64,6 +67,8 @@ def run(
     keys, found = _look_up(todo, settings, store, force)
     waiting = {key: cell for key, cell in zip(keys, todo, strict=True) if key not in found}
     with _Bar(len(set(keys)), len(found), progress) as bar:
+        if waiting:
+            store.probe()
         for record in _perform(waiting, settings, jobs, limits, bar):
             store.write(record)
             found[record["key"]] = record
@@ -72,9 +77,13 @@ def run(
 
 
 def done(todo: Sequence[Cell], settings: Settings) -> list[bool]:
-    """Whether each cell has a finished record, without running anything."""
-    keys, found = _look_up(todo, settings, Store(settings.results), force=False)
-    return [key in found for key in keys]
+    """Whether each cell has a finished record, without running, fetching or building anything."""
+    named = {name: tasks.Task.named(name) for name in {cell.task for cell in todo}}
+    built = {name for name, task in named.items() if task.cache(settings).is_file()}
+    ready = [cell for cell in todo if cell.task in built]
+    keys, found = _look_up(ready, settings, Store(settings.results), force=False)
+    finished = {cell for key, cell in zip(keys, ready, strict=True) if key in found}
+    return [cell in finished for cell in todo]
 
 
 def _look_up(
@@ -87,7 +96,7 @@ def _look_up(
         try:
             problem, truth = tasks.load(tasks.Task.named(name), settings)
         except Unavailable as error:
-            missing[name] = str(error)
+            missing[name] = error.brief
             continue
         for model in dict.fromkeys(cell.model for cell in todo if cell.task == name):
             models.suit(model, problem.family)
@@ -112,7 +121,8 @@ def _perform(
 
     context = _context()
     receive, send = context.Pipe(duplex=False)
-    memory = limits.memory or _fair_share(jobs)
+    jobs = min(jobs, len(waiting))
+    memory = _fair_share(jobs) if limits.memory is None else limits.memory
     pool = ProcessPool(
         max_workers=jobs,
         max_tasks=1,
@@ -138,14 +148,23 @@ def _perform(
                     record = future.result()
                 except TimeoutError:
                     record = _lost(key, waiting[key], "timeout", f"past {limits.seconds:g} s")
-                except (ProcessExpired, CancelledError, EOFError, OSError) as error:
-                    code = getattr(error, "exitcode", None)
-                    reason = f"its process ended with code {code}: {error}"
+                except ProcessExpired as error:
+                    reason = f"its process ended with code {error.exitcode}"
+                    record = _lost(key, waiting[key], "crashed", reason)
+                except Exception as error:  # whatever befell its process is that run's alone
+                    reason = f"{type(error).__name__} in its process: {error}"
                     record = _lost(key, waiting[key], "crashed", reason)
                 record["limits"] = {"seconds": limits.seconds, "memory_bytes": memory}
                 bar.finished(key)
                 yield record
         pool.close()
+    except BaseException:
+        # A process stopped while it is being born complains on the terminal: let it come up first.
+        deadline = time.monotonic() + 5
+        while bar.begun < jobs and time.monotonic() < deadline:
+            bar.drain(receive, waiting)
+            time.sleep(0.02)
+        raise
     finally:
         pool.stop()
         pool.join()
@@ -175,6 +194,14 @@ def _context() -> BaseContext:
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(worker.PRELOAD))
+    # Ctrl-C is this process's to answer; the server, started here, inherits that it is not asked.
+    # The resource tracker, which unblocks what is blocked when it starts, must be running by then.
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return context
 
 
@@ -193,6 +220,7 @@ class _Bar:
         from tqdm import tqdm
 
         self.count = float(finished)
+        self.begun = 0  # processes that have come up
         self.partial: dict[str, float] = {}
         self.tqdm = tqdm(
             total=total,
@@ -212,7 +240,11 @@ class _Bar:
     def drain(self, receive: Connection, cells: dict[str, Cell]) -> None:
         """Take in what the workers have said of their progress."""
         while receive.poll():
-            key, iteration, planned = receive.recv()
+            message = receive.recv()
+            if message is None:
+                self.begun += 1
+                continue
+            key, iteration, planned = message
             self.partial[key] = iteration / planned
             self.tqdm.set_description_str(f"{cells[key]} ({iteration}/{planned})", refresh=False)
         self._show()

@@ -2,7 +2,8 @@
 
 Later ones win: built-in defaults, `config.yaml` in the user's configuration folder, the environment
 variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR and TRANSFERBENCH_OFFLINE,
-then the command line.
+then the command line. Mirrors in the environment are parted by white space; one whose path has a
+space goes into the settings file or is given by --mirror.
 """
 
 from __future__ import annotations
@@ -62,13 +63,15 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     )
     given = _from_file(config_path())
     if environment.get("TRANSFERBENCH_DATA"):
-        given["data"] = Path(environment["TRANSFERBENCH_DATA"])
+        given["data"] = Path(environment["TRANSFERBENCH_DATA"]).expanduser()
     if environment.get("TRANSFERBENCH_RESULTS"):
-        given["results"] = Path(environment["TRANSFERBENCH_RESULTS"])
+        given["results"] = Path(environment["TRANSFERBENCH_RESULTS"]).expanduser()
     if environment.get("TRANSFERBENCH_MIRROR"):
         given["mirrors"] = tuple(environment["TRANSFERBENCH_MIRROR"].split())
     if environment.get("TRANSFERBENCH_OFFLINE"):
-        given["offline"] = environment["TRANSFERBENCH_OFFLINE"].lower() not in ("0", "false", "no")
+        given["offline"] = convert(
+            environment["TRANSFERBENCH_OFFLINE"], bool, "TRANSFERBENCH_OFFLINE"
+        )
     return settings.but(**given)
 
 
@@ -80,7 +83,7 @@ def _from_file(path: Path) -> dict[str, object]:
     known = [field.name for field in fields(Settings)]
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path}: not a readable YAML file ({error}); mend or remove it.") from None
     if not isinstance(given, dict):
         raise UserError(f"{path}: expected 'name: value' lines with {', '.join(known)}.")

@@ -75,27 +75,27 @@ def _entry(
     spec = experiment.spec
     wanted = {str("" if cell.seed is None else cell.seed): cell for cell in cells}
     runs: dict[str, list[float]] = {}
-    statuses: dict[str, str] = {}
+    statuses: dict[str, tuple[str, str]] = {}
     for line in lines:
         cell = wanted.get(line["seed"])
         same = cell and (line["task"], line["model"]) == (cell.task, cell.model)
         if not same or json.loads(line["params"]) != cell.params:  # type: ignore[union-attr]
             continue
-        statuses[line["seed"]] = line["status"] + (f": {line['reason']}" if line["reason"] else "")
+        statuses[line["seed"]] = line["status"], line["reason"]
         if line["status"] == "done" and spec.rows[row].domain in (None, line["domain"]):
             scale = 100 if spec.unit == "percent" else 1
             value = float(line[spec.metric] or "nan") * scale
             runs.setdefault(line["seed"], []).append(value)
     values = [fmean(domains) for domains in runs.values()]
     published = experiment.published(row, column)
-    lost = [status for status in statuses.values() if not status.startswith("done")]
+    lost = [(status, why) for status, why in statuses.values() if status != "done"]
     finite = bool(values) and all(map(math.isfinite, values))
     verdict, reason = "", ""
-    if any(status.startswith("unavailable") for status in lost):
-        verdict, reason = "unavailable", lost[0]
+    if any(status == "unavailable" for status, _ in lost):
+        verdict, reason = "unavailable", lost[0][1]
     elif lost or not finite or len(values) < min(ENOUGH, len(cells)):
         verdict = "inconclusive"
-        reason = lost[0] if lost else f"{len(values)} of {len(cells)} runs"
+        reason = ": ".join(lost[0]) if lost else f"{len(values)} of {len(cells)} runs"
     mean = fmean(values) if finite else None
     if not verdict and published and mean is not None and spec.tolerance:
         verdict = _verdict(mean - published[0], spec.tolerance.value)
@@ -121,13 +121,15 @@ def _average(experiment: Experiment, group: str, column: str, made: list[Entry])
     printed = [entry.published for entry in rows if entry.published is not None]
     mean = fmean(ours) if len(ours) == len(rows) else None
     published = fmean(printed) if len(printed) == len(rows) else None
-    verdict = "" if mean is not None else "inconclusive"
-    if mean is not None and published is not None and spec.tolerance:
+    open_ = next((e for e in rows if e.verdict in ("inconclusive", "unavailable")), None)
+    verdict = open_.verdict if open_ else "" if mean is not None else "inconclusive"
+    reason = f"{open_.row} is {open_.verdict}" if open_ else ""
+    if open_ is None and mean is not None and published is not None and spec.tolerance:
         verdict = _verdict(mean - published, spec.tolerance.value)
     runs = min((entry.runs for entry in rows), default=0)
     planned = max((entry.planned for entry in rows), default=0)
     name = f"average {group}".strip()
-    return Entry(name, column, mean, None, runs, planned, published, None, verdict, "")
+    return Entry(name, column, mean, None, runs, planned, published, None, verdict, reason)
 
 
 def _verdict(difference: float, tolerance: float) -> str:
@@ -265,6 +267,8 @@ def _by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
 
 
 def _tex(text: str) -> str:
-    special = {"&": "\\&", "%": "\\%", "_": "\\_", "#": "\\#", "$": "\\$", "λ": "$\\lambda$",
-               "γ": "$\\gamma$", "→": "$\\to$"}  # fmt: skip
+    special = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
+        "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$",
+        "γ": "$\\gamma$", "→": "$\\to$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
+    }  # fmt: skip
     return "".join(special.get(letter, letter) for letter in text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench import datasets, fetch, parameters
+from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
@@ -32,27 +33,35 @@ class Task:
     options: dict[str, Any]
 
     @classmethod
-    def named(cls, text: str) -> Task:
-        """Raises UserError for an unknown task or option, or a value of the wrong type."""
+    def named(cls, text: str, **options: Any) -> Task:
+        """The task a text names, with more options if they are given.
+
+        Raises UserError for an unknown task or option, or a value of the wrong type.
+        """
         name, _, given = text.partition(":")
         base = datasets.full_name(name)
-        assigned = parameters.parse(filter(None, given.split(",")))
-        options = parameters.resolve(datasets.tasks()[base].build, assigned, f"task {base}")
-        changed = ",".join(f"{key}={_plain(options[key])}" for key in sorted(assigned))
-        return cls(f"{base}:{changed}" if changed else base, base, options)
+        build = datasets.tasks()[base].build
+        # A comma may stand in a value, too: it parts options where a name follows.
+        assigned = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", given)))
+        resolved = parameters.resolve(build, assigned | options, f"task {base}")
+        changed = ",".join(
+            f"{key}={_plain(resolved[key])}"
+            for key, known in sorted(parameters.schema(build).items())
+            if resolved[key] != known.default
+        )
+        return cls(f"{base}:{changed}" if changed else base, base, resolved)
 
     @property
     def standard(self) -> bool:
         """Whether every option is the default, so that the dataset's facts apply."""
-        build = datasets.tasks()[self.base].build
-        return all(p.default == self.options[n] for n, p in parameters.schema(build).items())
+        return self.name == self.base
 
     def cache(self, settings: Settings) -> Path:
         """Where the built task lies; the name changes with the options and the builder's code."""
         module = datasets.tasks()[self.base]
         state = json.dumps([self.options, fingerprint(Path(str(module.__file__)))], sort_keys=True)
         digest = hashlib.sha256(state.encode()).hexdigest()[:12]
-        return settings.data / "built" / f"{self.base}-{digest}.npz"
+        return settings.data / "built" / f"{self.base}-{digest}.task"
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
@@ -64,11 +73,16 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     if path.is_file():
         try:
             return read(path)
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+        except (OSError, ValueError):
             path.unlink(missing_ok=True)  # a damaged cache is rebuilt
     module = datasets.tasks()[task.base]
     files = {name: fetch.get(file, settings) for name, file in needed(task).items()}
-    problem, truth = module.build(task.base, files, **task.options)
+    try:
+        problem, truth = module.build(task.base, files, **task.options)
+    except ValueError as error:
+        if task.standard:
+            raise
+        raise UserError(f"{task.name}: {error}; try other options.") from error
     if task.standard:
         check(task.base, facts(problem, truth), module.FACTS.get(task.base, {}))
     problem = Problem(task.name, problem.family, problem.classes, problem.domains)
@@ -82,6 +96,12 @@ def needed(task: Task) -> dict[str, fetch.File]:
     module = datasets.tasks()[task.base]
     names = module.needed(task.base) if hasattr(module, "needed") else module.FILES
     return {name: module.FILES[name] for name in names}
+
+
+def documents(task: Task) -> dict[str, int]:
+    """Documents by domain, as the dataset's facts have them; empty where they tell nothing."""
+    facts = datasets.tasks()[task.base].FACTS.get(task.base, {})
+    return dict(facts.get("documents", {}))
 
 
 def facts(problem: Problem, truth: Truth) -> dict[str, Any]:
@@ -124,7 +144,10 @@ def check(task: str, found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 def write(path: Path, problem: Problem, truth: Truth) -> None:
-    """Everything as plain arrays in one npz, the names as JSON text; no pickle."""
+    """Everything as plain arrays in one npz, the names as JSON text; no pickle.
+
+    The SHA-256 of the npz stands before it, so that damage is seen wherever it is.
+    """
     arrays: dict[str, np.ndarray] = {}
     names = {
         "name": problem.name,
@@ -138,13 +161,20 @@ def write(path: Path, problem: Problem, truth: Truth) -> None:
         arrays |= {f"{i}/seen": domain.seen, f"{i}/Y": domain.Y}
         arrays |= {f"{i}/truth": truth.Y[i], f"{i}/scored": truth.scored[i]}
     text = np.frombuffer(json.dumps(names).encode(), np.uint8)
+    content = io.BytesIO()
+    np.savez(content, names=text, **arrays)  # type: ignore[arg-type]
     with path.open("wb") as file:
-        np.savez(file, names=text, **arrays)  # type: ignore[arg-type]
+        file.write(hashlib.sha256(content.getbuffer()).digest())
+        file.write(content.getbuffer())
 
 
 def read(path: Path) -> tuple[Problem, Truth]:
-    """What `write` wrote. Raises ValueError, KeyError, OSError or BadZipFile for a damaged file."""
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+    """What `write` wrote. Raises ValueError for a damaged file, OSError for an unreadable one."""
+    with path.open("rb") as file:
+        digest, content = file.read(32), file.read()
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError(f"{path} is damaged")
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         names = json.loads(stored["names"].tobytes())
         domains, Y, scored = [], [], []
         for i, (name, views) in enumerate(names["domains"]):
@@ -169,7 +199,6 @@ def _matrix(stored: Any, key: str) -> Matrix:
         return np.asarray(stored[f"{key}/dense"])
     parts = tuple(stored[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
     X = sp.csr_array(parts, shape=tuple(stored[f"{key}/shape"]))
-    X.check_format()
     return X
 
 

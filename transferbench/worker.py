@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import sys
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench import metrics, models, tasks
+from transferbench import __version__, metrics, models, tasks
 from transferbench.problem import Fit
 from transferbench.records import Cell, Record
 from transferbench.settings import Settings
@@ -33,13 +34,21 @@ PRELOAD = (
     "sklearn.svm",
     "sparse_dot_topn",
 )
-LIBRARIES = ("transferbench", "numpy", "scipy", "scikit-learn", "sparse-dot-topn")
+
+
+def versions() -> dict[str, str]:
+    """Versions of this program and of the libraries that results come from."""
+    libraries = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn")
+    return {"transferbench": __version__} | {name: version(name) for name in libraries}
 
 
 def begin(progress: Connection | None) -> None:
     """Called once in a new process: keeps the way back for progress, and ends with the parent."""
     global _progress
     _progress = progress
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if progress is not None:
+        progress.send(None)  # there now
     parent = parent_process()
     if parent is not None:
 
@@ -61,8 +70,7 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
         "params": cell.params,
         "seed": cell.seed,
         "source": cell.source,
-        "limits": {"memory_bytes": memory},
-        "versions": {"python": platform.python_version()} | {n: version(n) for n in LIBRARIES},
+        "versions": {"python": platform.python_version()} | versions(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
         "finished": None,
     }
@@ -72,7 +80,8 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
             record |= _measure(key, cell, settings)
             record["threads"] = {i["internal_api"]: i["num_threads"] for i in threadpool_info()}
     except MemoryError as error:
-        record |= {"status": "memory", "reason": f"past its limit of {_size(memory)}: {error}"}
+        reason = f"past its limit of {_size(memory)}" + (f": {error}" if str(error) else "")
+        record |= {"status": "memory", "reason": reason}
     except Exception as error:  # whatever a model raises is that run's result, not the batch's end
         record |= {
             "status": "failed",

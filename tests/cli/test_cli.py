@@ -40,6 +40,13 @@ def call(home, capfd):
         (["run", "comp-vs-rec", "-m", "lr", "--seeds", "1", "--repeats", "2"], "one of them"),
         (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "big"], "not a size"),
         (["run", "comp-vs-rec", "-m", "lr", "--jobs", "0"], "--jobs"),
+        (["run", "comp-vs-rec", "-m", "lr", "--seeds", "5-1"], "expected up to 100000 seeds"),
+        (["run", "comp-vs-rec", "-m", "lr", "--seeds", "0-1000000000"], "expected up to"),
+        (["run", "comp-vs-rec", "-m", "lr", "--time-limit", "nan"], "not a number of seconds"),
+        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "0"], "out of range"),
+        (["run", "comp-vs-rec", "-m", "lr", "--set", "C=inf"], "expected number > 0, got 'inf'"),
+        (["run", "comp-vs-rec", "-m", "lr", "--json"], "not to be had"),
+        (["describe", "comp-vs-rec:min_fd=3"], "Did you mean 'min_df'?"),
         (["run", "comp-vs-rec", "-m", "lr"], "20newsgroups-train.tab: not to be had"),
         (["reproduce", "gtl-tabel3"], "Did you mean 'gtl-table3'?"),
         (["reproduce"], "expected names of experiments"),
@@ -59,6 +66,31 @@ def test_a_mistake_is_one_line_and_exit_code_2(call, arguments, message):
     assert err.startswith("Error: ")
     assert err.count("\n") == 1
     assert message in err
+
+
+def test_no_arguments_show_the_help(call, capfd):
+    assert run([]) == 2
+    assert "Commands:\n" in capfd.readouterr().err
+
+
+def test_a_dry_run_without_data_fetches_nothing(call, home):
+    code, out, err = call("run", "comp-vs-rec", "-m", "lr", "--dry-run")
+    assert (code, out, err) == (0, "to run  lr on gtl/comp-vs-rec\n", "")
+    assert not home.data.exists()
+
+
+def test_reproducing_without_data_leaves_a_table_as_it_is(call, home):
+    from transferbench.records import RUNS
+
+    folder = home.results / "gtl-table3"
+    folder.mkdir(parents=True)
+    line = dict.fromkeys(RUNS, "") | {"status": "done", "params": "{}"}
+    text = ",".join(RUNS) + "\n" + ",".join(line.values()) + "\n"
+    (folder / "runs.csv").write_text(text)
+    code, _, err = call("reproduce", "gtl-table3")
+    assert code == 2
+    assert "left as it is" in err
+    assert (folder / "runs.csv").read_text() == text
 
 
 def test_debug_shows_the_traceback(call):

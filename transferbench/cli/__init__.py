@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +84,15 @@ def run(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
+    # Ended from outside is as interrupted by hand: children are stopped, temporary files removed.
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code: Any = main.main(arguments, prog_name="transferbench", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except UserError as error:
         return _say(f"Error: {error}", 2, debug)
     except click.UsageError as error:
@@ -99,6 +107,9 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stdout = None
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"Error: {where}{error.strerror or error}", 2, debug)
     except Exception as error:
         kind = type(error).__name__
         return _say(f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1, debug)

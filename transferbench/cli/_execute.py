@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
@@ -33,5 +34,7 @@ def execute(
             where = f"{record['model']} on {record['task']}, seed {record['seed']}"
             click.echo(f"{record['status']}: {where}: {record['reason']}", err=True)
 
-    limits = runner.Limits(seconds=time_limit or 3600.0, memory=memory_limit, threads=threads)
+    limits = runner.Limits(memory=memory_limit, threads=threads)
+    if time_limit is not None:
+        limits = replace(limits, seconds=time_limit)
     return runner.run(cells, settings, jobs=jobs, limits=limits, force=force, on_record=say)

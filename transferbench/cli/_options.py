@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import click
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+MOST = 100_000  # seeds in one command
 
 
 class Size(click.ParamType[int]):
@@ -20,7 +23,23 @@ class Size(click.ParamType[int]):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
         if not found:
             self.fail(f"{value!r} is not a size; expected for example 500M or 4G.", param, ctx)
-        return int(float(found[1]) * SIZES[found[2].upper()])
+        size = float(found[1]) * SIZES[found[2].upper()]
+        if not 1 <= size < 2**63:
+            self.fail(f"{value!r} is out of range; expected for example 500M or 4G.", param, ctx)
+        return int(size)
+
+
+class Seconds(click.FloatRange):
+    """More than 0, and a number."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
 
 
 class Seeds(click.ParamType[tuple[int, ...]]):
@@ -34,7 +53,10 @@ class Seeds(click.ParamType[tuple[int, ...]]):
             found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
             if not found:
                 self.fail(f"{value!r} is not a list of seeds; expected 0,3,7 or 0-9.", param, ctx)
-            seeds += range(int(found[1]), int(found[2] or found[1]) + 1)
+            first, last = int(found[1]), int(found[2] or found[1])
+            if not first <= last < 2**32 or last - first >= MOST:
+                self.fail(f"{part!r}: expected up to {MOST} seeds below 2**32.", param, ctx)
+            seeds += range(first, last + 1)
         return tuple(dict.fromkeys(seeds))
 
 
@@ -46,7 +68,7 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
                          show_default=True),
             click.option("--threads", type=click.IntRange(1), default=1, show_default=True,
                          help="Threads of each run."),
-            click.option("--time-limit", type=click.FloatRange(0, min_open=True),
+            click.option("--time-limit", type=Seconds(),
                          help="Seconds a run may take."),
             click.option("--memory-limit", type=Size(),
                          help="Memory a run may take, for example 4G (enforced on Linux)."),

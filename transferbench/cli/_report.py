@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import fmean, stdev
 
 from transferbench import experiment, tasks
@@ -48,10 +49,14 @@ def _spread(values: list[float]) -> str:
     return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
 
 
+@cache
+def _experiments() -> list[experiment.Experiment]:
+    return [experiment.load(name) for name in experiment.names()]
+
+
 def _published(task: str, domain: str, measure: str, record: Record) -> tuple[str, str]:
     """The value a paper prints for this task and model with these parameters, and where."""
-    for name in experiment.names():
-        file = experiment.load(name)
+    for file in _experiments():
         if file.spec.metric != measure or file.spec.unit != "percent":
             continue
         for row, column, _, cell in file.cells(repeats=1):
@@ -60,7 +65,7 @@ def _published(task: str, domain: str, measure: str, record: Record) -> tuple[st
             alone = len(record["metrics"]) == 1
             scored = file.spec.rows[row].domain
             if same and value and (scored == domain or (alone and scored is None)):
-                return f"{value[0]:.2f}", f"{name}, {row}"
+                return f"{value[0]:.2f}", f"{file.name}, {row}"
     return "", ""
 
 

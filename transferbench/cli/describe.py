@@ -11,7 +11,7 @@ from transferbench.cli._names import all_names, completing
 @click.argument("name", shell_complete=completing(all_names))
 def command(name: str) -> None:
     """Tell what a model, task or experiment is: objective, parameters, facts, origins."""
-    from transferbench import datasets, experiment, models
+    from transferbench import experiment, models, tasks
     from transferbench.cli._names import task_names
     from transferbench.errors import unknown
 
@@ -19,7 +19,7 @@ def command(name: str) -> None:
     if name in models.registry():
         click.echo(_model(name))
     elif bare in task_names():
-        click.echo(_task(datasets.full_name(bare)))
+        click.echo(_task(tasks.Task.named(name).base))
     elif name in experiment.names():
         click.echo(_experiment(name))
     else:

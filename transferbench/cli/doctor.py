@@ -21,14 +21,13 @@ def command(settings: Settings, network: bool) -> int:  # fmt: skip
     """Tell what is installed, where things lie, what is cached and what can be reached."""
     import os
     import platform
-    from importlib.metadata import version
 
     from transferbench import datasets, fetch, worker
     from transferbench.settings import config_path
 
     click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
-    for name in worker.LIBRARIES:
-        click.echo(f"{name:<18} {version(name)}")
+    for name, version in worker.versions().items():
+        click.echo(f"{name:<18} {version}")
     sound = True
     for label, folder in (("data", settings.data), ("results", settings.results)):
         there = next(path for path in (folder, *folder.parents) if path.exists())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,7 +31,7 @@ def command(
     """Rebuild published tables: run what is missing, then write the table files."""
     from transferbench import experiment, records, tables
     from transferbench.cli._execute import execute
-    from transferbench.errors import UserError
+    from transferbench.errors import Unavailable, UserError
     from transferbench.files import write_text
 
     if bool(names) == everything:
@@ -38,19 +40,37 @@ def command(
     for file in [experiment.load(name) for name in names or experiment.names()]:
         limits = file.spec.limits
         given = dict(execution)
-        given["time_limit"] = given["time_limit"] or limits.seconds
-        if limits.memory_gib and not given["memory_limit"]:
+        if given["time_limit"] is None:
+            given["time_limit"] = limits.seconds
+        if limits.memory_gib and given["memory_limit"] is None:
             given["memory_limit"] = int(limits.memory_gib * 2**30)
         labelled = list(file.cells(repeats))
         done = execute([planned.cell for planned in labelled], settings, **given)
         if not done:
             continue
         folder = settings.results / file.name
+        finished = [record for record in done if record["status"] == "done"]
+        if not finished and "done" in _statuses(folder / "runs.csv"):
+            raise Unavailable(
+                f"{file.name}: nothing could be run; the table there is left as it is"
+            )
         rows = [(*planned, record) for planned, record in zip(labelled, done, strict=True)]
         write_text(folder / "runs.csv", records.runs_csv(rows))
         for path in tables.write(file, folder):
             click.echo(path)
-        lost = [r for r in done if r["status"] not in ("done", "unavailable")]
-        click.echo(f"{file.name}: {len(done) - len(lost)} of {len(done)} runs finished")
-        code = 1 if lost else code
+        counts = Counter(record["status"] for record in done)
+        others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
+        click.echo(f"{file.name}: {len(finished)} of {len(done)} runs finished{others}")
+        code = 1 if counts.keys() - {"done", "unavailable"} else code
     return code
+
+
+def _statuses(path: Path) -> set[str]:
+    """How the runs ended that a runs.csv tells of; none where it cannot be read."""
+    from transferbench.errors import UserError
+    from transferbench.records import read_runs
+
+    try:
+        return {line["status"] for line in read_runs(path)}
+    except UserError:
+        return set()

@@ -53,14 +53,16 @@ def command(
     from transferbench import models, parameters, runner
     from transferbench.cli._execute import execute
     from transferbench.errors import UserError
-    from transferbench.tasks import Task
+    from transferbench.tasks import Task, load
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
-    seeds = seeds or tuple(range(repeats or 1))
+    seeds = seeds if seeds is not None else tuple(range(repeats or 1))
     given = parameters.parse(assignments)
     named = Task.named(task)
-    cells = [c for name in names for c in runner.cells(named.name, name, given, seeds)]
+    cells = [c for n in dict.fromkeys(names) for c in runner.cells(named.name, n, given, seeds)]
+    if not execution["dry_run"]:
+        load(named, settings)  # what cannot be had is said before anything runs
     transfer = models.get(names[0]).family == "transfer"
     if reference and transfer and "lr" not in names and not as_json:
         cells += runner.cells(named.name, "lr", {}, seeds)

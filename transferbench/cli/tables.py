@@ -17,12 +17,15 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench import experiment, tables
     from transferbench.errors import UserError
 
-    names = names or tuple(sorted(path.parent.name for path in settings.results.glob("*/runs.csv")))
+    names = names or tuple(
+        name for name in experiment.names() if (settings.results / name / "runs.csv").is_file()
+    )
     if not names:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
     drifted = []
     for name in names:
-        file, folder = experiment.load(name), settings.results / name
+        file = experiment.load(name)
+        folder = settings.results / file.name
         if check:
             drifted += tables.drift(file, folder)
         else:

@@ -13,6 +13,7 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 from __future__ import annotations
 
 import importlib
+import warnings
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -30,7 +31,12 @@ def modules() -> dict[str, ModuleType]:
     """Dataset name (the file's, with hyphens) → module; they import nothing heavy until built."""
     files = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     found = {n.replace("_", "-"): importlib.import_module(f"{__name__}.{n}") for n in files}
-    return {point.name: point.load() for point in entry_points(group=__name__)} | found
+    for point in entry_points(group=__name__):
+        try:
+            found.setdefault(point.name, point.load())
+        except ImportError as error:
+            warnings.warn(f"plug-in {point.value} left out: {error}", stacklevel=2)
+    return found
 
 
 @cache

@@ -7,6 +7,7 @@ a module with a `fit`.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -40,7 +41,11 @@ def registry() -> dict[str, Model]:
             name = file.stem.replace("_", "-")
             found[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
         for point in entry_points(group=f"{__name__}.{family}"):
-            spec = find_spec(point.value)
+            try:
+                spec = find_spec(point.value)
+            except ImportError as error:
+                warnings.warn(f"plug-in {point.value} left out: {error}", stacklevel=2)
+                continue
             if spec and spec.origin:
                 model = Model(point.name, family, point.value, Path(spec.origin))
                 found.setdefault(point.name, model)

@@ -1,7 +1,7 @@
 """GCMF: graph co-regularised collective matrix tri-factorisation (Long et al., AAAI 2012).
 
     min  Σ_π ‖X_π − U_π H V_πᵀ‖² + λ tr(U_πᵀ (D^u_π − W^u_π) U_π) + γ tr(V_πᵀ (D^v_π − W^v_π) V_π)
-    s.t. U, H, V ≥ 0,  columns of U_π and V_π sum to one,  V_s ≡ Y_s
+    s.t. U, H, V ≥ 0,  columns of U_π and V_π sum to one,  V_s ≡ Y_s (so scaled)
 
 X_π (m, n_π) features × documents of domain π, divided by its Frobenius norm; U_π (m, k) feature
 clusters; H (k, c) their association with the classes, shared by all domains: the bridge; V_π
