@@ -207,11 +207,27 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
     for row, cells in _by_row(made).items():
         lines.append(f"| {row} | " + " | ".join(_cell(cells[c]) for c in columns) + " |")
     notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note] + list(spec.notes)
-    problems = [f"{e.row}, {e.column}: {e.verdict}, {e.reason}" for e in made if e.reason]
+    problems = _problems(experiment, made)
     for title, items in (("Notes", notes), ("Without a verdict", problems)):
         if items:
             lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
     return "\n".join(lines) + "\n"
+
+
+def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
+    """Why cells have no verdict, a line for each reason, and what to do where data are missing."""
+    cells: dict[str, list[str]] = {}
+    for e in made:
+        if e.reason and e.row in experiment.spec.rows:
+            cells.setdefault(f"{e.verdict}, {e.reason}", []).append(f"{e.row} {e.column}")
+    lines = [
+        f"{why}: {', '.join(names) if len(names) < 7 else f'{len(names)} cells'}"
+        for why, names in cells.items()
+    ]
+    if any(e.verdict == "unavailable" for e in made):
+        remedy = f"`transferbench reproduce {experiment.name}` fills them"
+        lines.append(f"once `transferbench fetch` has the data of the unavailable cells, {remedy}")
+    return lines
 
 
 def _cell(entry: Entry) -> str:
