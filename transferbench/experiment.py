@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-import yaml
 from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError
 
-from transferbench import models, parameters, settings, tasks
+from transferbench import located, models, parameters, settings, tasks
 from transferbench.errors import UserError, did_you_mean, unknown
 from transferbench.parameters import Positive, Weight
 from transferbench.records import Cell
@@ -194,21 +193,7 @@ def load(name: str) -> Experiment:
 
 def read(text: str, path: Path) -> Experiment:
     """An experiment from YAML text that `path` names. Raises UserError as `load` does."""
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):  # a few of them can stand for gigabytes
-                raise UserError(f"{path}: alias *{event.anchor} is not allowed; write it out.")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        problem = getattr(error, "problem", None) or "not valid YAML"
-        raise UserError(f"{path}:{line}: {problem}; expected valid YAML.") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: {error}; expected valid YAML.") from None
-    where = _Places(path, node)
-    where.no_key_twice(node)
+    data, where = located.read(text, path)
     if not isinstance(data, dict):
         raise where.error((), "expected a mapping with title, paper, rows, columns, …")
     try:
@@ -219,7 +204,7 @@ def read(text: str, path: Path) -> Experiment:
     return Experiment(path.stem, spec)
 
 
-def _check(spec: Schema, where: _Places) -> None:
+def _check(spec: Schema, where: located.Places) -> None:
     """Names and parameters, which the schema cannot know."""
     family: dict[str, str] = {}
     for label, row in spec.rows.items():
@@ -278,60 +263,7 @@ def _check_figure(spec: Schema, figure: Figure) -> None:
             raise unknown("column", figure.levels.column, other.columns)
 
 
-class _Places:
-    """Where in the file a path of keys stands; errors raised `at` one are given its line."""
-
-    def __init__(self, path: Path, node: yaml.Node | None) -> None:
-        self.path, self.node = path, node
-        self.keys: tuple[object, ...] = ()
-
-    def line(self, keys: tuple[object, ...]) -> int:
-        node, line = self.node, 1
-        for key in keys:
-            step = None
-            if isinstance(node, yaml.MappingNode):
-                for name, value in node.value:
-                    if name.value == str(key):
-                        step, line = value, name.start_mark.line + 1
-            elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-                step = node.value[key] if key < len(node.value) else None
-                line = step.start_mark.line + 1 if step else line
-            if step is None:
-                break
-            node = step
-        return line
-
-    def no_key_twice(self, node: yaml.Node | None) -> None:
-        """YAML lets the last of equal keys win; here that is a mistake."""
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for name, value in node.value:
-                key = getattr(name, "value", None)
-                if isinstance(key, str) and key in seen:
-                    line = name.start_mark.line + 1
-                    raise UserError(f"{self.path}:{line}: key {key!r} stands here a second time.")
-                seen.add(str(key))
-                self.no_key_twice(value)
-        elif isinstance(node, yaml.SequenceNode):
-            for value in node.value:
-                self.no_key_twice(value)
-
-    def error(self, keys: tuple[object, ...], message: str) -> UserError:
-        return UserError(f"{self.path}:{self.line(keys)}: {message}")
-
-    def at(self, *keys: object) -> _Places:
-        self.keys = keys
-        return self
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, UserError):
-            raise self.error(self.keys, str(error)) from None
-
-
-def _first(error: ValidationError, where: _Places) -> UserError:
+def _first(error: ValidationError, where: located.Places) -> UserError:
     """One of pydantic's complaints with its place: an unknown key before a missing one."""
     detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     keys = tuple(detail["loc"])
