@@ -9,7 +9,7 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes names in your shell.
+    """Print the script that completes names.
 
     For bash: eval "$(transferbench completion bash)"
     """

@@ -10,7 +10,10 @@ from transferbench.cli._names import all_names, completing
 @click.command()
 @click.argument("name", shell_complete=completing(all_names))
 def command(name: str) -> None:
-    """Tell what a model, task or experiment is: objective, parameters, facts, origins."""
+    """Tell all about a model, task or experiment.
+
+    Objective and parameters; facts, options and origins; published values' place and settings.
+    """
     from transferbench import experiment, models, tasks
     from transferbench.cli._names import task_names
     from transferbench.errors import unknown

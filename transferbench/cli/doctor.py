@@ -18,7 +18,7 @@ from transferbench.settings import Settings
 )
 @click.pass_obj
 def command(settings: Settings, network: bool) -> int:  # fmt: skip
-    """Tell what is installed, where things lie, what is cached and what can be reached."""
+    """Tell what is installed, cached, reachable."""
     import os
     import platform
 

@@ -13,7 +13,10 @@ from transferbench.settings import Settings
 @click.option("--dry-run", is_flag=True, help="Only say what would come from where.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
-    """Fetch and verify the originals of tasks (all of them, if none is named)."""
+    """Fetch and verify the originals of tasks.
+
+    All of them, if none is named.
+    """
     from transferbench import datasets, fetch, tasks
     from transferbench.errors import Unavailable
 

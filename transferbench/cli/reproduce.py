@@ -28,7 +28,10 @@ def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
     **execution: Any,
 ) -> int:  # fmt: skip
-    """Rebuild published tables: run what is missing, then write the table files."""
+    """Rebuild published tables and figures.
+
+    What is missing is run, then results/EXPERIMENT/ is written.
+    """
     from transferbench import experiment, records, tables
     from transferbench.cli._execute import execute
     from transferbench.errors import Unavailable, UserError

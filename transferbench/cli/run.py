@@ -46,8 +46,9 @@ def command(
     seeds: tuple[int, ...] | None, repeats: int | None, reference: bool, as_json: bool,
     **execution: Any,
 ) -> int:  # fmt: skip
-    """Run models on one task; print their accuracy beside the paper's.
+    """Run models on one task.
 
+    Their accuracy is printed beside the paper's.
     Finished runs are recorded and not run again; --force runs them again.
     """
     from transferbench import models, parameters, runner

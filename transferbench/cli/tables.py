@@ -13,7 +13,10 @@ from transferbench.settings import Settings
 @click.option("--check", is_flag=True, help="Write nothing; fail where a table has drifted.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
-    """Write every table again from its runs.csv (of all experiments run, if none is named)."""
+    """Write tables and figures from their runs.
+
+    Those of all experiments run, if none is named.
+    """
     from transferbench import experiment, tables
     from transferbench.errors import UserError
 
