@@ -7,16 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.nmtf import (
-    NMTF,
-    Factor,
-    Term,
-    Tie,
-    frobenius_one,
-    present,
-    scale_to_one,
-    sum_one,
-)
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.scale import frobenius_one, present, scale_to_one, sum_one
 
 M, K, C = 13, 4, 3
 
@@ -280,7 +272,7 @@ def test_blocks_of_one_factor_updated_jointly_are_that_factor():
 def test_a_lost_objective_is_an_error_not_a_result():
     model = system()
     with pytest.raises(FloatingPointError, match="iteration 1"):
-        model.iterate(lambda: model["H"].fill(np.nan), 3, tuple)
+        model.solve(lambda: model["H"].fill(np.nan), 3, ["Vs", "Vt"])
 
 
 @pytest.mark.parametrize(

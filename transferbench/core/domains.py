@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from transferbench.core.init import label_start
-from transferbench.core.nmtf import Factor, Normalize, scale_to_one
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.scale import Normalize, norm2, scale_to_one, sum_one
 from transferbench.problem import Fit, Problem, Watch
 
 #: What V_t starts at: logistic regression's probabilities, or the 0/1 of its decisions.
@@ -59,3 +60,49 @@ def each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | No
         scores[place] = fit.scores[-1]
         trace += fit.trace
     return Fit(tuple(scores), tuple(trace))
+
+
+def shared_association(
+    problem: Problem,
+    *,
+    k: int,
+    weight: float = 1.0,
+    closeness: float = 0.0,
+    max_iter: int,
+    C: float,
+    start: Start = "probabilities",
+    dtype: str,
+    seed: int,
+    watch: Watch | None = None,
+) -> Fit:
+    """Sources and one target that share the association S, each with its feature clusters F.
+
+        min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
+
+    Rows of F (m, k) and G (n, c) sum to one, X is divided by its sum, w = weight and
+    α = closeness · ‖X_s‖² / m. F and S start at random positives, G as `label_factors` has it.
+    """
+    rng = np.random.default_rng(seed)
+    m = problem.domains[0].X.shape[1]
+    factors = {
+        "S": Factor(rng.random((k, len(problem.classes)))),
+        **label_factors(problem, C, "rows", start),
+    }
+    terms, ties = [], []
+    target = f"F {problem.domains[-1].name}"
+    for domain in problem.domains:
+        X, f = sum_one(domain.X), f"F {domain.name}"
+        factors[f] = Factor(rng.random((m, k)), normalize="rows")
+        terms.append(Term(X, ((f, "S"),), f"V {domain.name}", weight if f == target else 1.0))
+        if f != target:
+            ties.append(Tie(f, target, closeness * norm2(X) / m))
+    model = NMTF(factors, terms, dtype, ties)
+
+    def sweep() -> None:
+        for term in terms:
+            f = term.parts[0][0]
+            model.update(f, term.v)
+            model.normalize(f, term.v)
+        model.update("S")
+
+    return model.solve(sweep, max_iter, [term.v for term in terms], watch)

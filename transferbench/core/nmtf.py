@@ -19,15 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.problem import Matrix, Watch
+from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
+from transferbench.problem import Fit, Matrix, Watch
 
-Normalize = Literal["columns", "rows"]
 BLOCK = 2048  # rows at a time: three float32 blocks of 64 columns fit a second-level cache
 
 
@@ -145,14 +144,14 @@ class NMTF:
         total = 0.0
         for t, term in enumerate(self.terms):
             A, G = self._A(t), self._gram(term.v)
-            cross = _inner(self._XV(term), A)
+            cross = inner(self._XV(term), A)
             own = self._norm2[id(term.X)]
-            total += term.weight * (own - 2 * cross + _inner(A.T @ A, G))
+            total += term.weight * (own - 2 * cross + inner(A.T @ A, G))
         for name, factor in self.factors.items():
             if name in self._pull:
                 degree = self._pull[name][1][:, 0]
                 squares = np.einsum("ij,ij->i", factor.value, factor.value)
-                total += _inner(degree, squares) - _inner(factor.value, self._WF(name))
+                total += inner(degree, squares) - inner(factor.value, self._WF(name))
         for tie in self.ties:
             to = self[tie.to] if isinstance(tie.to, str) else tie.to
             total += tie.weight * norm2(self[tie.factor] - to)
@@ -259,14 +258,18 @@ class NMTF:
             scale_to_one(factor.value, factor.normalize)
             factor.version += 1
 
-    def iterate(
+    def solve(
         self,
         sweep: Callable[[], None],
         max_iter: int,
-        scores: Callable[[], tuple[np.ndarray, ...]],
+        labels: Sequence[str],
         watch: Watch | None = None,
-    ) -> tuple[float, ...]:
-        """Sweep max_iter times; the objective after each. Raises FloatingPointError for NaN."""
+    ) -> Fit:
+        """Sweep max_iter times: the label factors as scores, the objective after each sweep.
+
+        `labels` names a factor for each domain of the problem. Raises FloatingPointError where the
+        objective is no number any more.
+        """
         trace = []
         for iteration in range(1, max_iter + 1):
             sweep()
@@ -276,8 +279,8 @@ class NMTF:
                     f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
                 )
             if watch:
-                watch(iteration, max_iter, scores())
-        return tuple(trace)
+                watch(iteration, max_iter, tuple(self[name] for name in labels))
+        return Fit(scores=tuple(self[name] for name in labels), trace=tuple(trace))
 
     def _check(self) -> None:
         for name, factor in self.factors.items():
@@ -300,48 +303,5 @@ class NMTF:
                 raise ValueError(f"factor {tie.factor} is tied to an array of another shape")
 
 
-def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
-    """F (changed in place) with columns or rows of sum one; those that sum to zero stay zero."""
-    total = F.sum(axis=0 if axis == "columns" else 1, keepdims=True)
-    F *= 1 / np.where(total > 0, total, 1)
-    return F
-
-
-def frobenius_one(X: Matrix) -> Matrix:
-    """X / ‖X‖_F, so that weights of other terms mean the same on data of any size."""
-    return X / np.sqrt(norm2(X) or 1.0)
-
-
-def sum_one(X: Matrix) -> Matrix:
-    """X / Σ X, a joint distribution of documents and features."""
-    return X / (X.sum() or 1.0)
-
-
-#: Ways to bring X to a common scale.
-SCALES: dict[str, Callable[[Matrix], Matrix]] = {
-    "frobenius": frobenius_one,
-    "sum": sum_one,
-    "none": lambda X: X,
-}
-
-
-def present(X: Matrix) -> Matrix:
-    """The columns of X (n, m) that are not all zero: the features that occur in a domain."""
-    return X[:, np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())]
-
-
 def _rows(X: Matrix, dtype: np.dtype) -> Matrix:
     return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
-
-
-def norm2(X: Matrix) -> float:
-    """Squared Frobenius norm."""
-    values = np.asarray(X.data if sp.issparse(X) else X)
-    return _inner(values, values)
-
-
-def _inner(A: np.ndarray, B: np.ndarray) -> float:
-    """⟨A, B⟩: short sums in the arrays' own type, their total in float64."""
-    a, b = A.reshape(-1), B.reshape(-1)
-    step = 8 * BLOCK
-    return float(sum(float(a[i : i + step] @ b[i : i + step]) for i in range(0, a.size, step)))

@@ -19,10 +19,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
-from transferbench.core.domains import each_target, label_factors
-from transferbench.core.nmtf import NMTF, Factor, Term, Tie, norm2, sum_one
+from transferbench.core.domains import each_target, shared_association
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -43,37 +40,7 @@ def fit(
     k feature clusters; alpha weight of their closeness; max_iter iterations; C inverse
     regularisation of the logistic regression that starts G_t.
     """
-    alone = partial(_fit, k=k, alpha=alpha, max_iter=max_iter, C=C, dtype=dtype, seed=seed)
+    alone = partial(
+        shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C, dtype=dtype, seed=seed
+    )
     return each_target(problem, alone, watch)
-
-
-def _fit(
-    problem: Problem, *, watch: Watch | None,
-    k: int, alpha: float, max_iter: int, C: float, dtype: str, seed: int,
-) -> Fit:  # fmt: skip
-    rng = np.random.default_rng(seed)
-    m = problem.domains[0].X.shape[1]
-    factors = {
-        "S": Factor(rng.random((k, len(problem.classes)))),
-        **label_factors(problem, C, "rows"),
-    }
-    terms, ties = [], []
-    for domain in problem.domains:
-        f = f"F {domain.name}"
-        factors[f] = Factor(rng.random((m, k)), normalize="rows")
-        terms.append(Term(sum_one(domain.X), ((f, "S"),), f"V {domain.name}"))
-        if domain.seen.all():
-            ties.append(Tie(f, f"F {problem.domains[-1].name}", alpha * norm2(terms[-1].X) / m))
-    model = NMTF(factors, terms, dtype, ties)
-
-    def sweep() -> None:
-        for term in terms:
-            f = term.parts[0][0]
-            model.update(f, term.v)
-            model.normalize(f, term.v)
-        model.update("S")
-
-    def scores() -> tuple[np.ndarray, ...]:
-        return tuple(model[term.v] for term in terms)
-
-    return Fit(trace=model.iterate(sweep, max_iter, scores, watch), scores=scores())

@@ -28,7 +28,8 @@ import numpy as np
 
 from transferbench.core.domains import Start, label_factors
 from transferbench.core.graph import cosine_graph
-from transferbench.core.nmtf import NMTF, SCALES, Factor, Normalize, Term, present
+from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.scale import SCALES, Normalize, present
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -82,7 +83,4 @@ def fit(
             model.update(u, term.v, "H")
             model.normalize(u, term.v)
 
-    def scores() -> tuple[np.ndarray, ...]:
-        return tuple(model[term.v] for term in terms)
-
-    return Fit(trace=model.iterate(sweep, max_iter, scores, watch), scores=scores())
+    return model.solve(sweep, max_iter, [term.v for term in terms], watch)

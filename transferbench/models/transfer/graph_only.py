@@ -18,7 +18,7 @@ from annotated_types import Ge, Lt
 
 from transferbench.core.graph import cosine_graph
 from transferbench.core.init import label_start
-from transferbench.core.nmtf import scale_to_one
+from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 

@@ -21,7 +21,8 @@ from typing import Literal
 import numpy as np
 
 from transferbench.core.domains import label_factors
-from transferbench.core.nmtf import NMTF, Factor, Term, sum_one
+from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.scale import sum_one
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -84,7 +85,5 @@ def fit(
             model.normalize(*clusters, v)
         model.update(*shared)
 
-    def scores() -> tuple[np.ndarray, ...]:
-        return tuple(model[f"V {domain.name}"] for domain in problem.domains)
-
-    return Fit(trace=model.iterate(sweep, max_iter, scores, watch), scores=scores())
+    labels = [f"V {domain.name}" for domain in problem.domains]
+    return model.solve(sweep, max_iter, labels, watch)

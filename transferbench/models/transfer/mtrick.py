@@ -18,10 +18,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
-from transferbench.core.domains import Start, each_target, label_factors
-from transferbench.core.nmtf import NMTF, Factor, Term, sum_one
+from transferbench.core.domains import Start, each_target, shared_association
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -44,37 +41,7 @@ def fit(
     regularisation of the logistic regression whose probabilities (or decisions) start G_t.
     """
     alone = partial(
-        _fit, k=k, beta=beta, max_iter=max_iter, C=C, start=start, dtype=dtype, seed=seed
-    )
+        shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start, dtype=dtype,
+        seed=seed,
+    )  # fmt: skip
     return each_target(problem, alone, watch)
-
-
-def _fit(
-    problem: Problem, *, watch: Watch | None,
-    k: int, beta: float, max_iter: int, C: float, start: Start, dtype: str, seed: int,
-) -> Fit:  # fmt: skip
-    rng = np.random.default_rng(seed)
-    m = problem.domains[0].X.shape[1]
-    factors = {
-        "S": Factor(rng.random((k, len(problem.classes)))),
-        **label_factors(problem, C, "rows", start),
-    }
-    terms = []
-    for domain in problem.domains:
-        f = f"F {domain.name}"
-        factors[f] = Factor(rng.random((m, k)), normalize="rows")
-        weight = 1.0 if domain.seen.all() else beta
-        terms.append(Term(sum_one(domain.X), ((f, "S"),), f"V {domain.name}", weight))
-    model = NMTF(factors, terms, dtype)
-
-    def sweep() -> None:
-        for term in terms:
-            f = term.parts[0][0]
-            model.update(f, term.v)
-            model.normalize(f, term.v)
-        model.update("S")
-
-    def scores() -> tuple[np.ndarray, ...]:
-        return tuple(model[term.v] for term in terms)
-
-    return Fit(trace=model.iterate(sweep, max_iter, scores, watch), scores=scores())

@@ -23,7 +23,8 @@ import numpy as np
 from annotated_types import Ge
 
 from transferbench.core.domains import each_target, label_factors
-from transferbench.core.nmtf import NMTF, Factor, Term, sum_one
+from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.scale import sum_one
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -79,7 +80,4 @@ def fit(
             model.normalize("F1", f2, f3, term.v)
             model.update("S1", "S2", s3)
 
-    def scores() -> tuple[np.ndarray, ...]:
-        return tuple(model[term.v] for term in terms)
-
-    return Fit(trace=model.iterate(sweep, max_iter, scores, watch), scores=scores())
+    return model.solve(sweep, max_iter, [term.v for term in terms], watch)
