@@ -274,6 +274,16 @@ def test_mrtl_without_relatedness_is_each_pair_on_its_own():
     assert not np.allclose(fit("mrtl", problem).scores[1], fit("mrtl", first).scores[1])
 
 
+@pytest.mark.parametrize("name", ["gcmf", "dtl", "mtrick", "dkt", "tritl", "mrtl"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_falls_but_for_what_normalisation_costs(name, seed):
+    """Normalisation lies outside the majorisation and may cost 1e-4 of the objective a sweep."""
+    problem, _ = make_problem(seed)
+    trace = np.array(fit(name, problem, max_iter=150).trace)
+    assert (np.diff(trace) <= 1e-4 * trace[:-1]).all()
+    assert trace[-1] < trace[0]
+
+
 @pytest.mark.parametrize("name", ["dtl", "mtrick", "dkt", "tritl", "mrtl"])
 def test_float32_agrees_with_float64(name):
     problem, _ = make_problem(targets=2)

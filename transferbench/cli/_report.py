@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from statistics import fmean, stdev
 
 from transferbench import experiment, tasks
@@ -17,8 +18,13 @@ def report(task: str, records: list[Record], settings: Settings) -> str:
     lines = [f"{task}: documents: {sizes}; features: {problem.domains[0].X.shape[1]}", ""]
     lines += _table(_rows(task, records))
     store = Store(settings.results)
-    lines += ["", *(f"record: {store.path(record['key'])}" for record in records)]
+    lines += ["", *(f"record: {_near(store.path(record['key']))}" for record in records)]
     return "\n".join(lines)
+
+
+def _near(path: Path) -> Path:
+    """The path from here where it lies below, else the whole path."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _rows(task: str, records: list[Record]) -> list[list[str]]:
