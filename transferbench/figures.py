@@ -135,6 +135,8 @@ def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> l
 
 
 def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
     for i, column in enumerate(spec.columns):
@@ -158,7 +160,12 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
         ax.fill_between(x, low, high, alpha=0.15, linewidth=0, color=colour)
     published = _level(experiment, row)
     if published is not None:
-        ax.axhline(published, color="grey", linestyle=(0, (1, 2)), linewidth=1.2, label="published")
+        ax.axhline(published, color="grey", linewidth=1)
+        # Said on the line itself, which no line style could say in black and white.
+        place = ax.get_yaxis_transform()
+        ax.text(0.99, published, "published", transform=place, fontsize=7, ha="right", va="bottom")
+    if not figure.log:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_title(row, fontsize=9)
     ax.set_xlabel(figure.label)
     ax.set_ylabel(
