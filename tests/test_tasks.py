@@ -61,6 +61,16 @@ def test_what_is_written_is_read(tmp_path, dense):
     assert tasks.facts(problem, truth) == tasks.facts(*built)
 
 
+def test_places_come_back_in_32_bits(tmp_path):
+    problem, truth = make_problem()
+    X = problem.domains[0].X
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    tasks.write(tmp_path / "task", problem, truth)
+    read = tasks.read(tmp_path / "task")[0].domains[0].X
+    assert (read.indices.dtype, read.indptr.dtype) == (np.int32, np.int32)
+    assert (read != X).nnz == 0
+
+
 def test_built_once_then_loaded(own, home):
     task = tasks.Task.named("own/small")
     first = tasks.load(task, home)

@@ -88,7 +88,7 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     problem = Problem(task.name, problem.family, problem.classes, problem.domains)
     with writing(path) as temporary:
         write(temporary, problem, truth)
-    return problem, truth
+    return read(path)  # the same to the last bit as when it comes from the cache
 
 
 def needed(task: Task) -> dict[str, fetch.File]:
@@ -197,8 +197,12 @@ def _parts(view: Matrix) -> dict[str, np.ndarray]:
 def _matrix(stored: Any, key: str) -> Matrix:
     if f"{key}/dense" in stored:
         return np.asarray(stored[f"{key}/dense"])
-    parts = tuple(stored[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
-    X = sp.csr_array(parts, shape=tuple(stored[f"{key}/shape"]))
+    data, *places = (stored[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
+    shape = tuple(map(int, stored[f"{key}/shape"]))
+    # Some solvers take 32-bit places alone, and SciPy does not narrow an array's by itself.
+    narrow = max(*shape, data.size) <= np.iinfo(np.int32).max
+    indices, indptr = (place.astype(np.int32) if narrow else place for place in places)
+    X = sp.csr_array((data, indices, indptr), shape=shape)
     return X
 
 
