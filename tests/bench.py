@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import transferbench
 from transferbench import settings, tasks
 from transferbench.core.graph import cosine_graph
-from transferbench.core.nmtf import present
+from transferbench.core.scale import present
 
 ROUNDS = 3
 TASK = "gtl/comp-vs-rec"

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from transferbench import models
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -117,3 +119,9 @@ def test_every_command_is_in_the_changelog():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for name in main.list_commands(None):
         assert f"`{name}`" in changelog or f"transferbench {name}`" in changelog
+
+
+def test_the_bench_still_imports_what_it_measures():
+    import bench
+
+    assert set(bench.MODELS) <= set(models.registry())
