@@ -32,16 +32,14 @@ class Limits:
     threads: int = 1
 
 
-def cells(
-    task: str, model: str, given: dict[str, Any], seeds: Iterable[int], what: str = ""
-) -> list[Cell]:
+def cells(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Cell]:
     """The runs of one model on one task; a deterministic model is run once.
 
-    Raises UserError for an unknown task, model or parameter, or a model of another family.
+    Raises UserError for an unknown task, model or parameter.
     """
     function = models.load(model)
     named = tasks.Task.named(task)
-    params = parameters.resolve(function, given, what or model)
+    params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
     return [Cell(named.name, model, params, seed) for seed in (seeds if random else (None,))]
 
