@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,26 @@ class Cell:
         state = [facts, run, self.source, measures]
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def now() -> str:
+    """The time, as records have it: UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def outcome(key: str, cell: Cell, status: str, reason: str = "") -> Record:
+    """What every record says, whatever became of the run; one that ran adds what it measured."""
+    return {
+        "key": key,
+        "status": status,
+        "reason": reason,
+        "task": cell.task,
+        "model": cell.model,
+        "params": cell.params,
+        "seed": cell.seed,
+        "source": cell.source,
+        "finished": now(),
+    }
 
 
 class Store:

@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from multiprocessing import forkserver, resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from transferbench import models, parameters, tasks, worker
 from transferbench.errors import Unavailable
-from transferbench.records import Cell, Record, Store
+from transferbench.records import Cell, Record, Store, outcome
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _look_up(
     found: dict[str, Record] = {}
     for key, cell in zip(keys, todo, strict=True):
         if cell.task in missing:
-            found[key] = _lost(key, cell, "unavailable", missing[cell.task])
+            found[key] = outcome(key, cell, "unavailable", missing[cell.task])
         elif not force and (record := store.find(key)) and record["status"] == "done":
             found[key] = record
     return keys, found
@@ -145,13 +144,13 @@ def _perform(
                 try:
                     record = future.result()
                 except TimeoutError:
-                    record = _lost(key, waiting[key], "timeout", f"past {limits.seconds:g} s")
+                    record = outcome(key, waiting[key], "timeout", f"past {limits.seconds:g} s")
                 except ProcessExpired as error:
                     reason = f"its process ended with code {error.exitcode}"
-                    record = _lost(key, waiting[key], "crashed", reason)
+                    record = outcome(key, waiting[key], "crashed", reason)
                 except Exception as error:  # whatever befell its process is that run's alone
                     reason = f"{type(error).__name__} in its process: {error}"
-                    record = _lost(key, waiting[key], "crashed", reason)
+                    record = outcome(key, waiting[key], "crashed", reason)
                 record["limits"] = {"seconds": limits.seconds, "memory_bytes": memory}
                 bar.finished(key)
                 yield record
@@ -168,20 +167,6 @@ def _perform(
         pool.join()
         send.close()
         receive.close()
-
-
-def _lost(key: str, cell: Cell, status: str, reason: str) -> Record:
-    return {
-        "key": key,
-        "status": status,
-        "reason": reason,
-        "task": cell.task,
-        "model": cell.model,
-        "params": cell.params,
-        "seed": cell.seed,
-        "source": cell.source,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def _context() -> BaseContext:

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import traceback
-from datetime import UTC, datetime
 from importlib.metadata import version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
@@ -20,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models, tasks
 from transferbench.problem import Fit
-from transferbench.records import Cell, Record
+from transferbench.records import Cell, Record, now, outcome
 from transferbench.settings import Settings
 
 _progress: Connection | None = None
@@ -61,18 +60,9 @@ def begin(progress: Connection | None) -> None:
 
 def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int | None) -> Record:
     """One run, measured. `memory` in bytes. What goes wrong in it becomes a record, too."""
-    record: Record = {
-        "key": key,
-        "status": "done",
-        "reason": "",
-        "task": cell.task,
-        "model": cell.model,
-        "params": cell.params,
-        "seed": cell.seed,
-        "source": cell.source,
+    record = outcome(key, cell, "done") | {
         "versions": {"python": platform.python_version()} | versions(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
-        "finished": None,
     }
     try:
         with threadpool_limits(threads):
@@ -88,8 +78,7 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
             "reason": f"{type(error).__name__}: {error}".splitlines()[0],
             "traceback": traceback.format_exc(),
         }
-    record["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
-    return record
+    return record | {"finished": now()}
 
 
 def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
