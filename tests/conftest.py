@@ -91,6 +91,25 @@ def make_problem(
     return problem, Truth("transfer", labels, tuple(names), tuple(truth), scored)
 
 
+def make_clustering(
+    seed: int = 0, *, classes: int = 2, documents: int = 40, features: int = 60, tasks: int = 2
+) -> tuple[Problem, Truth]:
+    """The same documents without any label: a small problem of several clustering tasks."""
+    problem, truth = make_problem(
+        seed, targets=tasks - 1, classes=classes, documents=documents, features=features
+    )
+    nothing = np.zeros(documents, bool)
+    domains = tuple(
+        Domain(f"task-{i + 1}", domain.views, np.zeros_like(Y), nothing)
+        for i, (domain, Y) in enumerate(zip(problem.domains, truth.Y, strict=True))
+    )
+    names = tuple(domain.name for domain in domains)
+    return (
+        Problem("made-up", "clustering", problem.classes, domains),
+        Truth("clustering", truth.classes, names, truth.Y, (~nothing,) * tasks),
+    )
+
+
 @pytest.fixture
 def problem() -> Problem:
     return make_problem()[0]

@@ -8,18 +8,28 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_problem
+from conftest import make_clustering, make_problem
 
 import transferbench
 from transferbench import models, parameters
 from transferbench.metrics import evaluate
-from transferbench.problem import Domain, Fit, Problem
+from transferbench.problem import Domain, Fit, Problem, Truth
 
-TRANSFER = [model.name for model in models.registry().values() if model.family == "transfer"]
+#: Family → what makes a small problem of it.
+MAKE = {"transfer": make_problem, "clustering": make_clustering}
+TRANSFER, CLUSTERING = (
+    [model.name for model in models.registry().values() if model.family == family]
+    for family in MAKE
+)
 ALL = list(models.registry())
 #: Small settings for small problems, where a model's own are too large.
-SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4}
+SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4, "b": 6.0, "r": 8, "sigma": 4.0}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
+
+
+def made(name: str, **size) -> tuple[Problem, Truth]:
+    """A small problem for a model."""
+    return MAKE[models.get(name).family](**size)
 
 
 def small(name: str) -> dict:
@@ -28,8 +38,8 @@ def small(name: str) -> dict:
     }
 
 
-def run(name: str, problem: Problem, **changes) -> Fit:
-    return transferbench.fit(name, problem, seed=3, **(small(name) | changes))
+def run(name: str, problem: Problem, seed: int = 3, **changes) -> Fit:
+    return transferbench.fit(name, problem, seed=seed, **(small(name) | changes))
 
 
 def changed(problem: Problem, rows=None, columns=None, classes=None, dense=False) -> Problem:
@@ -73,15 +83,33 @@ def test_scores_have_the_promised_shape_and_beat_guessing(name, classes):
     assert evaluate(fit, truth)["target-1"]["accuracy"] > 1 / classes + 0.1
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", CLUSTERING)
+def test_clusters_have_the_promised_shape_and_beat_guessing(name, classes):
+    problem, truth = make_clustering(classes=classes, documents=90, tasks=3)
+    fit = run(name, problem)
+    assert fit.columns == "clusters"
+    assert [s.shape for s in fit.scores] == [(90, classes)] * 3
+    assert all(np.isfinite(s).all() for s in fit.scores)
+    found = evaluate(fit, truth, problem)
+    guessing = 0.6 if classes == 2 else 0.42  # matched with classes, random clusters reach this
+    best = max(
+        np.mean([d["accuracy"] for d in evaluate(run(name, problem, seed=s), truth).values()])
+        for s in range(4)
+    )
+    assert best > guessing
+    assert all(0 <= d["explained"] <= 1 for d in found.values())
+
+
 @pytest.mark.parametrize("name", TRANSFER)
 def test_takes_several_targets(name):
     problem, truth = make_problem(targets=3)
     assert set(evaluate(run(name, problem), truth)) == {"target-1", "target-2", "target-3"}
 
 
-@pytest.mark.parametrize("name", TRANSFER)
+@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
 def test_the_same_seed_gives_the_same_scores_and_the_problem_is_left_alone(name):
-    problem, _ = make_problem()
+    problem, _ = made(name)
     before = [(sp.csr_array(d.X).toarray(), d.Y.copy()) for d in problem.domains]
     first, second = run(name, problem), run(name, problem)
     for one, two in zip(first.scores, second.scores, strict=True):
@@ -114,19 +142,19 @@ def test_features_and_classes_in_another_order_change_nothing(name):
         np.testing.assert_allclose(two, one[:, classes], rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", TRANSFER)
+@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
 def test_sparse_and_dense_views_agree(name):
-    problem, _ = make_problem()
+    problem, _ = made(name)
     for one, two in zip(
         run(name, problem).scores, run(name, changed(problem, dense=True)).scores, strict=True
     ):
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", TRANSFER)
+@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
 def test_watch_is_told_every_iteration_or_never(name):
     told = []
-    problem, _ = make_problem()
+    problem, _ = made(name)
     fit = transferbench.fit(
         name, problem, seed=0, watch=lambda i, n, s: told.append((i, n, len(s))), **small(name)
     )
@@ -142,9 +170,19 @@ def test_target_labels_cannot_matter(name):
     assert problem.domains[0].Y.sum() == 40
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_wrong_parameter_is_refused_before_it_runs(name, problem):
+@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
+def test_a_wrong_parameter_is_refused_before_it_runs(name):
     from transferbench.errors import UserError
 
     with pytest.raises(UserError, match="unknown parameter"):
-        transferbench.fit(name, problem, no_such_thing=1)
+        transferbench.fit(name, made(name)[0], no_such_thing=1)
+
+
+@pytest.mark.parametrize("name", CLUSTERING)
+def test_clusters_do_not_hang_on_the_order_of_features(name):
+    """Documents are not permuted: which of them a random start picks hangs on its place."""
+    problem, _ = make_clustering(classes=3)
+    columns = np.random.default_rng(6).permutation(60)
+    plain, permuted = run(name, problem), run(name, changed(problem, columns=columns))
+    for one, two in zip(plain.scores, permuted.scores, strict=True):
+        np.testing.assert_allclose(two, one, rtol=2e-3, atol=2e-3)
