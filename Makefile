@@ -32,7 +32,7 @@ reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. 
 	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(or $(JOBS),1)
 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
-	$(BIN)/python tests/bench.py
+	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
 constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
