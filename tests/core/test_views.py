@@ -14,7 +14,7 @@ def make(seen: tuple[list[int], list[int]] = ([0, 1], [3])) -> Problem:
     rng = np.random.default_rng(0)
     domains = []
     for name, n, which in zip("ab", (3, 4), seen, strict=True):
-        views = (sp.csr_array(rng.poisson(1.0, (n, 5)) * 7.0), rng.random((n, 2)))
+        views = (sp.csr_array(rng.poisson([1.0, 1, 1, 1, 1, 0], (n, 6)) * 7.0), rng.random((n, 2)))
         mask = np.isin(np.arange(n), which)
         Y = np.where(mask[:, None], rng.integers(0, 2, (n, 3)), 0)
         domains.append(Domain(name, views, Y, mask))
@@ -37,6 +37,7 @@ def test_products_of_views_side_by_side_are_the_mean_of_the_views_cosines():
     np.testing.assert_array_equal(Y, np.vstack([d.Y for d in problem.domains]))
     np.testing.assert_array_equal(seen, [True, True, False, False, False, False, True])
     X = beside(join(problem, "first")[0])
+    assert X.shape == (7, np.count_nonzero(one.any(axis=0)))
     np.testing.assert_allclose((X @ X.T).toarray(), cosines(one))
 
 

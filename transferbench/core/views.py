@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import unit_rows
+from transferbench.core.scale import present
 from transferbench.problem import Problem
 
 View = Literal["first", "all"]
@@ -16,15 +17,15 @@ View = Literal["first", "all"]
 def join(problem: Problem, view: View) -> tuple[list[sp.csr_array], np.ndarray, np.ndarray]:
     """Views V × (n, d), labels Y (n, m) and seen (n,) of the documents of all domains.
 
-    Rows have length one in each view, whose scales differ otherwise. Raises ValueError where fewer
-    than two documents are labelled.
+    Rows have length one in each view, whose scales differ otherwise; features of no document are
+    left out. Raises ValueError where fewer than two documents are labelled.
     """
     domains = problem.domains
     seen = np.concatenate([domain.seen for domain in domains])
     if seen.sum() < 2:
         raise ValueError(f"{problem.name}: at least two labelled documents are needed")
     views = [
-        unit_rows(sp.vstack([sp.csr_array(domain.views[j]) for domain in domains]))
+        unit_rows(present(sp.csr_array(sp.vstack([sp.csr_array(d.views[j]) for d in domains]))))
         for j in range(1 if view == "first" else len(domains[0].views))
     ]
     return views, np.vstack([domain.Y for domain in domains]), seen
