@@ -1,0 +1,73 @@
+"""ML-kNN beside scikit-learn's plain neighbour search, both measured within one process run.
+
+    python tests/bench_mlknn.py
+
+Prints, for 6000 made-up sparse documents of the shape of RCV1's, half of them labelled, what the
+whole of ML-kNN costs against the search for the same ten neighbours alone, on one thread.
+"""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+import transferbench
+from transferbench.core.graph import unit_rows
+from transferbench.problem import Domain, Problem
+
+ROUNDS = 5
+K = 10
+DOCUMENTS, FEATURES, WORDS, TOPICS = 6000, 47_236, 75, 60
+
+
+def documents(seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
+    """Rows of length one: words by Zipf's law, half of them of the document's topic; labels."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(TOPICS, size=DOCUMENTS)
+    rows = np.repeat(np.arange(DOCUMENTS), WORDS)
+    # Zipf: the number of a word is exponential of a uniform; a topic shifts the words it prefers.
+    word = np.exp(rng.uniform(0, np.log(FEATURES), rows.size)).astype(int) - 1
+    own = rng.random(rows.size) < 0.5
+    word[own] = (word[own] + 700 * (1 + topic[rows[own]])) % FEATURES
+    X = sp.csr_array((np.ones(rows.size), (rows, word)), shape=(DOCUMENTS, FEATURES))
+    idf = np.log(DOCUMENTS / np.maximum(1, np.bincount(X.indices, minlength=FEATURES)))
+    X.data = (1 + np.log(X.data)) * (0.1 + idf[X.indices])
+    return unit_rows(X), np.eye(4)[topic % 4]
+
+
+def seconds(call) -> float:
+    """Of this process, which others on the machine do not lengthen."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def main() -> None:
+    X, Y = documents()
+    seen = np.arange(DOCUMENTS) % 2 == 0
+    domain = Domain("all", (X,), np.where(seen[:, None], Y, 0), seen)
+    problem = Problem("made-up", "multilabel", tuple("abcd"), (domain,))
+    labelled, others = X[np.flatnonzero(seen)], X[np.flatnonzero(~seen)]
+
+    def plain() -> None:
+        search = NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute").fit(labelled)
+        search.kneighbors()
+        search.kneighbors(others)
+
+    rounds = [
+        (seconds(lambda: transferbench.fit("ml-knn", problem, k=K)), seconds(plain))
+        for _ in range(ROUNDS + 1)
+    ][1:]  # the first one warms up
+    ours, theirs = map(median, zip(*rounds, strict=True))
+    ratio = median(a / b for a, b in rounds)
+    print(f"ML-kNN {ours:.2f} s   neighbours alone {theirs:.2f} s   ratio {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,406 @@
+"""Multi-label baselines against slow literal versions of their equations."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.optimize import minimize
+
+import transferbench
+from transferbench.metrics import evaluate, example_f1, hamming_loss
+from transferbench.problem import Domain, Problem, Truth
+
+#: Every model here, with settings that suit a few dozen documents.
+MODELS: dict[str, dict] = {
+    "ml-knn": {"k": 4},
+    "ls-ml": {"alpha": 0.01, "beta": 0.003},
+    "tram": {"k": 4},
+    "l2f": {"gamma": 0.003, "lam": 0.001},
+    "linear-svm": {},
+}
+LABELS = 4
+
+
+def make(seed: int = 0, sizes: tuple[int, ...] = (50, 30)) -> tuple[Problem, Truth]:
+    """Two views whose features are those of a document's labels, half of the labels seen."""
+    rng = np.random.default_rng(seed)
+    rates = [rng.gamma(0.3, 1.0, (LABELS, d)) for d in (25, 8)]
+    domains, truth = [], []
+    for number, n in enumerate(sizes):
+        Y = np.eye(LABELS)[np.arange(n) % LABELS]
+        Y[:, 1] = np.maximum(Y[:, 1], Y[:, 0] * (rng.random(n) < 0.7))  # label 1 goes with 0
+        rng.shuffle(Y)
+        # Not whole numbers: no ties, which the order of documents would decide.
+        views = [rng.poisson(2 * Y @ rate) * rng.uniform(0.8, 1.2, (n, 1)) for rate in rates]
+        views = [view + rng.uniform(0, 0.1, view.shape) for view in views]
+        seen = np.arange(n) < n // 2
+        pair = (sp.csr_array(views[0]), views[1])
+        domains.append(Domain(f"task-{number}", pair, np.where(seen[:, None], Y, 0), seen))
+        truth.append(Y)
+    names = tuple(domain.name for domain in domains)
+    scored = tuple(~domain.seen for domain in domains)
+    problem = Problem("made-up", "multilabel", tuple("abcd"), tuple(domains))
+    return problem, Truth("multilabel", problem.classes, names, tuple(truth), scored)
+
+
+def changed(problem: Problem, change: Callable[[Domain], tuple]) -> Problem:
+    """The problem with (views, Y, seen) of each domain as `change` makes them."""
+    domains = tuple(Domain(d.name, *change(d)) for d in problem.domains)
+    return Problem(problem.name, problem.family, problem.classes, domains)
+
+
+def fitted(name: str, problem: Problem, **params) -> np.ndarray:
+    """Scores of all domains, one below the other."""
+    return np.vstack(transferbench.fit(name, problem, **(MODELS[name] | params)).scores)
+
+
+def parts(problem: Problem) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Dense views with rows of length one, Y and seen of all domains."""
+    views = []
+    for j in (0, 1):
+        X = np.vstack([sp.csr_array(d.views[j]).toarray() for d in problem.domains])
+        views.append(X / np.linalg.norm(X, axis=1, keepdims=True))
+    Y = np.vstack([d.Y for d in problem.domains])
+    return views, Y, np.concatenate([d.seen for d in problem.domains])
+
+
+def both(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    views, Y, seen = parts(problem)
+    return np.hstack(views) / np.sqrt(2), Y, seen
+
+
+# -- what all of them promise ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_beats_guessing(name):
+    """Guessing: the same labels for everybody, whichever set of labels suits best."""
+    problem, truth = make(1, (160, 120))
+    found = evaluate(transferbench.fit(name, problem, **MODELS[name]), truth)
+    for measures, Y, scored in zip(found.values(), truth.Y, truth.scored, strict=True):
+        sets = itertools.product((0.0, 1.0), repeat=LABELS)
+        guesses = [np.broadcast_to(labels, Y[scored].shape) for labels in sets]
+        assert measures["hamming"] < 0.6 * min(hamming_loss(Y[scored], D) for D in guesses)
+        assert measures["f1"] > 0.15 + max(example_f1(Y[scored], D) for D in guesses)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sparse_and_dense_views_agree(name):
+    problem, _ = make()
+    dense = changed(
+        problem, lambda d: (tuple(sp.csr_array(v).toarray() for v in d.views), d.Y, d.seen)
+    )
+    sparse = changed(problem, lambda d: (tuple(map(sp.csr_array, d.views)), d.Y, d.seen))
+    one, two = fitted(name, dense), fitted(name, sparse)
+    np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_documents_in_another_order_get_the_same_scores(name):
+    problem, _ = make()
+    rng = np.random.default_rng(3)
+    orders = {d.name: rng.permutation(len(d.seen)) for d in problem.domains}
+
+    def shuffle(d: Domain) -> tuple:
+        order = orders[d.name]
+        return tuple(view[order] for view in d.views), d.Y[order], d.seen[order]
+
+    plain = transferbench.fit(name, problem, **MODELS[name]).scores
+    other = transferbench.fit(name, changed(problem, shuffle), **MODELS[name]).scores
+    for one, two, order in zip(plain, other, orders.values(), strict=True):
+        np.testing.assert_allclose(two, one[order], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_in_another_order_get_the_same_scores(name):
+    problem, _ = make()
+    order = [2, 0, 3, 1]
+    other = changed(problem, lambda d: (d.views, d.Y[:, order], d.seen))
+    np.testing.assert_allclose(fitted(name, other), fitted(name, problem)[:, order], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_domains_are_pooled(name):
+    problem, _ = make()
+    views = tuple(sp.csr_array(sp.vstack([d.views[j] for d in problem.domains])) for j in (0, 1))
+    Y, seen = parts(problem)[1:]
+    one = Problem("p", "multilabel", problem.classes, (Domain("all", views, Y, seen),))
+    np.testing.assert_allclose(fitted(name, one), fitted(name, problem), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_first_view_alone_knows_nothing_of_the_others(name):
+    problem, _ = make()
+    alone = changed(problem, lambda d: (d.views[:1], d.Y, d.seen))
+    first = fitted(name, problem, view="first")
+    np.testing.assert_array_equal(first, fitted(name, alone))
+    assert not np.allclose(first, fitted(name, problem))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_top1_leaves_no_document_without_a_label(name):
+    problem, _ = make(4)
+    rare = changed(
+        problem, lambda d: (d.views, d.Y * (np.arange(len(d.Y)) % 3 == 0)[:, None], d.seen)
+    )
+    plain, top = fitted(name, rare), fitted(name, rare, top1=True)
+    without = (plain < 0.5).all(axis=1)
+    assert without.any()
+    assert (top >= 0.5).any(axis=1).all()
+    np.testing.assert_array_equal(top[~without], plain[~without])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_that_all_or_none_have(name):
+    problem, _ = make()
+
+    def constant(d: Domain) -> tuple:
+        Y = d.Y.copy()
+        Y[:, 2], Y[:, 3] = 0, d.seen
+        return d.views, Y, d.seen
+
+    scores = fitted(name, changed(problem, constant))
+    assert np.isfinite(scores).all()
+    assert (scores[:, 2] < 0.5).all()
+    assert (scores[:, 3] >= 0.5).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_to_find(name):
+    problem, _ = make()
+    done = changed(
+        problem, lambda d: (d.views, np.eye(LABELS)[np.arange(len(d.Y)) % 4], d.seen | True)
+    )
+    assert np.isfinite(fitted(name, done)).all()
+
+
+# -- ML-kNN ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "s"), [(1, 1.0), (4, 1.0), (6, 0.3)])
+def test_ml_knn_is_bayes_rule_document_by_document(k, s):
+    problem, _ = make(2)
+    X, Y, seen = both(problem)
+    labelled = np.flatnonzero(seen)
+
+    def count(i: int, label: int) -> int:
+        others = [j for j in labelled if j != i]
+        near = sorted(others, key=lambda j: np.linalg.norm(X[i] - X[j]))[:k]
+        return int(sum(Y[j, label] for j in near))
+
+    expected = np.empty(Y.shape)
+    for label in range(LABELS):
+        has, lacks = np.zeros(k + 1), np.zeros(k + 1)
+        for i in labelled:
+            (has if Y[i, label] else lacks)[count(i, label)] += 1
+        prior = (s + has.sum()) / (2 * s + len(labelled))
+        for i in range(len(X)):
+            j = count(i, label)
+            yes = prior * (s + has[j]) / (s * (k + 1) + has.sum())
+            no = (1 - prior) * (s + lacks[j]) / (s * (k + 1) + lacks.sum())
+            expected[i, label] = yes / (yes + no)
+    np.testing.assert_allclose(fitted("ml-knn", problem, k=k, s=s), expected)
+
+
+def test_ml_knn_does_not_depend_on_how_many_distances_are_held(monkeypatch):
+    problem, _ = make()
+    plain = fitted("ml-knn", problem)
+    monkeypatch.setattr("transferbench.models.multilabel.ml_knn.MEBIBYTES", 1e-3)
+    np.testing.assert_array_equal(fitted("ml-knn", problem), plain)
+
+
+def test_ml_knn_has_no_neighbours_without_a_feature_in_common():
+    """Two kinds of document with no feature in common: k = 5 finds but the three of its kind."""
+    kind = np.arange(12) % 2
+    X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
+    seen = np.arange(12) < 6
+    Y = np.where(seen[:, None], np.eye(2)[kind], 0)
+    problem = Problem("p", "multilabel", ("a", "b"), (Domain("all", (X,), Y, seen),))
+    scores = fitted("ml-knn", problem, k=5)
+    # All that have a label have two neighbours with it, the others none; s = 1.
+    np.testing.assert_allclose(scores[kind == 0][0], [0.8, 0.2])
+    assert (scores[6:].argmax(axis=1) == kind[6:]).all()
+    # Three neighbours of its kind, a count that no labelled document has: the prior is left.
+    np.testing.assert_allclose(scores[6:].max(axis=1), 0.5)
+
+
+# -- LS-ML ----------------------------------------------------------------------------------
+
+
+def shared_subspace(X, Y, alpha, beta, r):
+    """Θ by the generalised eigenvalue problem, then V and U, all dense of size d."""
+    n, d = X.shape
+    M = X.T @ X / n + (alpha + beta) * np.eye(d)
+    inverse = np.linalg.inv(M)
+    S1 = np.eye(d) - alpha * inverse
+    S2 = inverse @ X.T @ Y @ Y.T @ X @ inverse
+    Theta = np.linalg.qr(eigh(S2, S1)[1][:, d - r :])[0].T
+    U = np.linalg.solve(M - alpha * Theta.T @ Theta, X.T @ Y / n)
+    return U, Theta @ U, Theta
+
+
+def objective(X, Y, U, V, Theta, alpha, beta):
+    return (
+        np.sum((X @ U - Y) ** 2) / len(X)
+        + alpha * np.sum((U - Theta.T @ V) ** 2)
+        + beta * np.sum(U**2)
+    )
+
+
+@pytest.mark.parametrize("r", [0, 1, 2, 4])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.01), (0.003, 0.02), (5.0, 1e-3)])
+def test_ls_ml_is_the_generalised_eigenvalue_problem(r, alpha, beta):
+    problem, _ = make(5)
+    X, Y, seen = both(problem)
+    center, base = X[seen].mean(axis=0), Y[seen].mean(axis=0)
+    U, _, _ = shared_subspace(X[seen] - center, Y[seen] - base, alpha, beta, r)
+    got = fitted("ls-ml", problem, alpha=alpha, beta=beta, r=r)
+    np.testing.assert_allclose(got, (X - center) @ U + base, atol=1e-5)
+
+
+def test_ls_ml_no_other_subspace_is_better():
+    """The version above against other Θ, each with the best U there is for it."""
+    X, Y, seen = both(make(6)[0])
+    X, Y = X[seen] - X[seen].mean(axis=0), Y[seen] - Y[seen].mean(axis=0)
+    n, d = X.shape
+    alpha, beta, r = 0.2, 0.01, 2
+    U, V, Theta = shared_subspace(X, Y, alpha, beta, r)
+    best = objective(X, Y, U, V, Theta, alpha, beta)
+    rng = np.random.default_rng(0)
+    for size in (0.01, 0.1, 10.0):
+        for _ in range(20):
+            other = np.linalg.qr((Theta + size * rng.standard_normal((r, d))).T)[0].T
+            A = X.T @ X / n + (alpha + beta) * np.eye(d) - alpha * other.T @ other
+            W = np.linalg.solve(A, X.T @ Y / n)
+            assert objective(X, Y, W, other @ W, other, alpha, beta) > best
+
+
+def test_ls_ml_half_the_labels_where_no_dimension_is_given():
+    problem, _ = make()
+    np.testing.assert_array_equal(fitted("ls-ml", problem), fitted("ls-ml", problem, r=2))
+    assert not np.allclose(fitted("ls-ml", problem), fitted("ls-ml", problem, r=1), atol=1e-3)
+
+
+# -- TRAM -----------------------------------------------------------------------------------
+
+
+def test_tram_is_the_harmonic_solution_and_its_rounded_number_of_labels():
+    problem, _ = make(7)
+    X, Y, seen = both(problem)
+    S = X @ X.T
+    W = np.zeros_like(S)
+    for i in range(len(S)):
+        near = sorted((j for j in range(len(S)) if j != i), key=lambda j: -S[i, j])[:4]
+        W[i, near] = S[i, near]
+    W = np.maximum(W, W.T)
+    L = np.diag(W.sum(axis=1)) - W
+    size = Y[seen].sum(axis=1)
+    solved = np.linalg.solve(
+        L[np.ix_(~seen, ~seen)], W[np.ix_(~seen, seen)] @ np.c_[Y[seen] / size[:, None], size]
+    )
+    scores = fitted("tram", problem)
+    np.testing.assert_array_equal(scores[seen], Y[seen])
+    numbers = set()
+    for row, composition, t in zip(scores[~seen], solved[:, :-1], solved[:, -1], strict=True):
+        chosen = np.argsort(-composition)[: int(t + 0.5)]
+        numbers.add(len(chosen))
+        assert set(np.flatnonzero(row >= 0.5)) == set(chosen)
+        expected = composition / 2
+        expected[chosen] += 0.5
+        np.testing.assert_allclose(row, expected, atol=1e-8)
+    assert len(numbers) > 1
+
+
+def test_tram_gives_documents_out_of_reach_what_the_labelled_have_on_average():
+    problem, _ = make()
+
+    def isolate(d: Domain) -> tuple:
+        """Two unlabelled documents with a feature of their own, and one with none at all."""
+        one, two = (np.pad(sp.csr_array(v).toarray(), ((0, 0), (0, 1))) for v in d.views)
+        for view in (one, two):
+            view[-3:] = 0
+            view[-3:-1, -1] = 1
+        return (one, two), d.Y, d.seen
+
+    problem = changed(problem, isolate)
+    _, Y, seen = parts(make()[0])
+    size = Y[seen].sum(axis=1, keepdims=True)
+    composition = (Y[seen] / size).mean(axis=0)
+    assert round(float(size.mean())) == 1
+    composition[composition.argmax()] += 1
+    scores = transferbench.fit("tram", problem, k=4).scores
+    for domain in scores:
+        np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
+
+
+# -- L2F ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gamma", "lam", "mu"), [(0.01, 0.0, 0.0), (0.01, 0.05, 0.0), (0.02, 0.01, 3.0)]
+)
+def test_l2f_is_the_minimiser_of_its_objective(gamma, lam, mu):
+    """A quadratic, so values at a few points give its matrix, and that the minimiser."""
+    problem, _ = make(8, (16, 10))
+    views, Y, seen = parts(problem)
+    views = [view[:, :3] for view in views]
+    problem = changed(
+        problem,
+        lambda d: (tuple(sp.csr_array(v).toarray()[:, :3] for v in d.views), d.Y, d.seen),
+    )
+    views = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in views]
+    views = [view - view[seen].mean(axis=0) for view in views]
+    target = Y[seen] - Y[seen].mean(axis=0)
+    shape = (2, 3, LABELS)
+
+    def value(w: np.ndarray) -> float:
+        W = w.reshape(shape)
+        F = [view @ part for view, part in zip(views, W, strict=True)]
+        total = mu * np.sum((F[0] - F[1]) ** 2) / len(seen)
+        for f, part in zip(F, W, strict=True):
+            total += np.sum((f[seen] - target) ** 2) / seen.sum() + gamma * np.sum(part**2)
+            for k, j in itertools.product(range(LABELS), repeat=2):
+                a, b = Y[seen][:, k], Y[seen][:, j]
+                alike = a @ b / (np.linalg.norm(a) * np.linalg.norm(b))
+                total += lam / 2 * alike * np.sum((part[:, k] - part[:, j]) ** 2)
+        return float(total)
+
+    size = int(np.prod(shape))
+    E, zero = np.eye(size), value(np.zeros(size))
+    alone = np.array([value(e) for e in E])
+    pairs = np.array([[value(a + b) for b in E] for a in E])
+    H = pairs - alone[:, None] - alone + zero
+    g = alone - zero - np.diag(H) / 2
+    W = np.linalg.solve(H, -g).reshape(shape)
+    expected = (views[0] @ W[0] + views[1] @ W[1]) / 2 + Y[seen].mean(axis=0)
+    got = fitted("l2f", problem, gamma=gamma, lam=lam, mu=mu)
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+# -- linear SVM -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.3, 3.0])
+def test_linear_svm_solves_the_dual_of_each_label(C):
+    problem, _ = make(9)
+    X, Y, seen = both(problem)
+    K = X @ X[seen].T + 1  # the intercept is a feature of value one
+    expected = np.empty(Y.shape)
+    for label in range(LABELS):
+        y = np.where(Y[seen][:, label] > 0, 1.0, -1.0)
+        Q = K[seen] * np.outer(y, y)
+        dual = minimize(
+            lambda a, Q=Q: (a @ Q @ a / 2 - a.sum(), Q @ a - 1),
+            np.zeros(len(y)),
+            jac=True,
+            bounds=[(0, C)] * len(y),
+            method="L-BFGS-B",
+            options={"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9},
+        )
+        expected[:, label] = 1 / (1 + np.exp(-K @ (dual.x * y)))
+    np.testing.assert_allclose(fitted("linear-svm", problem, C=C), expected, atol=2e-4)

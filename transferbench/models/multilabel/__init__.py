@@ -1,0 +1,1 @@
+"""Models that give a document every label that fits it."""
