@@ -1,11 +1,9 @@
-"""Kernel k-means on the rows of a small matrix, and rows by task."""
+"""Kernel k-means on the rows of a small matrix."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.cluster import KMeans
-
-from transferbench.problem import Problem
 
 
 def kernel_kmeans(Z: np.ndarray, clusters: int, starts: int, seed: int) -> np.ndarray:
@@ -23,9 +21,3 @@ def kernel_kmeans(Z: np.ndarray, clusters: int, starts: int, seed: int) -> np.nd
         runs.append(KMeans(clusters, init=means, n_init=1, tol=0).fit(Z))
     best = min(runs, key=lambda run: run.inertia_)
     return np.asarray(-best.transform(Z))
-
-
-def by_task(problem: Problem, together: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Rows of an array over all documents, one array for each task."""
-    ends = np.cumsum([len(domain.seen) for domain in problem.domains])
-    return tuple(np.split(together, ends[:-1]))

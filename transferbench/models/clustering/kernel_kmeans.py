@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.kmeans import by_task
+from transferbench.core.views import apart
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -33,7 +33,7 @@ def fit(
     views = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     groups = [sp.vstack(views, format="csr")] if together else views
     scores = [_cluster(X, len(problem.classes), sigma, max_iter, seed) for X in groups]
-    return Fit(by_task(problem, np.vstack(scores)), columns="clusters")
+    return Fit(apart(problem, np.vstack(scores)), columns="clusters")
 
 
 def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from transferbench.core.kmeans import by_task
+from transferbench.core.views import apart
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -38,4 +38,4 @@ def fit(
             random_state=np.random.RandomState(seed),
         )
         scores.append(-kmeans.fit(X).transform(X))
-    return Fit(by_task(problem, np.vstack(scores)), columns="clusters")
+    return Fit(apart(problem, np.vstack(scores)), columns="clusters")

@@ -17,8 +17,9 @@ import math
 
 import numpy as np
 
-from transferbench.core.kmeans import by_task, kernel_kmeans
+from transferbench.core.kmeans import kernel_kmeans
 from transferbench.core.spectral import affinity, mean_matching, smallest, trace_weights
+from transferbench.core.views import apart
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -43,7 +44,7 @@ def fit(
     G = mean_matching([len(domain.seen) for domain in problem.domains])
     spectrum = smallest(W, math.ceil(b), G=G, C=C)
     Z = spectrum.vectors * np.sqrt(trace_weights(spectrum.values, b))
-    parts = [Z] if joint else by_task(problem, Z)
+    parts = [Z] if joint else apart(problem, Z)
     clusters = len(problem.classes)
     scores = np.vstack([kernel_kmeans(part, clusters, starts, seed) for part in parts])
-    return Fit(by_task(problem, scores), columns="clusters")
+    return Fit(apart(problem, scores), columns="clusters")

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from annotated_types import Ge, Le
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from transferbench.core.kmeans import by_task
+from transferbench.core.views import apart
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -71,8 +71,8 @@ def fit(
         whole = lam * square + (1 - lam) * float((Z**2).sum())
         trace.append(float(whole - 2 * np.sum(A * P) + fitted))
         if watch:
-            watch(iteration + 1, max_iter, by_task(problem, P))
-    return Fit(by_task(problem, P), tuple(trace), columns="clusters")
+            watch(iteration + 1, max_iter, apart(problem, P))
+    return Fit(apart(problem, P), tuple(trace), columns="clusters")
 
 
 def _tightest(values: np.ndarray, U: np.ndarray, P: np.ndarray, l: int) -> np.ndarray:  # noqa: E741

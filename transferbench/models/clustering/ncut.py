@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.cluster import SpectralClustering
 
 from transferbench.core.graph import cosine_graph
-from transferbench.core.kmeans import by_task
+from transferbench.core.views import apart
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -43,4 +43,4 @@ def fit(
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
             W = sp.csr_matrix(cosine_graph(X, p).W)  # scikit-learn takes the older class alone
             scores.append(np.eye(c)[cut.fit(W).labels_])
-    return Fit(by_task(problem, np.vstack(scores)), columns="clusters")
+    return Fit(apart(problem, np.vstack(scores)), columns="clusters")
