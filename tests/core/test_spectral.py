@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from oracles import dense
 from scipy.optimize import linprog
 
 from transferbench.core import spectral
@@ -13,26 +14,6 @@ from transferbench.core import spectral
 def views(seed: int = 0, sizes=(37, 23, 30), features: int = 40) -> list[sp.csr_array]:
     rng = np.random.default_rng(seed)
     return [sp.csr_array(rng.poisson(0.15, (n, features)) * rng.random(features)) for n in sizes]
-
-
-def dense(W: sp.csr_array, sizes, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """L + C·S and S, entry by entry as eqs. 6 and 8 have them."""
-    A = W.toarray()
-    d = A.sum(axis=1)
-    n = len(d)
-    L = np.eye(n)
-    for i in range(n):
-        for j in range(n):
-            if A[i, j]:
-                L[i, j] -= A[i, j] / np.sqrt(d[i] * d[j])
-    task = np.repeat(np.arange(len(sizes)), sizes)
-    m = len(sizes)
-    S = np.empty((n, n))
-    for i in range(n):
-        for j in range(n):
-            k, o = task[i], task[j]
-            S[i, j] = (m - 1) / sizes[k] ** 2 if k == o else -1 / (sizes[k] * sizes[o])
-    return L + C * S, S
 
 
 @pytest.mark.parametrize("sizes", [(4, 6), (3, 5, 2), (2, 3, 4, 5), (7,)])

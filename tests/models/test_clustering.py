@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_clustering
+from oracles import dense
 from sklearn.cluster import KMeans
-from test_spectral import dense
 
 from transferbench import metrics, models
 from transferbench.core import kmeans, spectral
