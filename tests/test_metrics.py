@@ -117,3 +117,21 @@ def test_explained_variance_is_between_over_total():
     assert metrics.explained(sp.csr_array(X), decided) == pytest.approx(expected)
     assert metrics.explained(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
     assert metrics.explained(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
+
+
+def test_multi_label_tasks_are_also_scored_together():
+    truth = Truth(
+        "multilabel",
+        tuple("abcdef"),
+        ("x", "y"),
+        (Y[:50], Y[50:]),
+        (TRUE[:50] > 0, TRUE[50:200] > 1),
+    )
+    scores = 0.2 + 0.5 * D
+    found = metrics.evaluate(Fit((scores[:50], scores[50:])), truth)
+    rows = np.concatenate(truth.scored)
+    assert list(found) == ["x", "y", "all"]
+    assert found["all"]["f1"] == metrics.example_f1(Y[rows], D[rows])
+    assert found["all"]["hamming"] == metrics.hamming_loss(Y[rows], D[rows])
+    one = Truth("multilabel", tuple("abcdef"), ("x",), (Y,), (TRUE[:200] > 0,))
+    assert list(metrics.evaluate(Fit((scores,)), one)) == ["x"]
