@@ -1,0 +1,1 @@
+"""Models that find the set of labels of each document."""
