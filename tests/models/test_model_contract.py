@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_problem
+from conftest import make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
@@ -17,6 +17,8 @@ from transferbench.problem import Domain, Fit, Problem
 
 TRANSFER = [model.name for model in models.registry().values() if model.family == "transfer"]
 ALL = list(models.registry())
+#: A made-up problem of each family.
+MADE = {"transfer": make_problem, "multilabel": make_multilabel}
 #: Small settings for small problems, where a model's own are too large.
 SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
@@ -143,8 +145,66 @@ def test_target_labels_cannot_matter(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_wrong_parameter_is_refused_before_it_runs(name, problem):
+def test_a_wrong_parameter_is_refused_before_it_runs(name):
     from transferbench.errors import UserError
 
+    problem, _ = MADE[models.get(name).family]()
     with pytest.raises(UserError, match="unknown parameter"):
         transferbench.fit(name, problem, no_such_thing=1)
+
+
+# -- multi-label -----------------------------------------------------------------------------
+
+MULTILABEL = [model.name for model in models.registry().values() if model.family == "multilabel"]
+
+
+def label(name: str, problem: Problem, **changes) -> Fit:
+    """A fit with few clusters in one layer, where the model has such."""
+    few = {"p": [6], "q": [6], "alpha": [1.0], "pretrain": 30}
+    known = parameters.schema(models.load(name))
+    few = {key: value for key, value in few.items() if key in known}
+    return transferbench.fit(name, problem, seed=3, **few, **changes)
+
+
+@pytest.mark.parametrize("views", [1, 2])
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_label_scores_have_the_promised_shape_and_beat_guessing(name, tasks, views):
+    problem, truth = make_multilabel(tasks=tasks, views=views, labels=4, documents=90)
+    fit = label(name, problem)
+    assert fit.columns == "classes"
+    assert [scores.shape for scores in fit.scores] == [(90, 4)] * tasks
+    assert all(np.isfinite(scores).all() for scores in fit.scores)
+    every = Fit(tuple(np.ones((90, 4)) for _ in range(tasks)))
+    for task, guessed in evaluate(every, truth).items():
+        assert evaluate(fit, truth)[task]["f1"] > guessed["f1"] + 0.1
+
+
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_the_same_seed_gives_the_same_label_scores_and_the_problem_is_left_alone(name):
+    problem, _ = make_multilabel()
+    first = label(name, problem)
+    for one, two in zip(first.scores, label(name, problem).scores, strict=True):
+        np.testing.assert_array_equal(one, two)
+    for domain, untouched in zip(problem.domains, make_multilabel()[0].domains, strict=True):
+        np.testing.assert_array_equal(domain.Y, untouched.Y)
+        for view, same in zip(domain.views, untouched.views, strict=True):
+            np.testing.assert_array_equal(
+                sp.csr_array(view).toarray(), sp.csr_array(same).toarray()
+            )
+
+
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_sparse_and_dense_views_agree_on_labels(name):
+    sparse, dense = (label(name, make_multilabel(dense=dense)[0]) for dense in (False, True))
+    for one, two in zip(sparse.scores, dense.scores, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_watch_is_told_every_iteration_on_labels_or_never(name):
+    told = []
+    problem, _ = make_multilabel()
+    fit = label(name, problem, watch=lambda i, n, s: told.append((i, n, len(s))))
+    assert told == [(i + 1, len(told), 2) for i in range(len(told))]
+    assert len(fit.trace) == len(told)

@@ -109,18 +109,23 @@ class Stack:
             term.place(Q=chain(C))
 
     def update_M(self) -> None:
-        """Every task's M in the highest layer: eqs. 14, 15, 20, 21 or 32, 33, 38, 39."""
-        pulls = [term.on_P() for term in self.terms]
+        """Every task's M in the highest layer, the labels' after the views'."""
+        for j in range(len(self.terms)):
+            self.update_M_of(j)
+
+    def update_M_of(self, j: int) -> None:
+        """Every task's M of one view or the labels: eqs. 14, 20, 32, 38 or 15, 21, 33, 39."""
+        w = self.weights[j]
+        top, (left, right) = self.terms[j].on_P()
         for i, M in enumerate(self.M):
-            num, den = [np.zeros_like(m) for m in M], [np.zeros_like(m) for m in M]
-            for j, (top, (left, right)) in enumerate(pulls):
-                rows = self.data.rows[j][i]
-                A = self._R[i][: rows.stop - rows.start].T
-                num[j] = self.weights[j] * (A @ top[rows])
-                den[j] = self.weights[j] * ((A @ left[rows]) @ right)
-            self.loss.couple(M, num, den, self.beta)
-        for j, term in enumerate(self.terms):
-            term.place(P=self._P(j))
+            rows = self.data.rows[j][i]
+            A = w * self._R[i][: rows.stop - rows.start].T
+            num, den = A @ top[rows], (A @ left[rows]) @ right
+            if j + 1 < len(M):
+                self.loss.couple(M[j], num, den, M[-1], self.beta)
+            else:
+                self.loss.couple_labels(M[-1], num, den, M[:-1], self.beta)
+        self.terms[j].place(P=self._P(j))
 
     def objective(self) -> float:
         """Value of the objective at the present factors."""

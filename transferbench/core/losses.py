@@ -65,7 +65,6 @@ class DivergenceTerm:
 
     def __init__(self, X: Matrix, P: np.ndarray, Q: np.ndarray) -> None:
         self.X = X
-        self.tiny = np.finfo(X.dtype).tiny
         if not isinstance(X, np.ndarray):
             self.rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         self.place(P, Q)
@@ -83,10 +82,10 @@ class DivergenceTerm:
         if self._W is None:
             X = self.X
             if isinstance(X, np.ndarray):
-                self._W = X / np.maximum(self.P @ self.Q.T, self.tiny)
+                self._W = _quotient(X, self.P @ self.Q.T)
             else:
                 fitted = sampled(self.P, self.Q, self.rows, X.indices)
-                values = X.data / np.maximum(fitted, self.tiny)
+                values = _quotient(X.data, fitted)
                 self._W = sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
         return self._W
 
@@ -131,13 +130,16 @@ class Squares:
         F *= np.sqrt(_quotient(num, den))
 
     def couple(
-        self, M: list[np.ndarray], num: list[np.ndarray], den: list[np.ndarray], beta: float
+        self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
     ) -> None:
-        """Update M_1, M_2, … and then M_Y, the last, in place; num and den as of their terms."""
-        *views, Y = M
-        for j, view in enumerate(views):
-            self.step(view, num[j] + beta * Y, den[j] + beta * view)
-        self.step(Y, num[-1] + beta * sum(views), den[-1] + beta * len(views) * Y)
+        """Update the M of a view in place, which β holds to Y, the M of the labels."""
+        self.step(M, num + beta * Y, den + beta * M)
+
+    def couple_labels(
+        self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
+    ) -> None:
+        """Update the M of the labels in place, which β holds to those of all views."""
+        self.step(Y, num + beta * sum(views), den + beta * len(views) * Y)
 
     def apart(self, M: list[np.ndarray]) -> float:
         """Σ_j ‖M_j − M_Y‖²."""
@@ -161,16 +163,19 @@ class Divergence:
         F *= _quotient(num, den)
 
     def couple(
-        self, M: list[np.ndarray], num: list[np.ndarray], den: list[np.ndarray], beta: float
+        self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
     ) -> None:
-        """Update M_1, M_2, … and then M_Y, the last, in place; num and den as of their terms."""
-        *views, Y = M
-        for j, view in enumerate(views):
-            if self.coupling == "exact" and beta:
-                view[:] = _nearest(view * num[j], den[j], Y, beta)
-            else:
-                view[:] = _quotient(view * num[j] + beta * Y, den[j] + beta)
-        Y[:] = _quotient(Y * num[-1] + beta * sum(views), den[-1] + beta * len(views))
+        """Update the M of a view in place, which β holds to Y, the M of the labels."""
+        if self.coupling == "exact" and beta:
+            M[:] = _nearest(M * num, den, Y, beta)
+        else:
+            M[:] = _quotient(M * num + beta * Y, den + beta)
+
+    def couple_labels(
+        self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
+    ) -> None:
+        """Update the M of the labels in place, which β holds to those of all views."""
+        Y[:] = _quotient(Y * num + beta * sum(views), den + beta * len(views))
 
     def apart(self, M: list[np.ndarray]) -> float:
         """Σ_j D(M_j‖M_Y)."""
@@ -194,6 +199,5 @@ def _nearest(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.nda
 
 
 def _quotient(num: np.ndarray, den: np.ndarray) -> np.ndarray:
-    """num / den, and 0 where there is nothing to divide by."""
-    some = den > np.finfo(den.dtype).tiny
-    return np.asarray(np.divide(num, den, out=np.zeros_like(num), where=some))
+    """num / den, but finite where den vanishes, and 0 where both do."""
+    return np.asarray(num / np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny)))
