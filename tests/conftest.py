@@ -91,6 +91,25 @@ def make_problem(
     return problem, Truth("transfer", labels, tuple(names), tuple(truth), scored)
 
 
+def make_clustering(
+    seed: int = 0, *, classes: int = 2, documents: int = 40, features: int = 60, tasks: int = 2
+) -> tuple[Problem, Truth]:
+    """The same documents without any label: a small problem of several clustering tasks."""
+    problem, truth = make_problem(
+        seed, targets=tasks - 1, classes=classes, documents=documents, features=features
+    )
+    nothing = np.zeros(documents, bool)
+    domains = tuple(
+        Domain(f"task-{i + 1}", domain.views, np.zeros_like(Y), nothing)
+        for i, (domain, Y) in enumerate(zip(problem.domains, truth.Y, strict=True))
+    )
+    names = tuple(domain.name for domain in domains)
+    return (
+        Problem("made-up", "clustering", problem.classes, domains),
+        Truth("clustering", truth.classes, names, truth.Y, (~nothing,) * tasks),
+    )
+
+
 def make_multilabel(
     seed: int = 0,
     *,
@@ -99,12 +118,11 @@ def make_multilabel(
     labels: int = 3,
     documents: int = 40,
     features: int = 30,
-    dense: bool = False,
 ) -> tuple[Problem, Truth]:
     """A small multi-label problem: one or two labels a document, half of the documents seen.
 
     Every label prefers its own features, in each view others; tasks differ a little. The first view
-    is sparse, unless dense is asked for; the others, of ten features, are dense.
+    is sparse; the others, of ten features, are dense.
     """
     rng = np.random.default_rng(seed)
     names = tuple(f"task-{i + 1}" for i in range(tasks))
@@ -119,7 +137,7 @@ def make_multilabel(
                 rate[c, (c + j) % labels :: labels] = 1.0
                 rate[c, (c + shift) :: 7] += 0.2
             X = rng.poisson(Y @ rate) * rng.uniform(0.8, 1.2, (documents, rate.shape[1]))
-            found.append(X if dense or j else sp.csr_array(X))
+            found.append(X if j else sp.csr_array(X))
         seen = rng.permutation(np.arange(documents) % 2 == 0)
         domains.append(Domain(name, tuple(found), np.where(seen[:, None], Y, 0), seen))
         truth.append(Y)

@@ -26,6 +26,7 @@ published:
 tolerance: {value: 1.0, reason: because}
 """
 PATH = Path("mine.yaml")
+GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
 
 
 @pytest.mark.parametrize("name", experiment.names())
@@ -36,7 +37,8 @@ def test_every_experiment_in_the_folder_is_whole(name):
     assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern")
     assert not spec.tolerance or len(spec.tolerance.reason) > 40
     for label, column in spec.columns.items():
-        assert set(column.params) == set(parameters.schema(models.load(column.model)))
+        stated = column.params | column.grid
+        assert set(stated) == set(parameters.schema(models.load(column.model)))
         printed = [row for row in spec.published if label in spec.published[row]]
         assert not spec.published or bool(printed) != column.control, (
             f"{label}: published values or control: true"
@@ -45,7 +47,7 @@ def test_every_experiment_in_the_folder_is_whole(name):
     for row in spec.rows.values():
         assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
     planned = list(file.cells())
-    assert len({(p.row, p.column, p.x, p.cell.seed) for p in planned}) == len(planned)
+    assert len({(p.row, p.column, p.x, p.cell.identity) for p in planned}) == len(planned)
 
 
 def test_cells_and_published_values():
@@ -66,7 +68,7 @@ def test_cells_and_published_values():
     [
         ("title: t\n", "titel: t\n", 1, "unknown key 'titel'. Did you mean 'title'?"),
         ("metric: accuracy\n", "", 1, "missing key metric"),
-        ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'nmi' or 'hamming'"),
+        ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'nmi', 'hamming'"),
         ("repeats: 3", "repeats: many", 4, "repeats: Input should be a valid integer"),
         ("repeats: 3", "repeats: 0", 4, "greater than or equal to 1"),
         ("gtl/comp-vs-rec", "gtl/comp-vs-rek", 6, "Did you mean 'gtl/comp-vs-rec'?"),
@@ -89,7 +91,13 @@ def test_cells_and_published_values():
         ("value: 1.0", "value: .inf", 14, "less than inf"),
         ("rows:\n  one: {task: gtl/comp-vs-rec}", "rows: {}", 5, "at least 1 item"),
         ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
-        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 for these models"),
+        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or seconds for these"),
+        ("params: {max_iter: 5}", "grid: {max_iter: [5, 6]}", 11, "grid and choose together"),
+        ("params: {max_iter: 5}", f"{GRID}, params: {{max_iter: 5}}", 11, "under params, too"),
+        ("params: {max_iter: 5}", GRID.replace("6", "-6"), 11, "expected integer ≥ 1, got -6"),
+        ("params: {max_iter: 5}", GRID.replace("5, 6", "5"), 11, "at least 2 items"),
+        ("params: {max_iter: 5}", GRID.replace("f1", "nmi"), 11, "expected accuracy or f1"),
+        ("comp-vs-rec}", "comp-vs-rec, metric: nmi}", 6, "expected accuracy or f1"),
         (GOOD, "- a list", 1, "expected a mapping"),
         (GOOD, "", 1, "expected a mapping"),
         (GOOD, "!!python/object:os.system {}", 1, "expected valid YAML"),
@@ -130,3 +138,11 @@ def test_an_unknown_or_unreadable_file_is_named(tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="cannot be read"):
         experiment.load(str(tmp_path / "binary.yaml"))
+
+
+def test_a_grid_runs_every_setting():
+    text = GOOD.replace("params: {max_iter: 5}", GRID.replace("choose", "params: {}, choose"))
+    cells = [p.cell for p in experiment.read(text, PATH).cells() if p.column == "NMF"]
+    assert [(c.params["max_iter"], c.seed) for c in cells] == [
+        (5, 0), (5, 1), (5, 2), (6, 0), (6, 1), (6, 2)
+    ]  # fmt: skip

@@ -23,9 +23,9 @@ import pytest
 from packing import FILES, pack_tar, pack_zip
 
 from transferbench import fetch
-from transferbench.archive import digest
+from transferbench.archive import digest, members
 from transferbench.errors import Unavailable, UserError
-from transferbench.fetch import File, Url, Wheel
+from transferbench.fetch import File, Members, Url, Wheel
 from transferbench.settings import Settings
 
 GOOD = b"good data\n" * 1000
@@ -392,6 +392,27 @@ def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_p
     got.unlink()
     with pytest.raises(Unavailable, match="no readable archive"):
         fetch.get(file, settings.but(mirrors=(str(tmp_path / "m"),)))
+
+
+def test_the_files_that_are_meant_are_taken_from_a_larger_archive(server, settings, tmp_path):
+    tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
+    larger = {f"at-1a2b/{name}": content for name, content in {**FILES, "c/no": b"no"}.items()}
+    place = Members(f"{server.url}/all.tar.gz", r"[^/]+/(a[.]txt|b/.+)")
+    file = File(NAME, 1, tree, (place,), "toy licence")
+    whole = pack_tar(tmp_path / "all.tar.gz", larger, "w:gz", prefix="./").read_bytes()
+    server.answers = {"/all.tar.gz": [whole[:-9], whole]}
+    assert dict(members(fetch.get(file, settings))) == FILES
+    assert len(server.asked) == 2  # the first was cut off
+    assert fetch.plan(file, settings.but(data=tmp_path / "none")).source == place.url
+    assert stored(settings) == [NAME]
+
+    lacking = pack_tar(tmp_path / "lacking.tar", {"at/a.txt": b"one"}).read_bytes()
+    server.answers = {"/all.tar.gz": [lacking]}
+    with pytest.raises(Unavailable, match=r"all.tar.gz: got tree:"):
+        fetch.get(file, settings.but(data=tmp_path / "other"))
+    server.answers = {"/all.tar.gz": [b"no archive"]}
+    with pytest.raises(Unavailable, match=r"all.tar.gz: no readable archive"):
+        fetch.get(file, settings.but(data=tmp_path / "other"))
 
 
 def test_a_corrupted_cache_is_replaced(settings, tmp_path):

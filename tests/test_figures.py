@@ -104,7 +104,7 @@ def test_what_is_written_and_that_drift_is_found(tmp_path):
     ("old", "new", "message"),
     [
         ("params: [kappa], values: [0, 10]", "label2: x", "unknown key 'label2'"),
-        ("params: [kappa], values: [0, 10]", "log: true", "either params and values"),
+        ("params: [kappa], values: [0, 10]", "log: true", "params with values"),
         ("[kappa]", "[kapa]", "Did you mean 'kappa'?"),
         ("column: GCMF", "column: GCFM", "Did you mean 'GCMF'?"),
         ("gtl-table3", "gtl-table4", "Did you mean 'gtl-table3'?"),

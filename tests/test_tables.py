@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_experiment import GOOD, PATH
 
-from transferbench import experiment, records, settings, tables
+from transferbench import entries, experiment, records, settings, tables
 from transferbench.errors import UserError
 
 FILE = experiment.read(GOOD, PATH)
@@ -33,8 +33,8 @@ def lines(values: dict, tmp_path) -> list[dict[str, str]]:
     return records.read_runs(path)
 
 
-def entry(values: dict, tmp_path, column: str) -> tables.Entry:
-    made = tables.entries(FILE, lines(values, tmp_path))
+def entry(values: dict, tmp_path, column: str) -> entries.Entry:
+    made = entries.entries(FILE, lines(values, tmp_path))
     return next(e for e in made if (e.row, e.column) == ("one", column))
 
 
@@ -71,20 +71,20 @@ def test_mean_deviation_and_difference(tmp_path):
 
 
 def test_the_edge_of_the_tolerance_is_within_and_beyond_it_is_not():
-    assert tables._verdict(1.0, 1.0) == tables._verdict(-1.0, 1.0) == "within"
-    assert (tables._verdict(1.01, 1.0), tables._verdict(-1.01, 1.0)) == ("above", "below")
+    assert entries._verdict(1.0, 1.0) == entries._verdict(-1.0, 1.0) == "within"
+    assert (entries._verdict(1.01, 1.0), entries._verdict(-1.01, 1.0)) == ("above", "below")
 
 
 def test_runs_of_other_parameters_do_not_count(tmp_path):
     runs = lines({"LG": [0.8], "NMF": OK}, tmp_path)
     for line in runs:
         line["params"] = line["params"].replace("5", "6")
-    made = tables.entries(FILE, runs)
+    made = entries.entries(FILE, runs)
     assert next(e for e in made if e.column == "NMF").runs == 0
 
 
 def test_an_average_over_an_open_cell_is_open(tmp_path):
-    made = tables.entries(FILE, lines({"LG": [0.8171], "NMF": OK[:2]}, tmp_path))
+    made = entries.entries(FILE, lines({"LG": [0.8171], "NMF": OK[:2]}, tmp_path))
     average = {e.column: e for e in made if e.row == "average"}
     assert average["LG"].verdict == "within"
     assert (average["NMF"].verdict, average["NMF"].reason) == (

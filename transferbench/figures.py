@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transferbench import experiment as experiments
 from transferbench.experiment import Experiment
 from transferbench.files import writing
-from transferbench.records import short
+from transferbench.records import MEASURED, by_cell, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Told apart in black and white: a line style and a marker for each column, in order.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
+HATCHES = ("", "//", "..", "xx", "--", "++", "oo", "**")
 COLOURS = ("#1b1b1b", "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
 
 
@@ -37,19 +38,15 @@ class Point(NamedTuple):
 
 def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
     """Every point of the figure, from the lines of runs.csv that its cells still stand for."""
-    planned = {
-        (p.row, p.column, short(p.x), "" if p.cell.seed is None else str(p.cell.seed)): p.cell
-        for p in experiment.cells()
-    }
+    found = by_cell(lines)
     values: dict[tuple[str, str, float | None], dict[str, list[float]]] = {}
-    for line in lines:
-        row, column, seed = line["row"], line["column"], line["seed"]
-        cell = planned.get((row, column, line["x"], seed))
-        if cell is None or line["status"] != "done" or json.loads(line["params"]) != cell.params:
-            continue
-        if experiment.spec.rows[row].domain in (None, line["domain"]):
-            for x, value in _read(experiment, line):
-                values.setdefault((row, column, x), {}).setdefault(seed, []).append(value)
+    for row, column, x, cell in experiment.cells():
+        for domain, line in found.get(cell.identity, {}).items():
+            scored = experiment.spec.rows[row].domain in (None, domain)
+            if line["status"] == "done" and scored:
+                for place, value in _read(experiment, row, x, line):
+                    runs = values.setdefault((row, column, place), {})
+                    runs.setdefault(line["seed"], []).append(value)
     made = []
     for (row, column, x), seeds in values.items():
         means = [fmean(domains) for domains in seeds.values()]
@@ -58,7 +55,9 @@ def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
     return made
 
 
-def _read(experiment: Experiment, line: dict[str, str]) -> Iterator[tuple[float | None, float]]:
+def _read(
+    experiment: Experiment, row: str, x: float | None, line: dict[str, str]
+) -> Iterator[tuple[float | None, float]]:
     """(x, y) of one run: along its iterations, or the one point it stands for."""
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
@@ -67,7 +66,9 @@ def _read(experiment: Experiment, line: dict[str, str]) -> Iterator[tuple[float 
         for i, value in enumerate(json.loads(line["objectives" if figure.objective else "curve"])):
             yield i + 1.0, value * scale
     else:
-        yield (float(line["x"]) if line["x"] else None), float(line[spec.metric] or "nan") * scale
+        metric = MEASURED.get(experiment.metric(row), experiment.metric(row))
+        x = spec.rows[row].x if figure.rows else x
+        yield x, float(line[metric] or "nan") * scale
 
 
 def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
@@ -105,7 +106,8 @@ def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> l
     import matplotlib.pyplot as plt
 
     spec = experiment.spec
-    rows = list(spec.rows)
+    assert spec.figure is not None
+    rows = [""] if spec.figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
     style: dict[Any, Any] = {
@@ -116,10 +118,12 @@ def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> l
     }
     made = points(experiment, lines)
     with plt.rc_context(style):
-        size = (max(3.4 * across, 5.0), 2.6 * down + 0.7)
+        size = (max(3.4 * across, 5.0), (3.4 if spec.figure.rows else 2.6) * down + 0.7)
         figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
         for ax, row in zip(axes.flat, rows, strict=False):
-            _panel(experiment, ax, row, [point for point in made if point.row == row])
+            shown = [point for point in made if row in ("", point.row)]
+            bars = spec.figure.rows and all(point.x is None for point in shown)
+            (_bars if bars else _panel)(experiment, ax, row, shown)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
         handles, labels = axes.flat[0].get_legend_handles_labels()
@@ -132,6 +136,34 @@ def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> l
             paths.append(folder / f"figure.{kind}")
         plt.close(figure)
     return paths
+
+
+def _bars(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> None:
+    """A group of bars for each row, a bar for each column."""
+    spec, figure = experiment.spec, experiment.spec.figure
+    assert figure is not None
+    rows, width = list(spec.rows), 0.8 / len(spec.columns)
+    for i, column in enumerate(spec.columns):
+        points = [point for point in made if point.column == column]
+        ax.bar(
+            [rows.index(p.row) - 0.4 + (i + 0.5) * width for p in points],
+            [p.mean for p in points], width, yerr=[p.std or 0 for p in points], label=column,
+            color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)], edgecolor="white",
+        )  # fmt: skip
+    ax.set_xticks(range(len(rows)), rows)
+    _axes(experiment, ax, row)
+
+
+def _axes(experiment: Experiment, ax: Axes, row: str) -> None:
+    """Title, labels and scales."""
+    spec, figure = experiment.spec, experiment.spec.figure
+    assert figure is not None
+    unit = "%" * (spec.unit == "percent")
+    ax.set_title(row, fontsize=9)
+    ax.set_xlabel(figure.label)
+    ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
+    if figure.objective or (figure.rows and figure.log):
+        ax.set_yscale("log")
 
 
 def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> None:
@@ -158,7 +190,7 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
             *((p.mean - (p.std or 0), p.mean + (p.std or 0)) for p in line), strict=True
         )
         ax.fill_between(x, low, high, alpha=0.15, linewidth=0, color=colour)
-    published = _level(experiment, row)
+    published = _level(experiment, row) if row else None
     if published is not None:
         ax.axhline(published, color="grey", linewidth=1)
         # Said on the line itself, which no line style could say in black and white.
@@ -166,15 +198,9 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
         ax.text(0.99, published, "published", transform=place, fontsize=7, ha="right", va="bottom")
     if not figure.log:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(row, fontsize=9)
-    ax.set_xlabel(figure.label)
-    ax.set_ylabel(
-        "objective" if figure.objective else f"{spec.metric} {'%' * (spec.unit == 'percent')}"
-    )
+    _axes(experiment, ax, row)
     if figure.log:
         ax.set_xscale("log")
-    if figure.objective:
-        ax.set_yscale("log")
 
 
 def _level(experiment: Experiment, row: str) -> float | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from transferbench.problem import Fit, Truth
+from transferbench.problem import Fit, Matrix, Problem, Truth
 
 
 def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
@@ -45,6 +46,19 @@ def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
     from sklearn.metrics import normalized_mutual_info_score
 
     return float(normalized_mutual_info_score(truth, decided, average_method="geometric"))
+
+
+def explained(X: Matrix, decided: np.ndarray) -> float:
+    """Share of the variance of the documents X (n, d) that lies between the clusters (n,).
+
+    It needs no labels. 0 where all documents are alike.
+    """
+    sizes = np.bincount(decided)
+    sums = np.asarray((X.T @ np.eye(len(sizes))[decided]).T)
+    between = float(np.sum((sums**2).sum(axis=1) / np.maximum(sizes, 1)))
+    centre = float(np.sum(sums.sum(axis=0) ** 2)) / len(decided)
+    square = float(np.sum(np.square(X.data if isinstance(X, sp.csr_array) else X)))
+    return (between - centre) / (square - centre) if square > centre else 0.0
 
 
 def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
@@ -105,9 +119,10 @@ FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] 
 }
 
 
-def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
+def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str, dict[str, float]]:
     """Measures of each domain that has rows to score, by domain name and measure.
 
+    With the problem, those of clusterings have the explained variance, too.
     Raises ValueError where scores are NaN or not of the shape of the truth.
     """
     if len(fit.scores) != len(truth.Y):
@@ -121,4 +136,7 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
         if scored.any():
             clusters = fit.columns == "clusters"
             found[name] = FAMILIES[truth.family](Y[scored], scores[scored], clusters)
+    if problem is not None and truth.family == "clustering":
+        for domain, scores in zip(problem.domains, fit.scores, strict=True):
+            found[domain.name]["explained"] = explained(domain.X, scores.argmax(axis=1))
     return found

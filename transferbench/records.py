@@ -19,7 +19,9 @@ from transferbench.source import PACKAGE, fingerprint
 
 Record = dict[str, Any]
 
-MEASURES = ("accuracy", "f1", "nmi", "hamming")
+MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
+#: Column of a runs.csv that holds a measure, where its name is another.
+MEASURED = {"seconds": "fit_seconds"}
 #: Columns of a runs.csv: the records of one experiment, a line for each run and scored domain.
 RUNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
@@ -43,6 +45,12 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.model} on {self.task}" + ("" if self.seed is None else f", seed {self.seed}")
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Task, model, parameters and seed, as `by_cell` finds them in a runs.csv."""
+        seed = "" if self.seed is None else str(self.seed)
+        return self.task, self.model, json.dumps(self.params, sort_keys=True), seed
 
     @property
     def source(self) -> str:
@@ -127,11 +135,18 @@ def _whole(record: Record) -> bool:
 
 
 def runs_csv(runs: Iterable[tuple[str, str, float | None, Cell, Record]]) -> str:
-    """A line for each run and scored domain: row, column, x, cell and record, in this order."""
+    """A line for each run and scored domain: row, column, x, cell and record, in this order.
+
+    A run that serves several rows of a column is told once, under the first of them.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, RUNS, lineterminator="\n")
     writer.writeheader()
+    told = set()
     for row, column, x, cell, record in runs:
+        if (column, x, cell.identity) in told:
+            continue
+        told.add((column, x, cell.identity))
         seconds, trace = record.get("seconds", {}), record.get("trace", [])
         common = {
             "row": row,
@@ -186,6 +201,16 @@ def read_runs(path: Path) -> list[dict[str, str]]:
                 f"{path}:{number}: not a line of runs; run `reproduce` again."
             ) from None
     return lines
+
+
+def by_cell(lines: Iterable[dict[str, str]]) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+    """Identity of a cell → its lines by domain, from those of a runs.csv."""
+    found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    for line in lines:
+        params = json.dumps(json.loads(line["params"]), sort_keys=True)
+        cell = line["task"], line["model"], params, line["seed"]
+        found.setdefault(cell, {})[line["domain"]] = line
+    return found
 
 
 def short(value: Any) -> str:

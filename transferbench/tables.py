@@ -1,144 +1,20 @@
-"""Records to tables: ours beside the published value, with a verdict; nothing here runs a model."""
+"""Tables as Markdown, CSV and LaTeX, written from the lines of a runs.csv."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import math
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 
 from transferbench import figures
+from transferbench.entries import Entry, entries, shown
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
-from transferbench.records import Cell, read_runs, short
+from transferbench.records import read_runs, short
 
-#: Fewer finished runs of a random model than this say too little.
-ENOUGH = 3
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One cell of a table, in the table's unit; mean and std are None where no run finished."""
-
-    row: str
-    column: str
-    mean: float | None
-    std: float | None
-    runs: int
-    planned: int
-    published: float | None
-    published_std: float | None
-    verdict: str
-    reason: str
-
-    @property
-    def difference(self) -> float | None:
-        """Ours less the published value."""
-        if self.mean is None or self.published is None:
-            return None
-        return self.mean - self.published
-
-
-# -- entries ------------------------------------------------------------------------------------
-
-
-def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
-    """Every cell of the table, row by row, then the averages of each group of rows.
-
-    Lines whose task, model or parameters are not the experiment's count as not run.
-    """
-    planned: dict[tuple[str, str], list[Cell]] = {}
-    for row, column, _, cell in experiment.cells():
-        planned.setdefault((row, column), []).append(cell)
-    by_cell: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for line in lines:
-        by_cell.setdefault((line["row"], line["column"]), []).append(line)
-    made = [
-        _entry(experiment, row, column, cells, by_cell.get((row, column), []))
-        for (row, column), cells in planned.items()
-    ]
-    groups = dict.fromkeys(row.group for row in experiment.spec.rows.values())
-    return made + [
-        _average(experiment, group, column, made)
-        for group in groups
-        for column in experiment.spec.columns
-    ]
-
-
-def _entry(
-    experiment: Experiment, row: str, column: str, cells: list[Cell], lines: list[dict[str, str]]
-) -> Entry:
-    spec = experiment.spec
-    wanted = {str("" if cell.seed is None else cell.seed): cell for cell in cells}
-    runs: dict[str, list[float]] = {}
-    statuses: dict[str, tuple[str, str]] = {}
-    for line in lines:
-        cell = wanted.get(line["seed"])
-        same = cell and (line["task"], line["model"]) == (cell.task, cell.model)
-        if not same or json.loads(line["params"]) != cell.params:  # type: ignore[union-attr]
-            continue
-        statuses[line["seed"]] = line["status"], line["reason"]
-        if line["status"] == "done" and spec.rows[row].domain in (None, line["domain"]):
-            scale = 100 if spec.unit == "percent" else 1
-            value = float(line[spec.metric] or "nan") * scale
-            runs.setdefault(line["seed"], []).append(value)
-    values = [fmean(domains) for domains in runs.values()]
-    published = experiment.published(row, column)
-    lost = [(status, why) for status, why in statuses.values() if status != "done"]
-    finite = bool(values) and all(map(math.isfinite, values))
-    verdict, reason = "", ""
-    if any(status == "unavailable" for status, _ in lost):
-        verdict, reason = "unavailable", lost[0][1]
-    elif lost or not finite or len(values) < min(ENOUGH, len(cells)):
-        verdict = "inconclusive"
-        reason = ": ".join(lost[0]) if lost else f"{len(values)} of {len(cells)} runs"
-    mean = fmean(values) if finite else None
-    if not verdict and published and mean is not None and spec.tolerance:
-        verdict = _verdict(mean - published[0], spec.tolerance.value)
-    return Entry(
-        row,
-        column,
-        mean,
-        stdev(values) if finite and len(values) > 1 else None,
-        len(values),
-        len(cells),
-        published[0] if published else None,
-        published[1] if published else None,
-        verdict,
-        reason,
-    )
-
-
-def _average(experiment: Experiment, group: str, column: str, made: list[Entry]) -> Entry:
-    """The mean over the rows of a group that are in the table; of the published values likewise."""
-    spec = experiment.spec
-    rows = [e for e in made if e.column == column and spec.rows[e.row].group == group]
-    ours = [entry.mean for entry in rows if entry.mean is not None]
-    printed = [entry.published for entry in rows if entry.published is not None]
-    mean = fmean(ours) if len(ours) == len(rows) else None
-    published = fmean(printed) if len(printed) == len(rows) else None
-    open_ = next((e for e in rows if e.verdict in ("inconclusive", "unavailable")), None)
-    verdict = open_.verdict if open_ else "" if mean is not None else "inconclusive"
-    reason = f"{open_.row} is {open_.verdict}" if open_ else ""
-    if open_ is None and mean is not None and published is not None and spec.tolerance:
-        verdict = _verdict(mean - published, spec.tolerance.value)
-    runs = min((entry.runs for entry in rows), default=0)
-    planned = max((entry.planned for entry in rows), default=0)
-    name = f"average {group}".strip()
-    return Entry(name, column, mean, None, runs, planned, published, None, verdict, reason)
-
-
-def _verdict(difference: float, tolerance: float) -> str:
-    if abs(difference) <= tolerance:
-        return "within"
-    return "above" if difference > 0 else "below"
-
-
-# -- what is written ----------------------------------------------------------------------------
+#: Measures as a reader calls them, where that is not their name.
+NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
 
 
 def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
@@ -182,7 +58,8 @@ def drift(experiment: Experiment, folder: Path) -> list[Path]:
 def _markdown(experiment: Experiment, made: list[Entry]) -> str:
     spec = experiment.spec
     unit = "per cent" if spec.unit == "percent" else "fractions"
-    columns = list(spec.columns)
+    columns = [column.label for column in shown(experiment)]
+    measures = dict.fromkeys(experiment.metric(row) for row in spec.rows)
     verdicts = (
         [
             "Each cell: ours / published, verdict. "
@@ -193,20 +70,22 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         if spec.tolerance
         else []
     )
+    digits, named = _digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
     lines = [
         f"# {experiment.name}: {spec.title}",
         "",
         f"{spec.paper.authors}: *{spec.paper.title}*, {spec.paper.venue}, {spec.paper.place}.",
-        f"{spec.metric.capitalize()}, {unit}; mean ± standard deviation of up to {spec.repeats} "
-        "runs; deterministic methods run once.",
+        f"{named[0].upper()}{named[1:]}, {unit}; mean ± standard deviation of up to "
+        f"{spec.repeats} runs; deterministic methods run once.",
         *verdicts,
         "",
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
     for row, cells in _by_row(made).items():
-        lines.append(f"| {row} | " + " | ".join(_cell(cells[c]) for c in columns) + " |")
-    notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note] + list(spec.notes)
+        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], digits) for c in columns) + " |")
+    notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note]
+    notes += [*_choices(experiment, made), *spec.notes]
     problems = _problems(experiment, made)
     for title, items in (("Notes", notes), ("Without a verdict", problems)):
         if items:
@@ -230,12 +109,38 @@ def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     return lines
 
 
-def _cell(entry: Entry) -> str:
-    ours = "" if entry.mean is None else f"{entry.mean:.2f}"
+def _choices(experiment: Experiment, made: list[Entry]) -> list[str]:
+    """How settings were chosen where a column has a grid, and which."""
+    lines = []
+    for label, name, choose, _ in shown(experiment):
+        grid = experiment.spec.columns[name].grid
+        if not choose:
+            continue
+        chosen: dict[str, list[str]] = {}
+        for e in made:
+            if e.column == label and e.chosen and e.mean is not None:
+                chosen.setdefault(e.chosen, []).append(e.row)
+        among = "; ".join(f"{p} among {', '.join(map(str, v))}" for p, v in grid.items())
+        by = (
+            "without labels, by the share of the documents' variance that lies between clusters"
+            if choose == "explained"
+            else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
+        )
+        found = "; ".join(f"{setting} on {', '.join(rows)}" for setting, rows in chosen.items())
+        lines.append(f"{label}: {among}, chosen for each task {by}" + f" ({found})" * bool(found))
+    return lines
+
+
+def _digits(experiment: Experiment) -> int:
+    return 2 if experiment.spec.unit == "percent" else 3
+
+
+def _cell(entry: Entry, digits: int) -> str:
+    ours = "" if entry.mean is None else f"{entry.mean:.{digits}f}"
     if entry.std is not None:
-        ours += f" ± {entry.std:.2f}"
+        ours += f" ± {entry.std:.{digits}f}"
     if entry.published is not None:
-        ours = f"{ours or 'none'} / {entry.published:.2f}"
+        ours = f"{ours or 'none'} / {entry.published:.{digits}f}"
     return f"{ours} {MARKS.get(entry.verdict, '')}".strip()
 
 
@@ -244,18 +149,19 @@ def _csv(made: list[Entry]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["row", "column", "ours", "std", "runs", "planned", "published", "published_std",
-         "difference", "verdict", "reason"]
+         "difference", "verdict", "reason", "chosen"]
     )  # fmt: skip
     for e in made:
         writer.writerow(
             [e.row, e.column, short(e.mean), short(e.std), e.runs, e.planned, short(e.published),
-             short(e.published_std), short(e.difference), e.verdict, e.reason]
+             short(e.published_std), short(e.difference), e.verdict, e.reason, e.chosen]
         )  # fmt: skip
     return out.getvalue()
 
 
 def _latex(experiment: Experiment, made: list[Entry]) -> str:
-    columns = list(experiment.spec.columns)
+    columns = [column.label for column in shown(experiment)]
+    digits = _digits(experiment)
     lines = [
         f"% {experiment.name}, written by transferbench; needs booktabs.",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -267,8 +173,8 @@ def _latex(experiment: Experiment, made: list[Entry]) -> str:
         body = [_tex(row)]
         for column in columns:
             e = cells[column]
-            ours = "--" if e.mean is None else f"{e.mean:.2f}"
-            body.append(ours + (f" ({e.published:.2f})" if e.published is not None else ""))
+            ours = "--" if e.mean is None else f"{e.mean:.{digits}f}"
+            body.append(ours + (f" ({e.published:.{digits}f})" if e.published is not None else ""))
         lines.append(
             ("\\midrule\n" if row not in experiment.spec.rows else "") + " & ".join(body) + " \\\\"
         )

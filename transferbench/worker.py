@@ -104,7 +104,7 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
     fitted = time.perf_counter()
     return {
         "facts": tasks.facts(problem, truth),
-        "metrics": metrics.evaluate(fit, truth),
+        "metrics": metrics.evaluate(fit, truth, problem),
         "columns": fit.columns,
         "trace": list(fit.trace),
         "curve": curve,

@@ -63,13 +63,14 @@ def _experiments() -> list[experiment.Experiment]:
 def _published(task: str, domain: str, measure: str, record: Record) -> tuple[str, str]:
     """The value a paper prints for this task and model with these parameters, and where."""
     for file in _experiments():
-        if file.spec.metric != measure or file.spec.unit != "percent":
+        if file.spec.unit != "percent":
             continue
         for row, column, _, cell in file.cells(repeats=1):
             same = (cell.task, cell.model, cell.params) == (task, record["model"], record["params"])
             value = file.published(row, column)
             alone = len(record["metrics"]) == 1
             scored = file.spec.rows[row].domain
+            same = same and file.metric(row) == measure
             if same and value and (scored == domain or (alone and scored is None)):
                 return f"{value[0]:.2f}", f"{file.name}, {row}"
     return "", ""

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core import hierarchy, init
+from transferbench.core.decide import top1 as with_best
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
@@ -102,7 +103,9 @@ class Plan:
         if self.start == "random":
             rng = np.random.default_rng([self.seed, place])
             return rng.random((X.shape[min(place, 1)], k), dtype=X.dtype)
-        documents, words, _ = plsa(X, k, max_iter=self.start_iter, tol=0.0, seed=self.seed)
+        documents, words, _ = plsa(
+            sp.csr_array(X), k, max_iter=self.start_iter, tol=0.0, seed=self.seed
+        )
         return (words if place else documents).astype(X.dtype)
 
 
@@ -217,10 +220,7 @@ def fit(
     trace: list[float] = []
 
     def read(F: np.ndarray) -> np.ndarray:
-        if top1:
-            none = np.flatnonzero(F.max(axis=1) < 0.5)
-            F[none, F[none].argmax(axis=1)] = 0.5
-        return F
+        return with_best(F) if top1 else F
 
     def attempt(weights: tuple[float, float], seen: np.ndarray) -> np.ndarray:
         return read(train(documents, seen, loss, plan, weights, start))

@@ -1,7 +1,7 @@
 """The datasets: a file for each, with its origins, tasks, facts that must hold, and `build`.
 
 A dataset module has
-    FILES  {name: fetch.File}   where the originals come from and their digests
+    FILES  {name: fetch.File}   where the originals come from and their digests; may be empty
     TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
@@ -23,7 +23,7 @@ from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
 #: A bare task name means the first of these that has it.
-PREFIXES = ("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam")
+PREFIXES = ("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam", "generated")
 
 
 @cache

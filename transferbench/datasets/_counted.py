@@ -1,4 +1,4 @@
-"""Transfer problems from counts that others made: for corpora published without their words."""
+"""From counts of words to a problem: the last step of every dataset of documents."""
 
 from __future__ import annotations
 
@@ -7,40 +7,43 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.problem import Domain, Family, Problem, Truth
 from transferbench.text import Weighting, document_frequency, weight
 
 
-def transfer(
+def assemble(
     task: str,
+    family: Family,
     classes: Sequence[str],
     parts: Mapping[str, tuple[sp.csr_array, np.ndarray]],
     *,
-    min_df: int,
+    columns: np.ndarray | None = None,
+    min_df: int = 1,
     weighting: Weighting,
     unit_length: bool,
 ) -> tuple[Problem, Truth]:
-    """A problem whose first domain is the labelled source and whose others are targets.
+    """A problem with a domain for each part; the first of a transfer problem is all seen.
 
     parts: for each domain counts (n, d) over the same d features, and (n,) indices of classes.
-    Features in fewer than min_df documents of all domains together are dropped; weights are fitted
-    on these documents together. Raises ValueError where the domains' features differ in number.
+    Of the features `columns` (None: of all) those in min_df documents of all domains together, or
+    more, are kept; weights are fitted on these documents together. Raises ValueError where the
+    domains' features differ in number.
     """
     together = sp.vstack([counts for counts, _ in parts.values()], format="csr")
+    if columns is not None:
+        together = together[:, columns]
     kept = np.flatnonzero(document_frequency(together) >= min_df)
     X = weight(together[:, kept], weighting, unit_length)
     domains: list[Domain] = []
     truth, start = [], 0
     for name, (_, y) in parts.items():
         Y = np.eye(len(classes))[y]
-        seen = np.full(len(y), not domains)
+        seen = np.full(len(y), family == "transfer" and not domains)
         view = X[start : start + len(y)]
         domains.append(Domain(name, (view,), np.where(seen[:, None], Y, 0), seen))
         truth.append(Y)
         start += len(y)
     return (
-        Problem(task, "transfer", tuple(classes), tuple(domains)),
-        Truth(
-            "transfer", tuple(classes), tuple(parts), tuple(truth), tuple(~d.seen for d in domains)
-        ),
+        Problem(task, family, tuple(classes), tuple(domains)),
+        Truth(family, tuple(classes), tuple(parts), tuple(truth), tuple(~d.seen for d in domains)),
     )

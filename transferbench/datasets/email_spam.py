@@ -142,7 +142,7 @@ def build(
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_files
 
-    from transferbench.datasets._counted import transfer
+    from transferbench.datasets._counted import assemble
 
     names = needed(task)
     # Read together, so that all have as many columns: those of the largest word number.
@@ -154,8 +154,9 @@ def build(
         if not np.isin(labels, (-1, 1)).all():
             raise ValueError(f"{name}: expected labels -1 and 1, got {sorted({*labels.tolist()})}")
         parts[domain] = sp.csr_array(counts), (labels > 0).astype(np.intp)
-    return transfer(
+    return assemble(
         task,
+        "transfer",
         ("ham", "spam"),
         parts,
         min_df=min_df,

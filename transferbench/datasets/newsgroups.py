@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import scipy.sparse as sp
 
-    from transferbench.problem import Family, Problem, Truth
+    from transferbench.problem import Problem, Truth
 
 LICENCE = (
     "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
@@ -170,8 +170,8 @@ def build(
     """
     import numpy as np
 
-    from transferbench.problem import Domain, Problem, Truth
-    from transferbench.text import select, weight
+    from transferbench.datasets._counted import assemble
+    from transferbench.text import select
 
     clustering = task.startswith("mtc/")
     min_df = min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5)
@@ -179,16 +179,14 @@ def build(
 
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
     split = SPLITS[task]
-    classes = tuple(next(iter(split.values())))
-    rows, labels = [], []
-    for domain in split.values():
+    parts = {}
+    for name, domain in split.items():
         label = np.full(len(groups), -1)
         for c, members in enumerate(domain.values()):
             label[np.isin(groups, [GROUPS[member] for member in members])] = c
-        rows.append(np.flatnonzero(label >= 0))
-        labels.append(label[rows[-1]])
-    together = np.concatenate(rows)
-    frame = together if clustering else np.flatnonzero(np.isin(groups, list(GROUPS.values())))
+        parts[name] = counts[label >= 0], label[label >= 0]
+    own = [m for domain in split.values() for members in domain.values() for m in members]
+    frame = np.isin(groups, [GROUPS[member] for member in (own if clustering else GROUPS)])
     columns = select(
         counts[frame],
         vocabulary,
@@ -196,23 +194,14 @@ def build(
         min_df=min_df,
         max_features=max_features or None,
     )
-    chosen = counts[together][:, columns]
-    chosen = chosen[:, np.flatnonzero(chosen.sum(axis=0))]
-    X = weight(chosen, weighting, unit_length)
-
-    domains, truth = [], []
-    starts = np.cumsum([0, *map(len, rows)])
-    for i, (name, y) in enumerate(zip(split, labels, strict=True)):
-        Y = np.eye(len(classes))[y]
-        seen = np.full(len(y), name == "source")
-        domains.append(
-            Domain(name, (X[starts[i] : starts[i + 1]],), np.where(seen[:, None], Y, 0), seen)
-        )
-        truth.append(Y)
-    family: Family = "clustering" if clustering else "transfer"
-    return (
-        Problem(task, family, classes, tuple(domains)),
-        Truth(family, classes, tuple(split), tuple(truth), tuple(~d.seen for d in domains)),
+    return assemble(
+        task,
+        "clustering" if clustering else "transfer",
+        list(next(iter(split.values()))),
+        parts,
+        columns=columns,
+        weighting=weighting,
+        unit_length=unit_length,
     )
 
 

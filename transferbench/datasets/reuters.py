@@ -89,7 +89,7 @@ def build(
     """
     import numpy as np
 
-    from transferbench.datasets._counted import transfer
+    from transferbench.datasets._counted import assemble
 
     names = LABELS[task][1]
     classes = sorted(names)  # as the task's name has them
@@ -98,8 +98,14 @@ def build(
     for domain, name in zip(("source", "target"), needed(task), strict=True):
         counts, labels = _read(files[name])
         parts[domain] = counts, index[labels - 1]
-    return transfer(
-        task, classes, parts, min_df=min_df, weighting=weighting, unit_length=unit_length
+    return assemble(
+        task,
+        "transfer",
+        classes,
+        parts,
+        min_df=min_df,
+        weighting=weighting,
+        unit_length=unit_length,
     )
 
 

@@ -1,0 +1,181 @@
+"""Clustering models against their objectives, written out slowly and densely."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_clustering
+from sklearn.cluster import KMeans
+from test_spectral import dense
+
+from transferbench import metrics, models
+from transferbench.core import kmeans, spectral
+from transferbench.problem import Domain, Problem
+
+SIZES = (40, 40)
+
+
+def learned_kernel(problem: Problem, C: float, b: float) -> np.ndarray:
+    """Theorem 0.2 by a full dense eigendecomposition."""
+    W = spectral.affinity([d.X for d in problem.domains], 10)
+    values, P = np.linalg.eigh(dense(W, SIZES, C)[0])
+    gamma = np.clip(b - np.arange(len(values)), 0, 1)
+    return (P * gamma) @ P.T
+
+
+def kernel_lloyd(K: np.ndarray, label: np.ndarray, c: int) -> np.ndarray:
+    """Kernel k-means with the whole kernel: distances to the means in its feature space."""
+    for _ in range(300):
+        D = np.empty((len(K), c))
+        for j in range(c):
+            inside = np.flatnonzero(label == j)
+            cross, within = K[:, inside].mean(axis=1), K[np.ix_(inside, inside)].mean()
+            D[:, j] = np.diag(K) - 2 * cross + within
+        if (D.argmin(axis=1) == label).all():
+            break
+        label = D.argmin(axis=1)
+    return D
+
+
+@pytest.mark.parametrize(("C", "b"), [(0.0, 6.0), (100.0, 6.0), (100.0, 5.5)])
+def test_lnkmtc_is_kernel_kmeans_on_the_dense_kernel(C, b):
+    problem, _ = make_clustering()
+    start = np.random.default_rng(4).integers(2, size=80)
+    expected = kernel_lloyd(learned_kernel(problem, C, b), start, 2)
+    fit = models.load("lnkmtc")(problem, C=C, b=b, seed=4)
+    np.testing.assert_allclose(np.vstack(fit.scores) ** 2, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["ascending", "descending"])
+def test_lskmtc_solves_eq_15(order):
+    """The kernel behind the distances is Σ μ_t v_t v_tᵀ with the cheapest μ of an LP solver."""
+    from scipy.optimize import linprog
+
+    problem, _ = make_clustering(seed=2)
+    W = spectral.affinity([d.X for d in problem.domains], 10)
+    L, S = dense(W, SIZES, 0.0)
+    values, V = np.linalg.eigh(L)
+    values, V = values[:8].copy(), V[:, :8].copy()
+    for t in range(2):  # the null space's basis: a vector for each task
+        V[:, t] = np.where(np.repeat([0, 1], 40) == t, np.sqrt(W.sum(axis=1)), 0)
+        V[:, t] /= np.linalg.norm(V[:, t])
+    assert values[1] < 1e-12 < values[2]
+    if order == "descending":
+        values, V = values[::-1], V[:, ::-1]
+    cost = values + 30.0 * np.einsum("it,ij,jt->t", V, S, V)
+    falling = np.eye(8, k=1)[:-1] - np.eye(8)[:-1]
+    mu = linprog(cost, falling, np.zeros(7), np.ones((1, 8)), [1.0], bounds=(0, 1)).x
+    start = np.random.default_rng(4).integers(2, size=80)
+    expected = kernel_lloyd((V * mu) @ V.T, start, 2)
+    fit = models.load("lskmtc")(problem, C=30.0, r=8, order=order, seed=4)
+    np.testing.assert_allclose(np.vstack(fit.scores) ** 2, expected, atol=1e-8)
+
+
+def test_clusters_do_not_hang_on_the_eigensolver(monkeypatch):
+    """Other starting vectors, the same labels."""
+    problem, _ = make_clustering(seed=3, classes=3)
+    smallest = spectral.smallest
+    for name in ("lnkmtc", "lskmtc"):
+        labels = []
+        for start in range(4):
+            v = np.random.default_rng(start).standard_normal(80)
+            changed = lambda *a, v=v, **k: smallest(*a, start=v, **k)  # noqa: E731
+            module = models.load(name).__globals__
+            monkeypatch.setitem(module, "smallest", changed)
+            fit = models.load(name)(problem, seed=1)
+            labels.append(np.vstack(fit.scores).argmax(axis=1))
+        assert all((labels[0] == other).all() for other in labels), name
+
+
+def test_joint_false_clusters_each_task_by_itself():
+    problem, _ = make_clustering()
+    joint = models.load("lnkmtc")(problem, seed=0)
+    alone = models.load("lnkmtc")(problem, joint=False, seed=0)
+    one = models.load("lnkmtc")(problem, joint=False, seed=0)
+    np.testing.assert_array_equal(alone.scores[1], one.scores[1])
+    assert not np.allclose(joint.scores[0], alone.scores[0])
+
+
+def test_more_starts_never_end_in_a_worse_clustering():
+    problem, _ = make_clustering(seed=5, classes=3)
+    Z = np.vstack([d.X.toarray() for d in problem.domains])
+    inertia = [(kmeans.kernel_kmeans(Z, 3, s, 0).max(axis=1) ** 2).sum() for s in (1, 2, 5, 20)]
+    assert inertia == sorted(inertia, reverse=True)
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_kernel_kmeans_is_lloyd_on_the_whole_gaussian_kernel(together, sigma):
+    problem, _ = make_clustering(seed=1)
+    fit = models.load("kernel-kmeans")(problem, sigma=sigma, together=together, seed=7)
+    views = [d.X.toarray() for d in problem.domains]
+    groups = [np.vstack(views)] if together else views
+    expected = []
+    for X in groups:
+        square = np.sum((X[:, None] - X[None]) ** 2, axis=2)
+        start = np.random.default_rng(7).integers(2, size=len(X))
+        expected.append(kernel_lloyd(np.exp(-square / (2 * sigma**2)), start, 2))
+    np.testing.assert_allclose(np.vstack(fit.scores), -np.vstack(expected), atol=1e-10)
+
+
+def test_kmeans_together_is_kmeans_on_the_stacked_documents():
+    problem, _ = make_clustering(seed=1)
+    fit = models.load("kmeans")(problem, together=True, seed=7)
+    X = sp.vstack([d.X for d in problem.domains])
+    expected = KMeans(2, init="random", n_init=1, random_state=7).fit(X)
+    np.testing.assert_allclose(np.vstack(fit.scores), -expected.transform(X))
+
+
+def test_ncut_finds_the_pieces_of_a_graph():
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 20))
+    X[:25, :10], X[25:, 10:] = rng.random((25, 10)), rng.random((35, 10))
+    order = rng.permutation(60)
+    X = X[order]
+    domain = Domain("one", (sp.csr_array(X),), np.zeros((60, 2)), np.zeros(60, bool))
+    fit = models.load("ncut")(Problem("t", "clustering", ("a", "b"), (domain,)), seed=0)
+    truth = (order >= 25).astype(int)
+    assert metrics.clustering_accuracy(truth, fit.scores[0].argmax(axis=1)) == 1.0
+
+
+def lssmtc_objective(problem, P, own, M, W, lam) -> float:
+    total = 0.0
+    for domain, p, m in zip(problem.domains, P, own, strict=True):
+        X = domain.X.toarray()
+        total += lam * np.sum((X - p @ m.T) ** 2)
+        total += (1 - lam) * np.sum((X @ W - p @ M.T) ** 2)
+    return total
+
+
+@pytest.mark.parametrize("features", [30, 120])
+def test_lssmtc_equals_its_equations_and_never_rises(features):
+    """The second case has more features than documents: W keeps to what they span."""
+    problem, _ = make_clustering(seed=6, features=features)
+    lam, shared, c = 0.3, 3, 2
+    fit = models.load("lssmtc")(problem, l=shared, lam=lam, max_iter=6, seed=9)
+    X = np.vstack([d.X.toarray() for d in problem.domains])
+    P = 0.2 + np.eye(c)[np.random.default_rng(9).integers(c, size=80)]
+    _, s, Vt = np.linalg.svd(X, full_matrices=False)
+    basis = Vt[s > 1e-5 * s[0]].T
+    for value in fit.trace:
+        inverse = np.linalg.inv(P.T @ P)
+        B = basis.T @ X.T @ (np.eye(80) - P @ inverse @ P.T) @ X @ basis
+        W = basis @ np.linalg.eigh(B)[1][:, :shared]
+        M = W.T @ X.T @ P @ inverse
+        own, new = [], []
+        for rows in (slice(0, 40), slice(40, 80)):
+            x, p = X[rows], P[rows]
+            m = x.T @ p @ np.linalg.inv(p.T @ p)
+            own.append(m)
+            A = lam * x @ m + (1 - lam) * x @ W @ M
+            Q = lam * m.T @ m + (1 - lam) * M.T @ M
+            plus, minus = lambda a: (abs(a) + a) / 2, lambda a: (abs(a) - a) / 2
+            new.append(p * np.sqrt((plus(A) + p @ minus(Q)) / (minus(A) + p @ plus(Q))))
+        P = np.vstack(new)
+        expected = lssmtc_objective(problem, new, own, M, W, lam)
+        assert value == pytest.approx(expected, rel=1e-8)
+    np.testing.assert_allclose(np.vstack(fit.scores), P, rtol=1e-6, atol=1e-9)
+    assert (
+        np.diff(models.load("lssmtc")(problem, lam=lam, max_iter=60, seed=9).trace) < 1e-9
+    ).all()

@@ -1,0 +1,1 @@
+"""Multi-task clustering: no labels at all, several related tasks over the same features."""

@@ -1,0 +1,146 @@
+"""What an experiment file may hold, and what is wrong with one that does not keep to it."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import BaseModel, ConfigDict, Strict, ValidationError
+
+from transferbench import located
+from transferbench.errors import UserError, did_you_mean
+from transferbench.parameters import Positive, Weight
+
+#: Measures a table or figure of each family can show; explained variance needs no labels.
+METRICS = {
+    "transfer": ("accuracy", "f1", "seconds"),
+    "clustering": ("accuracy", "nmi", "explained", "seconds"),
+    "multilabel": ("f1", "accuracy", "hamming", "seconds"),
+}
+Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds"]
+Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paper(_Strict):
+    """Where the published values stand."""
+
+    title: str
+    authors: str
+    venue: str
+    place: str
+
+
+class Row(_Strict):
+    """A data set of the table: a task, and the domain scored (if none is named, their mean).
+
+    Rows of one group are averaged together. `metric` stands in place of the experiment's; `x` is
+    the row's place in a figure that has the rows along its x axis.
+    """
+
+    task: str
+    domain: str | None = None
+    group: str = ""
+    metric: Metric | None = None
+    x: Finite | None = None
+
+
+class Column(_Strict):
+    """A method: a model with all its parameters; `note` says what is not the paper's.
+
+    Parameters of a `grid` take each of its values in turn, on every task, and the table shows the
+    setting that is best on average over the task's domains by the first measure of `choose`; for
+    each further one it has a column of its own.
+    """
+
+    model: str
+    params: dict[str, Any] = {}
+    grid: dict[str, Annotated[tuple[Any, ...], MinLen(2)]] = {}
+    choose: tuple[Metric, ...] = ()
+    control: bool = False
+    note: str = ""
+
+
+class Tolerance(_Strict):
+    """How far ours may lie from the published value and still be `within`, and why that far."""
+
+    value: Weight
+    reason: str
+
+
+class Limit(_Strict):
+    """What each run may take."""
+
+    seconds: Positive = 3600.0
+    memory_gib: Positive | None = None
+
+
+class Levels(_Strict):
+    """Published values drawn into a figure: those of a column of another experiment, by row."""
+
+    experiment: str
+    column: str
+
+
+class Figure(_Strict):
+    """What a figure draws over x: parameters that take the same values together, iterations, rows.
+
+    `columns` are those in which the parameters vary (all that have them, but for controls, if none
+    is named); the others are drawn as level lines. With `rows` there is one panel, with bars for
+    each row, or with lines where rows have an x.
+    """
+
+    label: str
+    columns: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    iterations: bool = False
+    rows: bool = False
+    log: bool = False
+    objective: bool = False
+    levels: Levels | None = None
+
+
+class Schema(_Strict):
+    """The file itself. Values are per cent where `unit` says so, else as they are measured."""
+
+    title: str
+    paper: Paper
+    metric: Metric
+    unit: Literal["percent", "fraction", "seconds"] = "percent"
+    repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
+    limits: Limit = Limit()
+    rows: Annotated[dict[str, Row], MinLen(1)]
+    columns: Annotated[dict[str, Column], MinLen(1)]
+    published: dict[str, dict[str, Finite | tuple[Finite, Weight]]] = {}
+    tolerance: Tolerance | None = None
+    figure: Figure | None = None
+    notes: tuple[str, ...] = ()
+
+
+def first_fault(error: ValidationError, where: located.Places) -> UserError:
+    """One of pydantic's complaints with its place: an unknown key before a missing one."""
+    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    keys = tuple(detail["loc"])
+    name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))
+    if detail["type"] == "extra_forbidden":
+        owner: Any = Schema
+        for key in keys[:-1]:
+            field = getattr(owner, "model_fields", {}).get(key)
+            owner = _inner(field.annotation) if field else owner
+        known = list(getattr(owner, "model_fields", {}))
+        message = f"unknown key {keys[-1]!r}.{did_you_mean(str(keys[-1]), known)}"
+        return where.error(keys, f"{message} Known: {', '.join(known)}.")
+    if detail["type"] == "missing":
+        return where.error(keys[:-1], f"missing key {name}.")
+    return where.error(keys, f"{name}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
+
+
+def _inner(annotation: Any) -> Any:
+    """The schema behind dict[str, Schema] or the schema itself."""
+    return getattr(annotation, "__args__", (annotation,))[-1]
