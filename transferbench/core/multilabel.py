@@ -103,9 +103,12 @@ class Plan:
         if self.start == "random":
             rng = np.random.default_rng([self.seed, place])
             return rng.random((X.shape[min(place, 1)], k), dtype=X.dtype)
-        documents, words, _ = plsa(
-            sp.csr_array(X), k, max_iter=self.start_iter, tol=0.0, seed=self.seed
-        )
+        counts = sp.csr_array(X, copy=True)
+        # Shares of topics come as small as numbers can be; to divide by what fits them is to
+        # divide by zero.
+        counts.data[counts.data < SMALL**2 * counts.data.max(initial=0)] = 0
+        counts.eliminate_zeros()
+        documents, words, _ = plsa(counts, k, max_iter=self.start_iter, tol=0.0, seed=self.seed)
         return (words if place else documents).astype(X.dtype)
 
 
@@ -143,6 +146,16 @@ def starting_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
     return Layer(Rs, list(C), M)
 
 
+def layer_data(documents: Documents, seen: np.ndarray, alpha: float) -> tuple[Data, np.ndarray]:
+    """What the first layer factorises, seen rows first in each task, and the order of the rows."""
+    X, tasks = documents.X, documents.tasks
+    order = np.concatenate([rows[np.argsort(~seen[rows], kind="stable")] for rows in tasks])
+    Y = documents.Y[order][seen[order]]
+    everyone, labelled = ([mask[rows].sum() for rows in tasks] for mask in (seen | True, seen))
+    rows = (*[_slices(everyone) for _ in X], _slices(labelled))
+    return Data((*[x[order] for x in X], Y), rows, alpha), order
+
+
 def train(
     documents: Documents,
     seen: np.ndarray,
@@ -158,38 +171,35 @@ def train(
     sweep of fine-tuning or, where there is one layer, of pre-training, which is then the same.
     """
     alpha, beta = weights
-    X, tasks = documents.X, documents.tasks
-    # Within each task the seen rows come first.
-    order = np.concatenate([rows[np.argsort(~seen[rows], kind="stable")] for rows in tasks])
-    everyone, labelled = _slices([len(r) for r in tasks]), _slices([seen[r].sum() for r in tasks])
-    Y = documents.Y[order][seen[order]]
-    data = Data((*[x[order] for x in X], Y), (everyone,) * len(X) + (labelled,), alpha)
+    data, order = layer_data(documents, seen, alpha)
+    layers: list[Layer] = []
 
-    def scores(layers: list[Layer]) -> np.ndarray:
+    def scores() -> np.ndarray:
         F = np.empty_like(documents.Y)
         F[order] = np.vstack(hierarchy.predict(layers))
         return F
 
-    C = [*(c.copy() for c in start[1]), plan.features(Y, plan.q[0], len(X))]
-    layers: list[Layer] = []
     for p, q in zip(plan.p, plan.q, strict=True):
-        own = data if not layers else hierarchy.next_data(layers[-1], alpha)
         if layers:
+            own = hierarchy.next_data(layers[-1], alpha)
+            R = plan.instances(list(own.X[:-1]), p)
             C = [plan.features(x, q, j) for j, x in enumerate(own.X)]
-        R = plan.instances(list(own.X[:-1]), p) if layers else start[0][order]
+        else:
+            own, R, Y = data, start[0][order], data.X[-1]
+            C = [*(c.copy() for c in start[1]), plan.features(Y, q, len(start[1]))]
         layers.append(starting_layer(own, R, C))
         stack = Stack(own, layers[-1:], loss, beta)
         for iteration in range(1, plan.pretrain + 1):
             hierarchy.pretrain(stack)
             if told and len(plan.p) == 1:
-                told(iteration, stack, scores(layers))
+                told(iteration, stack, scores())
     if len(layers) > 1:
         stack = Stack(data, layers, loss, beta)
         for iteration in range(1, plan.finetune + 1):
             hierarchy.finetune(stack)
             if told:
-                told(iteration, stack, scores(layers))
-    return scores(layers)
+                told(iteration, stack, scores())
+    return scores()
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
