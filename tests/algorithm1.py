@@ -47,6 +47,9 @@ def C_of(levels, j, start, stop):
 def algorithm1(problem, equations, *, p, q, alpha, beta, pretrain, finetune, seed):
     """Scores of every task by eq. 3, and the objective after each sweep of the last phase."""
     views = [[sp.csr_array(view).toarray() for view in d.views] for d in problem.domains]
+    # Features of no document are left out.
+    some = [np.any(np.vstack(parts) > 0, axis=0) for parts in zip(*views, strict=True)]
+    views = [[view[:, kept] for view, kept in zip(row, some, strict=True)] for row in views]
     levels, trace = [], []
     X, Y, s = views, [d.Y[d.seen] for d in problem.domains], [d.seen for d in problem.domains]
     for size in zip(p, q, strict=True):

@@ -15,6 +15,7 @@ from transferbench.core import hierarchy
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Divergence, Squares
 from transferbench.core.multilabel import Documents, Plan, association, train
+from transferbench.problem import Domain
 
 LOSSES = [Squares(), Divergence()]
 DISTANCE = {Squares: lambda A, B: (A - B) ** 2, Divergence: kl_div}
@@ -257,6 +258,17 @@ def test_joined_tasks_and_views_are_one():
     both = np.hstack([given.X[0].toarray(), given.X[1]])
     np.testing.assert_array_equal(joined.X[0].toarray(), both)
     np.testing.assert_array_equal(np.concatenate(given.tasks), joined.tasks[0])
+
+
+def test_features_of_no_document_are_left_out():
+    problem, _ = make_multilabel()
+    domains = []
+    for d in problem.domains:
+        X = d.views[0].toarray()
+        X[:, 3] = 0
+        domains.append(Domain(d.name, (sp.csr_array(X), d.views[1]), d.Y, d.seen))
+    found = Documents.of(replace(problem, domains=tuple(domains)), "given", "given", "float64")
+    assert [x.shape[1] for x in found.X] == [29, 10]
 
 
 def test_columns_start_with_the_length_or_sum_asked_for():

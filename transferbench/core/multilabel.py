@@ -15,6 +15,7 @@ from transferbench.core.decide import top1 as with_best
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
+from transferbench.core.scale import present
 from transferbench.core.validation import best_setting
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
@@ -32,8 +33,8 @@ SMALL = 1e-3  # of the mean: the ridge of an inverse, and the least entry of an 
 class Documents:
     """Documents of all domains, one below the other.
 
-    X (n, d_j) for each view; Y (n, m) labels; seen (n,); the rows of each task; and the first row
-    of every domain but the first.
+    X (n, d_j) for each view, without features of no document; Y (n, m) labels; seen (n,); the rows
+    of each task; and the first row of every domain but the first.
     """
 
     X: tuple[Matrix, ...]
@@ -49,7 +50,8 @@ class Documents:
         seen = np.concatenate([domain.seen for domain in domains])
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
-        X = [init.stack(list(view)) for view in zip(*(d.views for d in domains), strict=True)]
+        by_view = zip(*(domain.views for domain in domains), strict=True)
+        X = [present(init.stack(list(parts))) for parts in by_view]
         if views == "joined":
             X = [side_by_side(X)]
         cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
