@@ -130,9 +130,8 @@ class Stack:
     def objective(self) -> float:
         """Value of the objective at the present factors."""
         terms = zip(self.weights, self.terms, strict=True)
-        return sum(w * term.value() for w, term in terms if w) + self.beta * sum(
-            self.loss.apart(M) for M in self.M
-        )
+        apart = sum(self.loss.apart(M) for M in self.M) if self.beta else 0.0
+        return sum(w * term.value() for w, term in terms if w) + self.beta * apart
 
 
 def chain(factors: list[np.ndarray]) -> np.ndarray:

@@ -180,7 +180,8 @@ class Divergence:
     def apart(self, M: list[np.ndarray]) -> float:
         """Σ_j D(M_j‖M_Y)."""
         *views, Y = (np.maximum(m, TINY, dtype=np.float64) for m in M)
-        return sum(float(np.sum(view * np.log(view / Y) - view + Y)) for view in views)
+        log = np.log(Y)
+        return sum(float(np.sum(view * (np.log(view) - log) - view + Y)) for view in views)
 
 
 Loss: TypeAlias = Squares | Divergence
