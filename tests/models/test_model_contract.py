@@ -25,7 +25,7 @@ ALL = list(models.registry())
 #: Small settings for small problems, where a model's own are too large.
 SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4, "b": 6.0, "r": 8, "sigma": 4.0}
 #: The same for models of several layers.
-FEW = {"p": [6], "q": [6], "alpha": [1.0], "pretrain": 30}
+FEW = {"p": [6], "q": [6]}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
 
 

@@ -1,1 +1,1 @@
-"""Models that find the set of labels of each document."""
+"""Models that give a document every label that fits it."""
