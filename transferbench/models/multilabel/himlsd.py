@@ -1,4 +1,4 @@
-"""HiMLSD: hierarchical multi-latent space learning by generalised divergence (Yang et al.).
+"""HiMLSD: hierarchical multi-latent space learning (Yang, Davulcu, Zhu and He), divergence.
 
     min  Σ_i Σ_j D(X_ij‖R_i M_ij C_jᵀ) + α Σ_i D(Y_i‖R_iˢ M_iY C_Yᵀ) + β Σ_i Σ_j D(M_ij‖M_iY)
     s.t. R_i = R_i¹ ⋯ R_iᴸ,  C_j = C_j¹ ⋯ C_jᴸ,  all factors ≥ 0
