@@ -1,6 +1,7 @@
 """A task by name: built once from verified originals, checked against its facts, cached, loaded.
 
-A task's name may carry options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`.
+A task's name may carry options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. The path
+of a YAML file is the name of a task of one's own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,9 @@ from transferbench.files import writing
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.source import fingerprint
+
+#: Suffixes of a file that tells of a task of one's own.
+YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,11 @@ class Task:
 
         Raises UserError for an unknown task or option, or a value of the wrong type.
         """
+        if Path(text).suffix in YAML and "path=" not in text:
+            text = f"own:path={Path(text).as_posix()}"
         name, _, given = text.partition(":")
+        if Path(name).suffix in YAML:
+            raise UserError(f"{text}: write the options into {name}, below the key options.")
         base = datasets.full_name(name)
         build = datasets.tasks()[base].build
         # A comma may stand in a value, too: it parts options where a name follows.
@@ -57,9 +66,13 @@ class Task:
         return self.name == self.base
 
     def cache(self, settings: Settings) -> Path:
-        """Where the built task lies; the name changes with the options and the builder's code."""
+        """Where the built task lies; the name changes with all that it is built from.
+
+        These are the options, the builder's code and the content of the user's own files.
+        """
         module = datasets.tasks()[self.base]
-        state = json.dumps([self.options, fingerprint(Path(str(module.__file__)))], sort_keys=True)
+        code = fingerprint(Path(str(module.__file__)))
+        state = json.dumps([self.options, code, *contents(self)], sort_keys=True)
         digest = hashlib.sha256(state.encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
@@ -98,17 +111,32 @@ def needed(task: Task) -> dict[str, fetch.File]:
     return {name: module.FILES[name] for name in names}
 
 
+def contents(task: Task) -> list[str]:
+    """Names and digests of the user's own files that a task is built from; mostly none."""
+    if not task.options.get("path"):
+        return []
+    start = Path(task.options["path"]).expanduser()
+    folder = start if start.is_dir() else start.parent
+    found = []
+    for path in datasets.tasks()[task.base].own(start):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found.append(f"{Path(os.path.relpath(path, folder)).as_posix()} {digest}")
+    return found
+
+
 def documents(task: Task) -> dict[str, int]:
     """Documents by domain, as the dataset's facts have them; empty where they tell nothing."""
     facts = datasets.tasks()[task.base].FACTS.get(task.base, {})
     return dict(facts.get("documents", {}))
 
 
-def facts(problem: Problem, truth: Truth) -> dict[str, Any]:
+def facts(problem: Problem, truth: Truth, task: Task | None = None) -> dict[str, Any]:
     """Counts that identify a built task, and a digest of its structure (not of rounded weights).
 
     documents and per-class counts by domain; features by view; nonzeros; weight: sum of all
-    entries; digest: sha256 over the places of the nonzeros, the labels and what is seen.
+    entries; digest: sha256 over the places of the nonzeros, the labels and what is seen. Of a task
+    from the user's own files, which no digest holds fast, also files: theirs.
     """
     sha = hashlib.sha256()
     total, nonzeros = 0.0, 0
@@ -130,7 +158,7 @@ def facts(problem: Problem, truth: Truth) -> dict[str, Any]:
         "nonzeros": nonzeros,
         "weight": float(f"{total:.6g}"),
         "digest": sha.hexdigest()[:16],
-    }
+    } | ({"files": own} if task and (own := contents(task)) else {})
 
 
 def check(task: str, found: dict[str, Any], expected: dict[str, Any]) -> None:
