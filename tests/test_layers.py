@@ -28,7 +28,18 @@ MAY = {
     "core": {"problem", "core"},
     "metrics": {"problem"},
     "models": {"errors", "problem", "parameters", "core"},
-    "datasets": {"errors", "problem", "parameters", "text", "fetch", "archive", "core"},
+    "own": {"errors", "problem"},
+    "datasets": {
+        "archive",
+        "core",
+        "errors",
+        "fetch",
+        "located",
+        "own",
+        "parameters",
+        "problem",
+        "text",
+    },
     "tasks": {
         "errors",
         "problem",
@@ -58,6 +69,7 @@ MAY = {
     "figures": {"experiment", "files", "records"},
     "tables": {"entries", "experiment", "figures", "files", "records"},
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
+    "estimators": {"api", "own", "problem"},
 }
 
 

@@ -91,13 +91,14 @@ def _look_up(
     missing: dict[str, str] = {}
     for name in dict.fromkeys(cell.task for cell in todo):
         try:
-            problem, truth = tasks.load(tasks.Task.named(name), settings)
+            task = tasks.Task.named(name)
+            problem, truth = tasks.load(task, settings)
         except Unavailable as error:
             missing[name] = error.brief
             continue
         for model in dict.fromkeys(cell.model for cell in todo if cell.task == name):
             models.suit(model, problem.family)
-        facts[name] = tasks.facts(problem, truth)
+        facts[name] = tasks.facts(problem, truth, tasks.contents(task, settings))
     keys = [cell.key(facts.get(cell.task, {})) for cell in todo]
     found: dict[str, Record] = {}
     for key, cell in zip(keys, todo, strict=True):

@@ -1,6 +1,7 @@
 """A task by name: built once from verified originals, checked against its facts, cached, loaded.
 
-A task's name may carry options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`.
+A task's name may carry options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. The path
+of a YAML file is the name of a task of one's own.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,9 @@ from transferbench.files import writing
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.source import fingerprint
+
+#: Suffixes of a file that tells of a task of one's own.
+YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,11 @@ class Task:
 
         Raises UserError for an unknown task or option, or a value of the wrong type.
         """
+        if Path(text).suffix in YAML and "path=" not in text:
+            text = f"own:path={Path(text).as_posix()}"
         name, _, given = text.partition(":")
+        if Path(name).suffix in YAML:
+            raise UserError(f"{text}: write the options into {name}, below the key options.")
         base = datasets.full_name(name)
         build = datasets.tasks()[base].build
         # A comma may stand in a value, too: it parts options where a name follows.
@@ -62,11 +72,9 @@ class Task:
         These are the options, the builder's code and the content of the user's own files.
         """
         module = datasets.tasks()[self.base]
-        state = [self.options, fingerprint(Path(str(module.__file__)))]
-        if path := _path(self, settings):
-            state += _contents(module, Path(path).expanduser())
-        text = json.dumps(state, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        code = fingerprint(Path(str(module.__file__)))
+        state = json.dumps([self.options, code, *contents(self, settings)], sort_keys=True)
+        digest = hashlib.sha256(state.encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
 
@@ -108,17 +116,39 @@ def needed(task: Task) -> dict[str, fetch.File]:
     return {name: module.FILES[name] for name in names}
 
 
+def contents(task: Task, settings: Settings) -> list[str]:
+    """Names and digests of the user's own files that a task is built from; mostly none.
+
+    Raises UserError where one cannot be read.
+    """
+    path = _path(task, settings)
+    if not path:
+        return []
+    start = Path(path).expanduser()
+    folder = start if start.is_dir() else start.parent
+    lines = []
+    for file in datasets.tasks()[task.base].own(start):
+        try:
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read ({error.strerror}); mend that.") from error
+        lines.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
+    return lines
+
+
 def documents(task: Task) -> dict[str, int]:
     """Documents by domain, as the dataset's facts have them; empty where they tell nothing."""
     facts = datasets.tasks()[task.base].FACTS.get(task.base, {})
     return dict(facts.get("documents", {}))
 
 
-def facts(problem: Problem, truth: Truth) -> dict[str, Any]:
+def facts(problem: Problem, truth: Truth, files: Sequence[str] = ()) -> dict[str, Any]:
     """Counts that identify a built task, and a digest of its structure (not of rounded weights).
 
     documents and per-class counts by domain; features by view; nonzeros; weight: sum of all
-    entries; digest: sha256 over the places of the nonzeros, the labels and what is seen.
+    entries; digest: sha256 over the places of the nonzeros, the labels and what is seen; files: the
+    `contents` of a task from the user's own files, which no digest holds fast.
     """
     sha = hashlib.sha256()
     total, nonzeros = 0.0, 0
@@ -140,7 +170,7 @@ def facts(problem: Problem, truth: Truth) -> dict[str, Any]:
         "nonzeros": nonzeros,
         "weight": float(f"{total:.6g}"),
         "digest": sha.hexdigest()[:16],
-    }
+    } | ({"files": list(files)} if files else {})
 
 
 def check(task: str, found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -206,22 +236,6 @@ def _path(task: Task, settings: Settings) -> str:
     folder = settings.data / "own" / task.base.partition("/")[0]
     given = task.options.get("path")
     return given or (str(folder) if given == "" and folder.is_dir() else "")
-
-
-def _contents(module: Any, folder: Path) -> list[str]:
-    """Names and digests of the user's own files that a builder reads.
-
-    Raises UserError where one cannot be read.
-    """
-    lines = []
-    for path in module.own(folder):
-        try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror}); mend that.") from error
-        lines.append(f"{path.relative_to(folder).as_posix()} {digest}")
-    return lines
 
 
 def _parts(view: Matrix) -> dict[str, np.ndarray]:

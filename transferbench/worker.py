@@ -83,7 +83,8 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
 
 def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
     start = time.perf_counter()
-    problem, truth = tasks.load(tasks.Task.named(cell.task), settings)
+    task = tasks.Task.named(cell.task)
+    problem, truth = tasks.load(task, settings)
     loaded = time.perf_counter()
     last = loaded
 
@@ -103,7 +104,7 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
     fit = models.load(cell.model)(problem, watch=watch, **cell.params, **seed)
     fitted = time.perf_counter()
     return {
-        "facts": tasks.facts(problem, truth),
+        "facts": tasks.facts(problem, truth, tasks.contents(task, settings)),
         "metrics": metrics.evaluate(fit, truth, problem),
         "columns": fit.columns,
         "trace": list(fit.trace),

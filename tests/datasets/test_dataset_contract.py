@@ -10,7 +10,7 @@ from transferbench import datasets, parameters, tasks
 from transferbench.errors import Unavailable
 
 OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
-#: Tasks from a folder of the user's, which their option `path` names.
+#: Tasks from files of the user's, which their option `path` names.
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
 FETCHED = [name for name in OPTIONS if name not in OWN]
 
@@ -39,7 +39,7 @@ def test_every_original_and_every_fact_belongs_to_a_task(module):
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_task_from_the_users_own_files_says_in_one_line_what_to_do_without_them(name, home):
-    with pytest.raises(Unavailable, match=rf"; .* own/.*: {name}:path=FOLDER\.$") as error:
+    with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
         tasks.load(tasks.Task.named(name), home)
     assert "\n" not in str(error.value)
     assert datasets.tasks()[name].own(home.data) == []

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from transferbench.cli._names import all_names, completing
+from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.tasks import Task
 
 
 @click.command()
 @click.argument("name", shell_complete=completing(all_names))
-def command(name: str) -> None:
-    """Tell all about a model, task or experiment.
+@click.pass_obj
+def command(settings: Settings, name: str) -> None:
+    """Tell all about a model, task (also of your own: FILE.yaml) or experiment.
 
     Objective and parameters; facts, options and origins; published values' place and settings.
     """
@@ -21,8 +28,9 @@ def command(name: str) -> None:
     bare = name.partition(":")[0]
     if name in models.registry():
         click.echo(_model(name))
-    elif bare in task_names():
-        click.echo(_task(tasks.Task.named(name).base))
+    elif bare in task_names() or bare.endswith(tasks.YAML):
+        task = tasks.Task.named(name)
+        click.echo(_own(task, settings) if task.options.get("path") else _task(task.base))
     elif name in experiment.names():
         click.echo(_experiment(name))
     else:
@@ -55,16 +63,29 @@ def _task(name: str) -> str:
     lines = [name, "", module.TASKS[name], "", doc, "", "Facts, checked at every build:"]
     facts = module.FACTS.get(name, {})
     lines += [f"  {key}: {json.dumps(value)}" for key, value in facts.items()] or ["  none yet"]
-    lines += ["", f"Options ({name}:NAME=VALUE,…):"]
-    lines += [f"  {parameter}" for parameter in parameters.schema(module.build).values()]
+    options = parameters.schema(module.build)
+    lines += ["", f"Options ({name}:NAME=VALUE,…):", *(f"  {value}" for value in options.values())]
     lines += ["", "Built from:"]
     files = tasks.needed(tasks.Task.named(name))
     for file in files.values():
         size = f"{file.size:,} bytes" if file.size else "of unknown size"
         lines.append(f"  {file.name}, {size}, {file.digest}")
-    own = "path" in parameters.schema(module.build)
-    lines += [] if files else ["  your own files" if own else "  nothing: it is generated"]
+    source = "files of yours" if "path" in options else "nothing: it is generated"
+    lines += [] if files else [f"  {source}"]
     lines += ["", *dict.fromkeys(f"Licence: {file.licence}" for file in files.values())]
+    return "\n".join(lines)
+
+
+def _own(task: Task, settings: Settings) -> str:
+    """What a task from the user's own files is, which only the files tell."""
+    import json
+
+    from transferbench import tasks
+
+    problem, truth = tasks.load(task, settings)
+    lines = [task.name, "", f"A {problem.family} task of your own.", "", "Facts:"]
+    facts = tasks.facts(problem, truth, tasks.contents(task, settings))
+    lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
     return "\n".join(lines)
 
 

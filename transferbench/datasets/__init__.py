@@ -6,8 +6,8 @@ A dataset module has
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names of FILES       optional: those that a task is built from, where not all
-    own(folder) → files                 where `build` has an option `path`, a folder of the user's:
-                                        those in it that are read
+    own(path) → files                   where `build` has an option `path`, a file or folder of the
+                                        user's: the files that are read, none where it is not there
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """

@@ -1,0 +1,229 @@
+"""Data of one's own on the command line: predict, evaluate, and a task of one's own elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transferbench.cli import run
+
+WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
+COMMON = "the a of and on with some many often never"
+
+
+def sentences(seed: int, number: int, shift: int) -> list[tuple[str, str]]:
+    """Texts of six words of their class and common ones; domains prefer other words."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(number):
+        label = ("cat", "sea")[i % 2]
+        own = WORDS[label].split()[shift : shift + 4]
+        rows.append((" ".join(rng.choices(own, k=4) + rng.choices(COMMON.split(), k=2)), label))
+    return rows
+
+
+def write(path: Path, rows, head=("text", "label")) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of the user's with a labelled file and two others, one with ids, and a task."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    write(folder / "s.csv", sentences(0, 40, 0))
+    write(folder / "t.csv", sentences(1, 30, 2))
+    write(folder / "u.csv", [(*row, f"u{i}") for i, row in enumerate(sentences(2, 20, 1))],
+          ("text", "label", "id"))  # fmt: skip
+    (folder / "mine.yaml").write_text("source: s.csv\ntargets: [t.csv, u.csv]\n")
+    return folder
+
+
+@pytest.fixture
+def call(home, capfd):
+    def command(*arguments: str) -> tuple[int, str, str]:
+        folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
+        code = run([*folders, *arguments])
+        return (code, *capfd.readouterr())
+
+    return command
+
+
+GCMF = ("-m", "gcmf", "--set", "k=8", "--set", "p=5")
+FILES = ("--source", "s.csv", "--target", "t.csv", "--target", "u.csv")
+
+
+def test_predictions_are_written_for_every_document_of_every_target(call, here):
+    code, out, err = call("predict", *FILES, *GCMF, "--out", "found/all.csv")
+    assert (code, out, err) == (0, "found/all.csv: 50 documents\n", "")
+    with (here / "found/all.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["file", "row", "id", "label", "confidence"]
+    assert [row["file"] for row in rows] == ["t.csv"] * 30 + ["u.csv"] * 20
+    assert [int(row["row"]) for row in rows] == [*range(1, 31), *range(1, 21)]
+    assert [row["id"] for row in rows] == [""] * 30 + [f"u{i}" for i in range(20)]
+    right = [row["label"] == ("cat", "sea")[i % 2] for i, row in enumerate(rows)]
+    assert sum(right) >= 45
+    assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
+    assert sorted(os.listdir(here / "found")) == ["all.csv"]  # noqa: PTH208
+
+
+def test_json_lines_hold_the_same(call, here):
+    assert call("predict", *FILES, *GCMF, "--out", "a.csv")[0] == 0
+    assert call("predict", *FILES, *GCMF, "--out", "a.jsonl")[0] == 0
+    rows = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
+    with (here / "a.csv").open(newline="") as file:
+        assert [{k: str(v) for k, v in row.items()} for row in rows] == list(csv.DictReader(file))
+
+
+def test_labels_of_a_target_change_no_prediction(call, here):
+    for name, label in (("true", None), ("false", "sea"), ("none", "")):
+        rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
+        write(here / "t.csv", rows)
+        assert call("predict", *FILES, *GCMF, "--out", f"{name}.csv")[0] == 0
+    assert (here / "true.csv").read_text() == (here / "false.csv").read_text()
+    assert (here / "true.csv").read_text() == (here / "none.csv").read_text()
+
+
+def test_evaluate_says_what_run_says_of_the_same_task(call, here, home):
+    code, out, _ = call("evaluate", *FILES, *GCMF)
+    assert code == 0
+    head, *lines = [line.split() for line in out.splitlines()]
+    assert head == ["target", "documents", "accuracy", "%", "f1", "%"]
+    assert [line[:2] for line in lines] == [["t.csv", "30"], ["u.csv", "20"]]
+    # The processes of other tests' runs may have begun elsewhere: the whole path.
+    code, out, err = call("run", str(here / "mine.yaml"), *GCMF, "--json", "--no-reference")
+    assert code == 0, err
+    measured = json.loads(out)["metrics"]
+    for name, _, accuracy, f1 in lines:
+        found = measured[name.removesuffix(".csv")]
+        assert (accuracy, f1) == (f"{100 * found['accuracy']:.2f}", f"{100 * found['f1']:.2f}")
+
+
+def test_documents_without_a_label_are_predicted_but_not_scored(call, here):
+    rows = sentences(1, 30, 2)
+    write(here / "t.csv", [(text, label if i < 10 else "") for i, (text, label) in enumerate(rows)])
+    code, out, _ = call("evaluate", *FILES, "-m", "lr")
+    assert code == 0
+    assert out.splitlines()[1].split()[:2] == ["t.csv", "10"]
+    write(here / "t.csv", [(text, "") for text, _ in rows])
+    assert "t.csv: no document has a label" in call("evaluate", *FILES, "-m", "lr")[2]
+
+
+def test_without_a_source_documents_are_clustered(call, here):
+    targets = ("--target", "t.csv", "--target", "u.csv")
+    code, out, err = call("predict", *targets, "-m", "lnkmtc", "--set", "b=4", "--clusters", "2",
+                          "--out", "a.csv")  # fmt: skip
+    assert (code, err) == (0, "")
+    with (here / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["file", "row", "id", "cluster", "confidence"]
+    assert {row["cluster"] for row in rows} == {"1", "2"}
+    code, out, _ = call("evaluate", *targets, "-m", "lnkmtc", "--set", "b=4")
+    assert code == 0
+    assert out.split()[:6] == ["target", "documents", "accuracy", "%", "nmi", "%"]
+
+
+def test_doubts_are_said_and_the_file_is_written_all_the_same(call, here):
+    texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
+    write(here / "t.csv", [(text, "") for text in texts])
+    code, _, err = call("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
+                        "min_df=1", "--out", "a.csv")  # fmt: skip
+    assert code == 0
+    assert "warning: t.csv: 1 of 11 documents have no feature left" in err
+    assert "warning: t.csv: 1 of 11 documents share no feature with the source" in err
+    assert "warning: t.csv: unbalanced predictions" in err
+    assert len((here / "a.csv").read_text().splitlines()) == 12
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--source": "no.csv"}, "no.csv: no such file."),
+        ({"--target": "bad.csv"}, "bad.csv:2: 1 columns"),
+        ({"--source": "one.csv"}, "the one label 'cat'; expected documents of two classes"),
+        ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),
+        ({"--model": "lnkmtc"}, "lnkmtc is a clustering model and this is a transfer problem"),
+        ({"--model": "nmf"}, "nmf finds clusters, which have no names; choose another model."),
+        ({"--set": "q=1"}, "unknown parameter of dtl 'q'"),
+        ({"--set": "kappa=30"}, "dtl: kappa must be at most k"),
+        ({"--option": "min_fd=1"}, "Did you mean 'min_df'?"),
+        ({"--option": "min_df"}, "expected NAME=VALUE"),
+        ({"--option": "min_df=99"}, "no feature is left"),
+        ({"--text-column": "body"}, "no column 'body' among ['text', 'label']"),
+        ({"--id-column": "nr"}, "no column 'nr'"),
+        ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
+        ({"--out": "s.csv"}, "one of the files to read"),
+        ({"--out": "s.csv/a.csv"}, "cannot write s.csv/a.csv"),
+        ({"--clusters": "3"}, "expected --source, or --clusters"),
+        ({"--source": None}, "expected --source, or --clusters"),
+        ({"--target": None}, "Missing option '--target'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_the_old_file_as_it_was(call, here, change, message):
+    (here / "bad.csv").write_text("text,label\nonly one\n")
+    write(here / "one.csv", [("cat", "cat")])
+    (here / "old.csv").write_text("old")
+    before = sorted(here.rglob("*"))
+    options = {"--source": "s.csv", "--target": "t.csv", "--model": "dtl", "--out": "old.csv"}
+    options |= change
+    arguments = [part for pair in options.items() if pair[1] is not None for part in pair]
+    code, out, err = call("predict", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert (here / "old.csv").read_text() == "old"
+    assert sorted(here.rglob("*")) == before
+
+
+def test_nothing_half_written_is_left_by_a_model_that_fails(call, here, monkeypatch):
+    from transferbench import api
+
+    def broken(*arguments, **options):
+        raise MemoryError("full")
+
+    monkeypatch.setattr(api, "fit", broken)
+    before = sorted(here.rglob("*"))
+    code, _, err = call("predict", *FILES, "-m", "lr", "--out", "a.csv")
+    assert code == 1
+    assert err == "Failure in transferbench: MemoryError: full (--debug shows where)\n"
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_task_of_ones_own_is_described_and_a_row_of_an_experiment(here, home):
+    """In processes of their own, whose current folder the paths start from."""
+    (here / "exp.yaml").write_text(
+        "title: mine\n"
+        "paper: {title: t, authors: a, venue: v, place: p}\n"
+        "metric: accuracy\nrepeats: 1\n"
+        "rows: {t: {task: ./mine.yaml, domain: t}, u: {task: mine.yaml, domain: u}}\n"
+        "columns: {LR: {model: lr, params: {C: 1.0}}}\n"
+    )
+
+    def shell(*arguments: str) -> str:
+        command = [sys.executable, "-m", "transferbench", "--offline"]
+        command += ["--data", str(home.data), "--results", str(home.results), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    described = shell("describe", "./mine.yaml")
+    assert described.startswith("own:path=mine.yaml\n\nA transfer task of your own.")
+    assert 'documents: {"s": 40, "t": 30, "u": 20}' in described
+    assert "exp: 2 of 2 runs finished" in shell("reproduce", "./exp.yaml")
+    table = (home.results / "exp" / "table.md").read_text()
+    assert "| t | " in table
+    assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    write(here / "t.csv", sentences(1, 28, 2))
+    assert "to run  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")

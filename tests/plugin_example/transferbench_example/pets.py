@@ -1,0 +1,48 @@
+"""Pets: twelve sentences on cats and dogs, of owners (labelled) and of vets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transferbench.fetch import File
+from transferbench.problem import Domain, Problem, Truth
+from transferbench.text import Weighting, count, weight
+
+FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.fetch for what can be said here
+TASKS = {"example/pets": "Pets, cats against dogs: owners' sentences labelled, vets' to label"}
+FACTS: dict[str, dict[str, Any]] = {
+    "example/pets": {"classes": ["cat", "dog"], "documents": {"owners": 6, "vets": 6}}
+}
+OWNERS = {
+    "cat": ("my cat purrs", "the cat climbs and purrs", "a kitten and its whiskers"),
+    "dog": ("my dog barks", "the dog fetches and barks", "a puppy on its leash"),
+}
+VETS = {
+    "cat": ("whiskers and claws of a kitten", "the patient purrs", "claws of the cat"),
+    "dog": ("the puppy barks", "muzzle and leash of the patient", "the dog and its muzzle"),
+}
+
+
+def build(
+    task: str, files: dict[str, Path], *, weighting: Weighting = "tf-idf"
+) -> tuple[Problem, Truth]:
+    """The task as a Problem and its Truth; weighting: see `transferbench.text.weight`."""
+    domains = {"owners": OWNERS, "vets": VETS}
+    classes = tuple(OWNERS)
+    texts = [text for domain in domains.values() for c in classes for text in domain[c]]
+    y = [i for domain in domains.values() for i, c in enumerate(classes) for _ in domain[c]]
+    X = weight(count(texts, "[a-z]{2,}")[0], weighting, unit_length=True)
+    Y = np.eye(len(classes))[y]
+    half = len(texts) // 2
+    parts = ("owners", slice(half), True), ("vets", slice(half, None), False)
+    problem = Problem(
+        task,
+        "transfer",
+        classes,
+        tuple(Domain(n, (X[at],), Y[at] * seen, np.full(half, seen)) for n, at, seen in parts),
+    )
+    scored = np.zeros(half, bool), np.ones(half, bool)
+    return problem, Truth("transfer", classes, tuple(domains), (Y[:half], Y[half:]), scored)
