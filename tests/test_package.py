@@ -11,6 +11,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from transferbench import models
@@ -78,13 +79,38 @@ def test_every_command_of_the_readme_works(command, real, tmp_path):
     if arguments[0] == "tables":
         results = ROOT / "results"
     folders = ["--data", str(real.data), "--results", str(results)]
-    run([sys.executable, "-m", "transferbench", *folders, *arguments])
+    write_mail(tmp_path)
+    run([sys.executable, "-m", "transferbench", *folders, *arguments], cwd=tmp_path)
+
+
+def write_mail(folder: Path) -> None:
+    """The files of one's own that the README speaks of."""
+    rng = np.random.default_rng(0)
+    words = {
+        "ham": ["meeting", "report", "monday", "budget", "team"],
+        "spam": ["offer", "free", "cash", "now"],
+    }
+    for name in ("labelled", "mail", "labelled-mail"):
+        lines = ["text,label"]
+        for i in range(40):
+            label = ("ham", "spam")[i % 2]
+            text = " ".join(rng.choice([*words[label], "the", "you"], size=8))
+            lines.append(f"{text},{label if name != 'mail' else ''}")
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
 def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
-    exec(re.search(r"```python\n(.*?)```", README, re.DOTALL)[1], {})
+    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(first, {})
     assert "accuracy" in capsys.readouterr().out
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.poisson(np.where(y[:, None] == np.arange(20) % 2, 1.0, 0.1))
+    domain = np.repeat([1, -2], 30)
+    exec(second, {"X": X, "y": y, "domain": domain})
+    printed = np.array(re.findall(r"\d", capsys.readouterr().out), int)
+    assert (printed == y[30:]).mean() > 0.9
 
 
 def test_the_table_of_the_readme_is_the_committed_one():

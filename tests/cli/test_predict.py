@@ -221,7 +221,7 @@ def test_a_task_of_ones_own_is_described_and_a_row_of_an_experiment(here, home):
     described = shell("describe", "./mine.yaml")
     assert described.startswith("own:path=mine.yaml\n\nA transfer task of your own.")
     assert 'documents: {"s": 40, "t": 30, "u": 20}' in described
-    assert "exp: 2 of 2 runs finished" in shell("reproduce", "./exp.yaml")
+    assert "exp: 1 of 1 runs finished" in shell("reproduce", "./exp.yaml")
     table = (home.results / "exp" / "table.md").read_text()
     assert "| t | " in table
     assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
