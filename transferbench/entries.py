@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -82,9 +83,12 @@ def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
             settings = planned[row, column.column]
             best = _best(settings, column.choose, found)
             made.append(_entry(experiment, row, column, settings[best], found))
-    groups = dict.fromkeys(row.group for row in experiment.spec.rows.values())
+    groups = Counter(row.group for row in experiment.spec.rows.values())
     return made + [
-        _average(experiment, group, column.label, made) for group in groups for column in columns
+        _average(experiment, group, column.label, made)
+        for group, rows in groups.items()
+        for column in columns
+        if rows > 1 or not group  # of one row under its own name there is no mean
     ]
 
 

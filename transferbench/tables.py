@@ -105,7 +105,7 @@ def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     ]
     if any(e.verdict == "unavailable" for e in made):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
-        lines.append(f"once `transferbench fetch` has the data of the unavailable cells, {remedy}")
+        lines.append(f"once the data of the unavailable cells are there, {remedy}")
     return lines
 
 
