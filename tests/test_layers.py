@@ -63,6 +63,7 @@ MAY = {
         "settings",
         "tasks",
     },
+    "forecast": {"errors", "experiment", "fetch", "records", "runner", "settings", "tasks"},
     "entries": {"experiment", "records"},
     "worker": {"metrics", "models", "problem", "records", "settings", "tasks"},
     "runner": {"errors", "models", "parameters", "records", "settings", "tasks", "worker"},

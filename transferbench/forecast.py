@@ -1,0 +1,81 @@
+"""What reproducing experiments will take, by what earlier runs took."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from transferbench import fetch, runner, tasks
+from transferbench.errors import UserError
+from transferbench.experiment import Planned
+from transferbench.records import Cell, read_runs
+from transferbench.settings import Settings
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Runs to do and finished; seconds of one core for the former; of how many nothing is known."""
+
+    todo: int
+    finished: int
+    seconds: float
+    unknown: int
+
+    def __str__(self) -> str:
+        known = f"about {self.seconds / 60:.0f} minutes of one core, by what runs took before"
+        unknown = f", and {self.unknown} of which nothing is known" if self.unknown else ""
+        return f"{self.todo} runs to do, {self.finished} finished; {known}{unknown}"
+
+
+def forecasts(planned: dict[str, list[Planned]], settings: Settings) -> dict[str, Forecast]:
+    """For each experiment by name; a run that several share counts for the first of them."""
+    seconds = _seconds(planned, settings)
+    told: set[tuple[str, ...]] = set()
+    found = {}
+    for name, runs in planned.items():
+        cells = {run.cell.identity: run.cell for run in runs if run.cell.identity not in told}
+        told |= set(cells)
+        done = runner.done(list(cells.values()), settings)
+        todo = [cell for cell, finished in zip(cells.values(), done, strict=True) if not finished]
+        guesses = [_guess(cell, seconds) for cell in todo]
+        known = [guess for guess in guesses if guess is not None]
+        unknown = len(guesses) - len(known)
+        found[name] = Forecast(len(todo), len(cells) - len(todo), sum(known), unknown)
+    return found
+
+
+def megabytes(planned: dict[str, list[Planned]], settings: Settings) -> float:
+    """What is to be fetched from anywhere, as far as sizes are known."""
+    names = {run.cell.task for runs in planned.values() for run in runs}
+    files: dict[str, fetch.File] = {}
+    for name in names:
+        task = tasks.Task.named(name)
+        if not task.cache(settings).is_file():
+            files |= tasks.needed(task)
+    plans = [fetch.plan(file, settings) for file in files.values()]
+    return sum(plan.size or 0 for plan in plans if plan.source and not plan.cached) / 1e6
+
+
+def _seconds(names: Iterable[str], settings: Settings) -> dict[tuple[str, ...], list[float]]:
+    """Seconds of finished runs by task and model, and by model alone, from each runs.csv."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for name in names:
+        try:
+            lines = read_runs(settings.results / name / "runs.csv")
+        except UserError:  # not made yet
+            continue
+        for line in lines:
+            if line["status"] == "done" and line["fit_seconds"]:
+                spent = float(line["fit_seconds"]) + float(line["load_seconds"] or 0)
+                for key in ((line["task"], line["model"], line["params"]), (line["model"],)):
+                    found.setdefault(key, []).append(spent)
+    return found
+
+
+def _guess(cell: Cell, seconds: dict[tuple[str, ...], list[float]]) -> float | None:
+    """The mean of the same model on the same task with these parameters, or of the model."""
+    exact = cell.task, cell.model, json.dumps(cell.params)
+    spent = seconds.get(exact) or seconds.get((cell.model,))
+    return fmean(spent) if spent else None
