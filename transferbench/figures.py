@@ -36,8 +36,13 @@ class Point(NamedTuple):
     runs: int
 
 
-def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
-    """Every point of the figure, from the lines of runs.csv that its cells still stand for."""
+def series(
+    experiment: Experiment, lines: list[dict[str, str]]
+) -> dict[tuple[str, str, float | None], dict[str, float]]:
+    """(row, column, x) → the value of each finished run by seed, the mean over its domains.
+
+    Only lines of runs.csv that the experiment's cells still stand for count.
+    """
     found = by_cell(lines)
     values: dict[tuple[str, str, float | None], dict[str, list[float]]] = {}
     for row, column, x, cell in experiment.cells():
@@ -47,12 +52,20 @@ def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
                 for place, value in _read(experiment, row, x, line):
                     runs = values.setdefault((row, column, place), {})
                     runs.setdefault(line["seed"], []).append(value)
-    made = []
-    for (row, column, x), seeds in values.items():
-        means = [fmean(domains) for domains in seeds.values()]
-        spread = stdev(means) if len(means) > 1 else None
-        made.append(Point(row, column, x, fmean(means), spread, len(means)))
-    return made
+    return {
+        key: {seed: fmean(domains) for seed, domains in runs.items()}
+        for key, runs in values.items()
+    }
+
+
+def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
+    """Every point of the figure."""
+    return [
+        Point(
+            *key, fmean(runs.values()), stdev(runs.values()) if len(runs) > 1 else None, len(runs)
+        )
+        for key, runs in series(experiment, lines).items()
+    ]
 
 
 def _read(

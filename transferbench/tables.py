@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
-from transferbench import figures
+from transferbench import claims, evidence, figures, ranks
 from transferbench.entries import Entry, entries, shown
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
@@ -17,28 +18,44 @@ MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "un
 NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
 
 
-def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
-    """File name → contents, from the lines of runs.csv alone."""
+def render(
+    experiment: Experiment,
+    lines: list[dict[str, str]],
+    others: Mapping[str, list[dict[str, str]]] = {},
+) -> dict[str, str]:
+    """File name → contents, from the lines of runs.csv alone.
+
+    `others` are the runs of the experiments that its claims name besides.
+    """
     if experiment.spec.figure:
-        return figures.render(experiment, lines)
-    made = entries(experiment, lines)
-    return {
-        "table.md": _markdown(experiment, made),
-        "table.csv": _csv(made),
-        "table.tex": _latex(experiment, made),
-    }
+        made, files = [], figures.render(experiment, lines)
+    else:
+        made = entries(experiment, lines)
+        files = {
+            "table.md": _markdown(experiment, made),
+            "table.csv": _csv(made),
+            "table.tex": _latex(experiment, made),
+        }
+    if experiment.spec.claims:
+        judged = claims.judge(experiment, lines, others)
+        files["claims.md"] = evidence.page(experiment, judged, made)
+    return files
 
 
 def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Table files, or a figure and its points, made from the folder's runs.csv.
+    """Table files, or a figure and its points, and the claims, made from the folder's runs.csv.
 
     Raises UserError where that cannot be read.
     """
     lines = read_runs(folder / "runs.csv")
-    files = render(experiment, lines)
+    files = render(experiment, lines, claims.others(experiment, folder.parent))
     for name, text in files.items():
         write_text(folder / name, text)
     drawn = figures.draw(experiment, lines, folder) if experiment.spec.figure else []
+    if experiment.spec.claims and not experiment.spec.figure:
+        ranking = ranks.ranking(experiment, entries(experiment, lines))
+        if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
+            drawn.append(folder / "ranks.svg")
     return [*(folder / name for name in files), *drawn]
 
 
@@ -47,7 +64,8 @@ def drift(experiment: Experiment, folder: Path) -> list[Path]:
 
     Pictures are drawn from the same points, but their bytes change with the drawing library.
     """
-    files = render(experiment, read_runs(folder / "runs.csv"))
+    lines = read_runs(folder / "runs.csv")
+    files = render(experiment, lines, claims.others(experiment, folder.parent))
     return [
         folder / name
         for name, text in files.items()
