@@ -53,6 +53,7 @@ MAY = {
         "tasks",
     },
     "entries": {"experiment", "records"},
+    "origin": {"entries", "experiment", "figures", "models", "parameters", "records"},
     "paired": set(),
     "observations": {"entries", "errors", "experiment", "figures", "records", "schema"},
     "claims": {"experiment", "observations", "paired", "records", "schema"},

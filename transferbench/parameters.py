@@ -78,6 +78,8 @@ def convert(value: Any, annotation: Any, what: str) -> Any:
     from pydantic import TypeAdapter, ValidationError
 
     expected = describe_type(annotation)
+    if isinstance(value, str) and getattr(annotation, "__origin__", None) is tuple:
+        value = value.split(",")
     if value == "none" and type(None) in getattr(annotation, "__args__", ()):
         return None
     if isinstance(value, bool) and "true or false" not in expected:
