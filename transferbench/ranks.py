@@ -91,9 +91,11 @@ def draw(experiment: Experiment, found: Ranking, path: Path) -> bool:
     apart = posthocs.posthoc_nemenyi_friedman(pd.DataFrame(found.values, columns=methods))
     with plt.rc_context({"svg.hashsalt": experiment.name, "font.size": 9}):
         figure = plt.figure(figsize=(7, 0.5 + 0.2 * len(methods)), layout="constrained")
-        posthocs.critical_difference_diagram(
+        drawn = posthocs.critical_difference_diagram(
             found.ranks, apart, ax=figure.gca(), color_palette=colours
         )
+        for (bar,) in drawn["crossbars"]:
+            bar.set_xdata(sorted(bar.get_xdata()))  # out of a set, in no order of its own
         with writing(path) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
         plt.close(figure)
