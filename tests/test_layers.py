@@ -72,6 +72,18 @@ MAY = {
         "ranks",
         "records",
     },
+    "report": {
+        "claims",
+        "entries",
+        "evidence",
+        "experiment",
+        "figures",
+        "files",
+        "origin",
+        "ranks",
+        "records",
+        "tables",
+    },
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
 }
 

@@ -91,7 +91,7 @@ def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*Point._fields, "published"])
     for point in points(experiment, lines):
-        published = _level(experiment, point.row)
+        published = level(experiment, point.row)
         writer.writerow(
             [point.row, point.column, short(point.x), short(point.mean), short(point.std),
              point.runs, short(published)]
@@ -203,7 +203,7 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
             *((p.mean - (p.std or 0), p.mean + (p.std or 0)) for p in line), strict=True
         )
         ax.fill_between(x, low, high, alpha=0.15, linewidth=0, color=colour)
-    published = _level(experiment, row) if row else None
+    published = level(experiment, row) if row else None
     if published is not None:
         ax.axhline(published, color="grey", linewidth=1)
         # Said on the line itself, which no line style could say in black and white.
@@ -214,9 +214,12 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
     _axes(experiment, ax, row)
     if figure.log:
         ax.set_xscale("log")
+    if figure.log and figure.values:
+        ax.set_xticks(figure.values, [short(value) for value in figure.values])
+        ax.minorticks_off()
 
 
-def _level(experiment: Experiment, row: str) -> float | None:
+def level(experiment: Experiment, row: str) -> float | None:
     """The published value of a row that the figure's `levels` point to."""
     figure = experiment.spec.figure
     if figure is None or figure.levels is None or figure.objective:

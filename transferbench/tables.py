@@ -88,7 +88,7 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         if spec.tolerance
         else []
     )
-    digits, named = _digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
+    places, named = digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
     lines = [
         f"# {experiment.name}: {spec.title}",
         "",
@@ -100,18 +100,18 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
-    for row, cells in _by_row(made).items():
-        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], digits) for c in columns) + " |")
+    for row, cells in by_row(made).items():
+        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], places) for c in columns) + " |")
     notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note]
-    notes += [*_choices(experiment, made), *spec.notes]
-    problems = _problems(experiment, made)
-    for title, items in (("Notes", notes), ("Without a verdict", problems)):
+    notes += [*choices(experiment, made), *spec.notes]
+    open_ = problems(experiment, made)
+    for title, items in (("Notes", notes), ("Without a verdict", open_)):
         if items:
             lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
     return "\n".join(lines) + "\n"
 
 
-def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
+def problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     """Why cells have no verdict, a line for each reason, and what to do where data are missing."""
     cells: dict[str, list[str]] = {}
     for e in made:
@@ -127,7 +127,7 @@ def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     return lines
 
 
-def _choices(experiment: Experiment, made: list[Entry]) -> list[str]:
+def choices(experiment: Experiment, made: list[Entry]) -> list[str]:
     """How settings were chosen where a column has a grid, and which."""
     lines = []
     for label, name, choose, _ in shown(experiment):
@@ -149,7 +149,8 @@ def _choices(experiment: Experiment, made: list[Entry]) -> list[str]:
     return lines
 
 
-def _digits(experiment: Experiment) -> int:
+def digits(experiment: Experiment) -> int:
+    """How many decimals the table's values have."""
     return 2 if experiment.spec.unit == "percent" else 3
 
 
@@ -179,7 +180,7 @@ def _csv(made: list[Entry]) -> str:
 
 def _latex(experiment: Experiment, made: list[Entry]) -> str:
     columns = [column.label for column in shown(experiment)]
-    digits = _digits(experiment)
+    places = digits(experiment)
     lines = [
         f"% {experiment.name}, written by transferbench; needs booktabs.",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -187,19 +188,20 @@ def _latex(experiment: Experiment, made: list[Entry]) -> str:
         " & " + " & ".join(map(_tex, columns)) + " \\\\",
         "\\midrule",
     ]
-    for row, cells in _by_row(made).items():
+    for row, cells in by_row(made).items():
         body = [_tex(row)]
         for column in columns:
             e = cells[column]
-            ours = "--" if e.mean is None else f"{e.mean:.{digits}f}"
-            body.append(ours + (f" ({e.published:.{digits}f})" if e.published is not None else ""))
+            ours = "--" if e.mean is None else f"{e.mean:.{places}f}"
+            body.append(ours + (f" ({e.published:.{places}f})" if e.published is not None else ""))
         lines.append(
             ("\\midrule\n" if row not in experiment.spec.rows else "") + " & ".join(body) + " \\\\"
         )
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
-def _by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
+def by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
+    """Row → column → entry."""
     rows: dict[str, dict[str, Entry]] = {}
     for entry in made:
         rows.setdefault(entry.row, {})[entry.column] = entry
