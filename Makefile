@@ -40,6 +40,7 @@ reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
+constraints: EXTRAS = test,report,browser
 constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 

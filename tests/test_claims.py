@@ -108,6 +108,20 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
     )
 
 
+@pytest.mark.parametrize(
+    ("lost", "outcome"), [(0, "holds"), (1, "holds"), (2, "undetermined"), (3, "fails")]
+)
+def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
+    """Four rows cannot make a signed-rank test tell anything, whatever they say."""
+    text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
+    text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
+    values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
+    claim = "better: {columns: [A], over: [B], rows: most}"
+    found = judged(text, claim, values, tmp_path)
+    assert len(found.pairs[0].rows) == 4
+    assert found.outcome == outcome
+
+
 def test_equal_deterministic_methods_are_undetermined(tmp_path):
     values = {"A": 90, "B": 90, "C": 70, "K": 70}
     assert judged(TABLE, "better: {columns: [C], over: [K]}", values, tmp_path).outcome == (

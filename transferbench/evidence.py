@@ -22,7 +22,8 @@ HOW = (
     "✓ holds, ✗ fails, ? undetermined, at 5 per cent. A claim about every or some row is judged "
     "row by row, by paired t-tests over the seeds (clearly not: where they tell the contrary); one "
     "about most rows, or their average, by Wilcoxon's signed-rank test over the rows, each the "
-    "mean of its seeds (p for and against). Controls are no competitors unless named."
+    "mean of its seeds (p for and against); under five rows, which it could not tell, most are "
+    "counted by the seeds. Controls are no competitors unless named."
 )
 HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
 
