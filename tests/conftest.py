@@ -110,6 +110,43 @@ def make_clustering(
     )
 
 
+def make_multilabel(
+    seed: int = 0,
+    *,
+    tasks: int = 2,
+    views: int = 2,
+    labels: int = 3,
+    documents: int = 40,
+    features: int = 30,
+) -> tuple[Problem, Truth]:
+    """A small multi-label problem: one or two labels a document, half of the documents seen.
+
+    Every label prefers its own features, in each view others; tasks differ a little. The first view
+    is sparse; the others, of ten features, are dense.
+    """
+    rng = np.random.default_rng(seed)
+    names = tuple(f"task-{i + 1}" for i in range(tasks))
+    domains, truth = [], []
+    for shift, name in enumerate(names):
+        Y = np.eye(labels)[rng.integers(labels, size=documents)]
+        Y = np.maximum(Y, np.eye(labels)[rng.integers(labels, size=documents)])
+        found = []
+        for j in range(views):
+            rate = np.full((labels, features if j == 0 else 10), 0.05)
+            for c in range(labels):
+                rate[c, (c + j) % labels :: labels] = 1.0
+                rate[c, (c + shift) :: 7] += 0.2
+            X = rng.poisson(Y @ rate) * rng.uniform(0.8, 1.2, (documents, rate.shape[1]))
+            found.append(X if j else sp.csr_array(X))
+        seen = rng.permutation(np.arange(documents) % 2 == 0)
+        domains.append(Domain(name, tuple(found), np.where(seen[:, None], Y, 0), seen))
+        truth.append(Y)
+    classes = tuple("abcdefgh"[:labels])
+    problem = Problem("made-up", "multilabel", classes, tuple(domains))
+    scored = tuple(~domain.seen for domain in domains)
+    return problem, Truth("multilabel", classes, names, tuple(truth), scored)
+
+
 @pytest.fixture
 def problem() -> Problem:
     return make_problem()[0]

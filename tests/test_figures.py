@@ -115,3 +115,47 @@ def test_a_wrong_figure_is_told(old, new, message):
     with pytest.raises(UserError, match=r"mine\.yaml:") as error:
         experiment.read(SWEEP.replace(old, new), PATH)
     assert message in str(error.value)
+
+
+ROWS = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: seconds
+unit: seconds
+repeats: 2
+rows:
+  small: {task: mtc/rec-vs-talk}
+  large: {task: mtc/comp-vs-sci}
+columns:
+  Kmeans: {model: kmeans, params: {together: false, starts: 1, max_iter: 9}}
+  NCut: {model: ncut, params: {p: 10, together: false}}
+figure: {label: documents, rows: true, log: true}
+"""
+
+
+@pytest.mark.parametrize("x", [False, True])
+def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
+    text = ROWS
+    if x:
+        text = text.replace("rec-vs-talk}", "rec-vs-talk, x: 10}").replace("sci}", "sci, x: 1000}")
+    file = experiment.read(text, PATH)
+    runs = []
+    for planned in file.cells():
+        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
+        record |= {"metrics": {"task-1": {"accuracy": 1.0}}, "seconds": {"fit": 2.0, "load": 1.0}}
+        runs.append((*planned, record))
+    (tmp_path / "runs.csv").write_text(records.runs_csv(runs))
+    made = figures.points(file, records.read_runs(tmp_path / "runs.csv"))
+    assert [(p.row, p.column, p.x, p.mean, p.runs) for p in made] == [
+        (row, column, place if x else None, 2.0, 2)
+        for row, place in (("small", 10.0), ("large", 1000.0))
+        for column in ("Kmeans", "NCut")
+    ]
+    tables.write(file, tmp_path)
+    drawn = (tmp_path / "figure.svg").read_text()
+    assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
+
+
+def test_an_x_for_some_rows_alone_is_refused():
+    with pytest.raises(UserError, match="an x for every row or for none"):
+        experiment.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)

@@ -28,7 +28,7 @@ MAY = {
     "core": {"problem", "core"},
     "metrics": {"problem"},
     "models": {"errors", "problem", "parameters", "core"},
-    "datasets": {"errors", "problem", "parameters", "text", "fetch", "archive"},
+    "datasets": {"errors", "problem", "parameters", "text", "fetch", "archive", "core"},
     "tasks": {
         "errors",
         "problem",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import metrics as reference
 
 from transferbench import metrics
@@ -104,3 +105,33 @@ def test_scores_that_are_not_numbers_are_refused():
         metrics.evaluate(Fit((np.zeros((4, 3)),) * 2), truth())
     with pytest.raises(ValueError, match="2 domains"):
         metrics.evaluate(Fit((np.zeros((4, 2)),)), truth())
+
+
+def test_explained_variance_is_between_over_total():
+    rng = np.random.default_rng(0)
+    X, decided = rng.random((30, 5)), rng.integers(3, size=30)
+    total = np.sum((X - X.mean(axis=0)) ** 2)
+    within = sum(np.sum((X[decided == c] - X[decided == c].mean(axis=0)) ** 2) for c in range(3))
+    expected = 1 - within / total
+    assert metrics.explained(X, decided) == pytest.approx(expected)
+    assert metrics.explained(sp.csr_array(X), decided) == pytest.approx(expected)
+    assert metrics.explained(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
+    assert metrics.explained(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
+
+
+def test_multi_label_tasks_are_also_scored_together():
+    truth = Truth(
+        "multilabel",
+        tuple("abcdef"),
+        ("x", "y"),
+        (Y[:50], Y[50:]),
+        (TRUE[:50] > 0, TRUE[50:200] > 1),
+    )
+    scores = 0.2 + 0.5 * D
+    found = metrics.evaluate(Fit((scores[:50], scores[50:])), truth)
+    rows = np.concatenate(truth.scored)
+    assert list(found) == ["x", "y", "all"]
+    assert found["all"]["f1"] == metrics.example_f1(Y[rows], D[rows])
+    assert found["all"]["hamming"] == metrics.hamming_loss(Y[rows], D[rows])
+    one = Truth("multilabel", tuple("abcdef"), ("x",), (Y,), (TRUE[:200] > 0,))
+    assert list(metrics.evaluate(Fit((scores,)), one)) == ["x"]

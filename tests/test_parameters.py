@@ -63,3 +63,11 @@ def test_assignments_become_what_the_schema_says():
     assert convert("none", str, "how") == "none"
     with pytest.raises(UserError, match="NAME=VALUE"):
         parse(("k",))
+
+
+def test_a_list_may_be_a_text_with_commas_or_one_value():
+    layers = tuple[Count, ...]
+    assert convert("200,40", layers, "p") == (200, 40)
+    assert convert(7, layers, "p") == convert("7", layers, "p") == convert([7], layers, "p") == (7,)
+    with pytest.raises(UserError, match="p: expected list of integer ≥ 1, got"):
+        convert("200,x", layers, "p")

@@ -136,3 +136,66 @@ def test_what_is_not_a_runs_csv_is_refused(tmp_path):
 def test_committed_tables_are_what_their_runs_yield(folder):
     assert settings.experiments_dir().joinpath(f"{folder.name}.yaml").is_file()
     assert tables.drift(experiment.load(folder.name), folder) == []
+
+
+CLUSTERS = """\
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 3
+rows:
+  A accuracy: {task: mtc/rec-vs-talk, domain: task-1}
+  B accuracy: {task: mtc/rec-vs-talk, domain: task-2}
+  A NMI: {task: mtc/rec-vs-talk, domain: task-1, metric: nmi, group: NMI}
+columns:
+  KKM:
+    model: kernel-kmeans
+    params: {together: false, max_iter: 5}
+    grid: {sigma: [1.0, 2.0, 3.0]}
+    choose: [accuracy, explained]
+published: {A accuracy: {KKM: 70}, A NMI: {KKM: 30}}
+tolerance: {value: 1.0, reason: because}
+"""
+#: σ → accuracy of both tasks, NMI, explained variance: labels would take 2, their absence 3.
+GRID = {1.0: (0.5, 0.6, 0.1, 0.01), 2.0: (0.7, 0.9, 0.3, 0.02), 3.0: (0.75, 0.8, 0.5, 0.03)}
+
+
+def clusters(tmp_path, lost: float | None = None) -> list[dict[str, str]]:
+    labelled = []
+    for row, column, x, cell in experiment.read(CLUSTERS, PATH).cells():
+        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
+        if cell.params["sigma"] == lost:
+            record |= {"status": "timeout", "reason": "too long"}
+        else:
+            a, b, nmi, explained = GRID[cell.params["sigma"]]
+            same = {"nmi": nmi, "explained": explained}
+            record["metrics"] = {"task-1": {"accuracy": a} | same, "task-2": {"accuracy": b} | same}
+        labelled.append((row, column, x, cell, record))
+    path = tmp_path / "runs.csv"
+    path.write_text(records.runs_csv(labelled))
+    return records.read_runs(path)
+
+
+def test_a_run_that_serves_several_rows_is_told_once(tmp_path):
+    assert len(clusters(tmp_path)) == 3 * 3 * 2
+
+
+def test_a_setting_is_chosen_for_the_whole_task_and_said(tmp_path):
+    file = experiment.read(CLUSTERS, PATH)
+    runs = clusters(tmp_path)
+    made = {(e.row, e.column): e for e in entries.entries(file, runs)}
+    by_labels, free = made["A accuracy", "KKM"], made["A accuracy", "KKM (label-free)"]
+    assert (by_labels.mean, by_labels.chosen, by_labels.verdict) == (70, "sigma=2", "within")
+    assert (free.mean, free.chosen, free.verdict) == (75, "sigma=3", "")
+    assert made["A NMI", "KKM"].mean == pytest.approx(30)
+    assert made["average NMI", "KKM (label-free)"].mean == pytest.approx(50)
+    page = tables.render(file, runs)["table.md"]
+    assert "chosen for each task by accuracy: with the labels it is then scored on" in page
+    assert "without labels" in page
+    assert "(sigma=3)" in page
+
+
+def test_a_setting_whose_runs_were_lost_is_not_chosen(tmp_path):
+    file = experiment.read(CLUSTERS, PATH)
+    made = {(e.row, e.column): e for e in entries.entries(file, clusters(tmp_path, lost=2.0))}
+    assert made["A accuracy", "KKM"].chosen == "sigma=3"

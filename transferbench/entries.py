@@ -149,14 +149,15 @@ def _entry(
         published[1] if published else None,
         verdict,
         reason,
-        ", ".join(f"{name}={_value(cells[0].params[name])}" for name in grid),
+        ", ".join(f"{name}={value(cells[0].params[name])}" for name in grid),
         by_seed,
         tuple(cells),
     )
 
 
-def _value(value: Any) -> str:
-    return short(value) if isinstance(value, float) else json.dumps(value)
+def value(parameter: Any) -> str:
+    """A parameter's value as tables write it."""
+    return short(parameter) if isinstance(parameter, float) else json.dumps(parameter)
 
 
 def _average(experiment: Experiment, group: str, column: str, made: list[Entry]) -> Entry:

@@ -123,7 +123,7 @@ def _check(spec: Schema, where: located.Places) -> None:
             task = tasks.Task.named(row.task)
         with where.at("rows", label, "domain"):
             domains = tasks.documents(task)
-            if row.domain is not None and domains and row.domain not in domains:
+            if row.domain not in (None, "all", *domains) and row.domain and domains:
                 raise unknown("domain", row.domain, domains)
     for label, column in spec.columns.items():
         with where.at("columns", label, "model"):

@@ -111,6 +111,9 @@ def _multilabel(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, 
     return {"f1": example_f1(Y, D), "accuracy": jaccard(Y, D), "hamming": hamming_loss(Y, D)}
 
 
+#: What the documents of all domains together are called.
+ALL = "all"
+
 #: How scores become decisions, and which measures a family reports.
 FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] = {
     "transfer": _transfer,
@@ -122,7 +125,9 @@ FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] 
 def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str, dict[str, float]]:
     """Measures of each domain that has rows to score, by domain name and measure.
 
-    With the problem, those of clusterings have the explained variance, too.
+    With the problem, those of clusterings have the explained variance, too. Multi-label tasks are
+    scored document by document, so where there are several they have their measures over the
+    documents of all of them, as ALL.
     Raises ValueError where scores are NaN or not of the shape of the truth.
     """
     if len(fit.scores) != len(truth.Y):
@@ -136,6 +141,9 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
         if scored.any():
             clusters = fit.columns == "clusters"
             found[name] = FAMILIES[truth.family](Y[scored], scores[scored], clusters)
+    if truth.family == "multilabel" and len(found) > 1:
+        Y, scores, scored = map(np.concatenate, (truth.Y, fit.scores, truth.scored))
+        found[ALL] = _multilabel(Y[scored], scores[scored], False)
     if problem is not None and truth.family == "clustering":
         for domain, scores in zip(problem.domains, fit.scores, strict=True):
             found[domain.name]["explained"] = explained(domain.X, scores.argmax(axis=1))

@@ -73,15 +73,16 @@ def resolve(function: Callable[..., Any], given: Mapping[str, Any], owner: str) 
 def convert(value: Any, annotation: Any, what: str) -> Any:
     """`value` as the annotated type, the text "none" as None where None is one.
 
-    Raises UserError naming `what` where it cannot be.
+    A list may be a text with commas, or a single value. Raises UserError naming `what` where it
+    cannot be.
     """
     from pydantic import TypeAdapter, ValidationError
 
     expected = describe_type(annotation)
-    if isinstance(value, str) and getattr(annotation, "__origin__", None) is tuple:
-        value = value.split(",")
     if value == "none" and type(None) in getattr(annotation, "__args__", ()):
         return None
+    if getattr(annotation, "__origin__", None) is tuple and not isinstance(value, list | tuple):
+        value = value.split(",") if isinstance(value, str) else [value]
     if isinstance(value, bool) and "true or false" not in expected:
         raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.")
     try:

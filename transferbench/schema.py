@@ -41,8 +41,9 @@ class Paper(_Strict):
 class Row(_Strict):
     """A data set of the table: a task, and the domain scored (if none is named, their mean).
 
-    Rows of one group are averaged together. `metric` stands in place of the experiment's; `x` is
-    the row's place in a figure that has the rows along its x axis.
+    The domain `all` is the documents of all of them together, which multi-label tasks have. Rows of
+    one group are averaged together. `metric` stands in place of the experiment's; `x` is the row's
+    place in a figure that has the rows along its x axis.
     """
 
     task: str

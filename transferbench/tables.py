@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from transferbench import claims, evidence, figures, ranks
-from transferbench.entries import Entry, entries, shown
+from transferbench.entries import Entry, entries, shown, value
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs, short
@@ -138,13 +138,16 @@ def choices(experiment: Experiment, made: list[Entry]) -> list[str]:
         for e in made:
             if e.column == label and e.chosen and e.mean is not None:
                 chosen.setdefault(e.chosen, []).append(e.row)
-        among = "; ".join(f"{p} among {', '.join(map(str, v))}" for p, v in grid.items())
+        among = "; ".join(f"{p} among {', '.join(map(value, v))}" for p, v in grid.items())
         by = (
             "without labels, by the share of the documents' variance that lies between clusters"
             if choose == "explained"
             else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
         )
-        found = "; ".join(f"{setting} on {', '.join(rows)}" for setting, rows in chosen.items())
+        found = "; ".join(
+            f"{setting} on {', '.join(rows)}" if len(chosen) > 1 else setting
+            for setting, rows in chosen.items()
+        )
         lines.append(f"{label}: {among}, chosen for each task {by}" + f" ({found})" * bool(found))
     return lines
 

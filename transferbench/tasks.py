@@ -57,10 +57,16 @@ class Task:
         return self.name == self.base
 
     def cache(self, settings: Settings) -> Path:
-        """Where the built task lies; the name changes with the options and the builder's code."""
+        """Where the built task lies; the name changes with all that it is built from.
+
+        These are the options, the builder's code and the content of the user's own files.
+        """
         module = datasets.tasks()[self.base]
-        state = json.dumps([self.options, fingerprint(Path(str(module.__file__)))], sort_keys=True)
-        digest = hashlib.sha256(state.encode()).hexdigest()[:12]
+        state = [self.options, fingerprint(Path(str(module.__file__)))]
+        if path := _path(self, settings):
+            state += _contents(module, Path(path).expanduser())
+        text = json.dumps(state, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
 
@@ -77,12 +83,16 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
             path.unlink(missing_ok=True)  # a damaged cache is rebuilt
     module = datasets.tasks()[task.base]
     files = {name: fetch.get(file, settings) for name, file in needed(task).items()}
+    own = _path(task, settings)
     try:
-        problem, truth = module.build(task.base, files, **task.options)
+        problem, truth = module.build(
+            task.base, files, **task.options | ({"path": own} if own else {})
+        )
     except ValueError as error:
-        if task.standard:
+        if task.standard and not own:
             raise
-        raise UserError(f"{task.name}: {error}; try other options.") from error
+        remedy = "mend your files" if own else "try other options"
+        raise UserError(f"{task.name}: {error}; {remedy}.") from error
     if task.standard:
         check(task.base, facts(problem, truth), module.FACTS.get(task.base, {}))
     problem = Problem(task.name, problem.family, problem.classes, problem.domains)
@@ -185,6 +195,33 @@ def read(path: Path) -> tuple[Problem, Truth]:
     family, classes = names["family"], tuple(names["classes"])
     labels = Truth(family, classes, tuple(d.name for d in domains), tuple(Y), tuple(scored))
     return Problem(names["name"], family, classes, tuple(domains)), labels
+
+
+def _path(task: Task, settings: Settings) -> str:
+    """The folder of the user's own files that a task is built from; "" where it has none.
+
+    Where the option `path` is not given, it is own/<dataset> of the data folder, if that is there;
+    the task then has the same name everywhere.
+    """
+    folder = settings.data / "own" / task.base.partition("/")[0]
+    given = task.options.get("path")
+    return given or (str(folder) if given == "" and folder.is_dir() else "")
+
+
+def _contents(module: Any, folder: Path) -> list[str]:
+    """Names and digests of the user's own files that a builder reads.
+
+    Raises UserError where one cannot be read.
+    """
+    lines = []
+    for path in module.own(folder):
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror}); mend that.") from error
+        lines.append(f"{path.relative_to(folder).as_posix()} {digest}")
+    return lines
 
 
 def _parts(view: Matrix) -> dict[str, np.ndarray]:

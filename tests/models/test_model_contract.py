@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_clustering, make_problem
+from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
@@ -16,14 +16,16 @@ from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Family → what makes a small problem of it.
-MAKE = {"transfer": make_problem, "clustering": make_clustering}
-TRANSFER, CLUSTERING = (
+MAKE = {"transfer": make_problem, "clustering": make_clustering, "multilabel": make_multilabel}
+TRANSFER, CLUSTERING, MULTILABEL = (
     [model.name for model in models.registry().values() if model.family == family]
     for family in MAKE
 )
 ALL = list(models.registry())
 #: Small settings for small problems, where a model's own are too large.
 SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4, "b": 6.0, "r": 8, "sigma": 4.0}
+#: The same for models of several layers.
+FEW = {"p": [6], "q": [6]}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
 
 
@@ -33,8 +35,9 @@ def made(name: str, **size) -> tuple[Problem, Truth]:
 
 
 def small(name: str) -> dict:
+    chosen = FEW if models.get(name).family == "multilabel" else SMALL
     return {
-        key: value for key, value in SMALL.items() if key in parameters.schema(models.load(name))
+        key: value for key, value in chosen.items() if key in parameters.schema(models.load(name))
     }
 
 
@@ -46,14 +49,15 @@ def changed(problem: Problem, rows=None, columns=None, classes=None, dense=False
     """The problem with permuted documents, features or classes, or with dense views."""
     domains = []
     for i, domain in enumerate(problem.domains):
-        X, Y, seen = sp.csr_array(domain.X), domain.Y, domain.seen
+        views, Y, seen = [sp.csr_array(view) for view in domain.views], domain.Y, domain.seen
         if rows is not None:
-            X, Y, seen = X[rows[i]], Y[rows[i]], seen[rows[i]]
+            views, Y, seen = [X[rows[i]] for X in views], Y[rows[i]], seen[rows[i]]
         if columns is not None:
-            X = X[:, columns]
+            views[0] = views[0][:, columns]
         if classes is not None:
             Y = Y[:, classes]
-        domains.append(Domain(domain.name, (X.toarray() if dense else X,), Y, seen))
+        found = tuple(X.toarray() if dense else X for X in views)
+        domains.append(Domain(domain.name, found, Y, seen))
     names = problem.classes if classes is None else tuple(problem.classes[c] for c in classes)
     return Problem(problem.name, problem.family, names, tuple(domains))
 
@@ -107,16 +111,16 @@ def test_takes_several_targets(name):
     assert set(evaluate(run(name, problem), truth)) == {"target-1", "target-2", "target-3"}
 
 
-@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
+@pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_scores_and_the_problem_is_left_alone(name):
     problem, _ = made(name)
-    before = [(sp.csr_array(d.X).toarray(), d.Y.copy()) for d in problem.domains]
+    before = [[sp.csr_array(view).toarray() for view in (*d.views, d.Y)] for d in problem.domains]
     first, second = run(name, problem), run(name, problem)
     for one, two in zip(first.scores, second.scores, strict=True):
         np.testing.assert_array_equal(one, two)
-    for (X, Y), domain in zip(before, problem.domains, strict=True):
-        np.testing.assert_array_equal(X, sp.csr_array(domain.X).toarray())
-        np.testing.assert_array_equal(Y, domain.Y)
+    for kept, domain in zip(before, problem.domains, strict=True):
+        for array, now in zip(kept, (*domain.views, domain.Y), strict=True):
+            np.testing.assert_array_equal(array, sp.csr_array(now).toarray())
 
 
 @pytest.mark.parametrize("name", [n for n in TRANSFER if n != "nmf"])
@@ -142,7 +146,7 @@ def test_features_and_classes_in_another_order_change_nothing(name):
         np.testing.assert_allclose(two, one[:, classes], rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
+@pytest.mark.parametrize("name", ALL)
 def test_sparse_and_dense_views_agree(name):
     problem, _ = made(name)
     for one, two in zip(
@@ -151,7 +155,7 @@ def test_sparse_and_dense_views_agree(name):
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
+@pytest.mark.parametrize("name", ALL)
 def test_watch_is_told_every_iteration_or_never(name):
     told = []
     problem, _ = made(name)
@@ -170,7 +174,7 @@ def test_target_labels_cannot_matter(name):
     assert problem.domains[0].Y.sum() == 40
 
 
-@pytest.mark.parametrize("name", [*TRANSFER, *CLUSTERING])
+@pytest.mark.parametrize("name", ALL)
 def test_a_wrong_parameter_is_refused_before_it_runs(name):
     from transferbench.errors import UserError
 
@@ -186,3 +190,16 @@ def test_clusters_do_not_hang_on_the_order_of_features(name):
     plain, permuted = run(name, problem), run(name, changed(problem, columns=columns))
     for one, two in zip(plain.scores, permuted.scores, strict=True):
         np.testing.assert_allclose(two, one, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(("tasks", "views"), [(1, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_labels_have_the_promised_shape_and_beat_guessing(name, tasks, views):
+    problem, truth = make_multilabel(tasks=tasks, views=views, labels=4, documents=90)
+    fit = run(name, problem)
+    assert fit.columns == "classes"
+    assert [s.shape for s in fit.scores] == [(90, 4)] * tasks
+    assert all(np.isfinite(s).all() for s in fit.scores)
+    every = Fit(tuple(np.ones_like(Y) for Y in truth.Y))
+    found, guessed = (np.mean([d["f1"] for d in evaluate(f, truth).values()]) for f in (fit, every))
+    assert found > guessed + 0.1

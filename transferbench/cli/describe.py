@@ -62,7 +62,8 @@ def _task(name: str) -> str:
     for file in files.values():
         size = f"{file.size:,} bytes" if file.size else "of unknown size"
         lines.append(f"  {file.name}, {size}, {file.digest}")
-    lines += [] if files else ["  nothing: it is generated"]
+    own = "path" in parameters.schema(module.build)
+    lines += [] if files else ["  your own files" if own else "  nothing: it is generated"]
     lines += ["", *dict.fromkeys(f"Licence: {file.licence}" for file in files.values())]
     return "\n".join(lines)
 

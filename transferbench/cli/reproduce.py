@@ -61,9 +61,10 @@ def command(
         write_text(folder / "runs.csv", records.runs_csv(rows))
         for path in tables.write(file, folder):
             click.echo(path)
-        counts = Counter(record["status"] for record in done)
+        runs = {record["key"]: record["status"] for record in done}
+        counts = Counter(runs.values())
         others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
-        click.echo(f"{file.name}: {len(finished)} of {len(done)} runs finished{others}")
+        click.echo(f"{file.name}: {counts['done']} of {len(runs)} runs finished{others}")
         code = 1 if counts.keys() - {"done", "unavailable"} else code
     return code
 

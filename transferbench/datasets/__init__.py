@@ -6,6 +6,8 @@ A dataset module has
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names of FILES       optional: those that a task is built from, where not all
+    own(folder) → files                 where `build` has an option `path`, a folder of the user's:
+                                        those in it that are read
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
@@ -23,7 +25,10 @@ from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
 #: A bare task name means the first of these that has it.
-PREFIXES = ("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam", "generated")
+PREFIXES = (
+    *("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam", "generated"),
+    *("rcv1", "eurlex", "multilabel"),
+)
 
 
 @cache

@@ -28,7 +28,7 @@ def fit(
     problem: Problem,
     *,
     p: Count = 10,
-    C: Weight = 100.0,
+    C: Weight = 500.0,
     b: Positive = 30.0,
     starts: Count = 1,
     joint: bool = True,
@@ -38,7 +38,7 @@ def fit(
     """Negative distances (n, c) to the cluster means of K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper picks among .1, 1, 10, 100, 500
-    and 1000 by accuracy. b: trace of the kernel.
+    and 1000 by accuracy, and from 500 on nothing changes. b: trace of the kernel.
     """
     W = affinity([domain.X for domain in problem.domains], p)
     G = mean_matching([len(domain.seen) for domain in problem.domains])

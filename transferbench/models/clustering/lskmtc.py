@@ -31,7 +31,7 @@ def fit(
     problem: Problem,
     *,
     p: Count = 10,
-    C: Weight = 100.0,
+    C: Weight = 500.0,
     b: Positive = 1.0,
     r: Count = 30,
     order: Literal["ascending", "descending"] = "ascending",
