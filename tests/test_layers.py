@@ -71,6 +71,7 @@ MAY = {
         "files",
         "ranks",
         "records",
+        "schema",
     },
     "report": {
         "claims",
@@ -82,6 +83,7 @@ MAY = {
         "origin",
         "ranks",
         "records",
+        "schema",
         "tables",
     },
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},

@@ -9,7 +9,7 @@ from transferbench.claims import Judged, extent, span
 from transferbench.entries import Entry
 from transferbench.experiment import Experiment
 from transferbench.paired import ALPHA, Pair
-from transferbench.schema import Better, Claim, Higher
+from transferbench.schema import NAMES, Better, Claim, Higher
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 ROWS = {
@@ -32,19 +32,21 @@ def meaning(claim: Claim) -> str:
     """The predicate in words."""
     given = claim.predicate
     if isinstance(given, Better):
-        over = " and ".join(given.over) if given.over else "every other method"
-        words = f"{' and '.join(given.columns)} ahead of {over} {ROWS[given.rows]}"
-        if given.by:
-            words += f", by more than {given.by:g}"
+        relation = "ahead of"
         if given.times != 1:
-            words += f", {given.times:g} times as fast"
-        words += f", at x = {span(given.x)}" if given.x else ""
+            relation = f"at least {given.times:g} times as fast as"
+        elif given.by:
+            far = f"{abs(given.by):g}"
+            relation = f"more than {far} ahead of" if given.by > 0 else f"less than {far} behind"
+        over = " and ".join(given.over) if given.over else "every other method"
+        words = f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}"
+        words += f", at x = {span(given.x)}" if given.x is not None else ""
     elif isinstance(given, Higher):
         words = f"{given.column} higher at x = {span(given.at)} than at {span(given.than)}"
         words += f" by more than {given.by:g}" if given.by else ""
     else:
         words = f"{given.column} at x = {span(given.x)} within {given.within:g}"
-    words += f"; {claim.measure}" if claim.measure else ""
+    words += f"; by {NAMES.get(claim.measure, claim.measure)}" if claim.measure else ""
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
 
@@ -60,13 +62,14 @@ def comparisons(experiment: Experiment, judged: Judged) -> list[tuple[str, ...]]
 
 
 def _line(experiment: Experiment, claim: Claim, pair: Pair, total: int) -> tuple[str, ...]:
+    digits = 3 if experiment.spec.unit == "fraction" else 2
+
     def text(difference: float) -> str:
         value = difference + pair.margin
         if claim.stable:
-            return f"range {-value:.2f}"
+            return f"range {-value:.{digits}f}"
         if (claim.measure or experiment.spec.metric) == "seconds":
             return f"× {10**value:.2f}"
-        digits = 3 if experiment.spec.unit == "fraction" else 2
         return f"{value:+.{digits}f}".replace("-", "−")
 
     least = min(pair.cases, key=lambda case: case.mean)

@@ -19,6 +19,7 @@ from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.origin import Lines, Origin, origins
 from transferbench.records import read_runs
+from transferbench.schema import NAMES
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: What a cell's dialog tells, in order.
@@ -93,7 +94,7 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
     made = [] if spec.figure else entries(file, lines)
     judged = claims.judge(file, lines, claims.others(file, results))
     ranking = ranks.ranking(file, made)
-    words = dict.fromkeys(tables.NAMES.get(m, m) for m in map(file.metric, spec.rows))
+    words = dict.fromkeys(NAMES.get(m, m) for m in map(file.metric, spec.rows))
     unit = ", per cent" if spec.unit == "percent" else ""
     return {
         "name": file.name,

@@ -19,6 +19,8 @@ METRICS = {
     "clustering": ("accuracy", "nmi", "explained", "seconds"),
     "multilabel": ("f1", "accuracy", "hamming", "seconds"),
 }
+#: Measures as a reader calls them, where that is not their name.
+NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
 #: Those of which less is better.
 LESS = ("hamming", "seconds")
 Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds"]

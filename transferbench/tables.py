@@ -12,10 +12,9 @@ from transferbench.entries import Entry, entries, shown, value
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs, short
+from transferbench.schema import NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
-#: Measures as a reader calls them, where that is not their name.
-NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
 
 
 def render(
