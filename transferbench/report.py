@@ -19,7 +19,7 @@ from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.origin import Lines, Origin, origins
 from transferbench.records import read_runs
-from transferbench.schema import NAMES
+from transferbench.schema import NAMES, Figure
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: What a cell's dialog tells, in order.
@@ -103,8 +103,7 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
         "measure": ", ".join(words) + unit,
         "repeats": spec.repeats,
         "tolerance": spec.tolerance,
-        "label": spec.figure.label if spec.figure else "",
-        "curve": bool(spec.figure and spec.figure.iterations),
+        "points": _title(spec.figure) if spec.figure else "",
         "picture": _picture(folder / "figure.svg") if spec.figure else None,
         **(_points(file, lines, pool) if spec.figure else _table(file, lines, made, pool)),
         "tally": Counter(e.verdict for e in made if e.verdict and e.cells),
@@ -143,6 +142,13 @@ def _table(file: Experiment, lines: Lines, made: list[Entry], pool: Pool) -> Dic
         found = [_cell(file, behind.get((row, label)), cells[label], pool) for label, _ in columns]
         rows.append({"label": row, "foot": row not in file.spec.rows, "cells": found})
     return {"columns": columns, "rows": rows}
+
+
+def _title(figure: Figure) -> str:
+    """Of the table of a figure's points."""
+    if figure.iterations:
+        return "Values after the last iteration"
+    return f"Values {'by' if figure.rows else 'over'} {figure.label}"
 
 
 def _points(file: Experiment, lines: Lines, pool: Pool) -> Dict:
