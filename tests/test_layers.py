@@ -18,6 +18,7 @@ MAY = {
     "errors": set(),
     "problem": set(),
     "source": set(),
+    "svg": set(),
     "settings": {"errors", "parameters"},
     "files": {"errors"},
     "located": {"errors"},
@@ -76,6 +77,7 @@ MAY = {
     "report": {
         "claims",
         "entries",
+        "errors",
         "evidence",
         "experiment",
         "figures",
@@ -84,6 +86,7 @@ MAY = {
         "ranks",
         "records",
         "schema",
+        "svg",
         "tables",
     },
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},

@@ -113,6 +113,12 @@ def test_drift_is_told(small, capsys):
     assert "not what the results yield" in capsys.readouterr().err
 
 
+def test_without_results_the_remedy_is_named(tmp_path, capsys):
+    assert run(["--results", str(tmp_path), "report"]) == 2
+    assert "run `reproduce` first" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
 def missing(reason: str) -> None:
     """What the browser tests need is installed by .ci/run; elsewhere they skip."""
     if os.environ.get("CI"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections import Counter
@@ -13,8 +12,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench import claims, evidence, experiment, figures, ranks, tables
+from transferbench import claims, evidence, experiment, figures, ranks, svg, tables
 from transferbench.entries import Entry, entries, shown
+from transferbench.errors import UserError
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.origin import Lines, Origin, origins
@@ -45,16 +45,23 @@ class Pool:
 
 
 def render(results: Path) -> str:
-    """The page. The same results give the same text, whenever and wherever."""
+    """The page. The same results give the same text, whenever and wherever.
+
+    Raises UserError where there are none, or runs cannot be read.
+    """
     pool = Pool()
     files = [experiment.load(name) for name in experiment.names()]
-    files.sort(key=lambda f: (f.name.split("-")[0], "table" not in f.name, "figure" not in f.name))
+    # By paper, tables first; shorter names first, so that 10 comes after 9.
+    files.sort(key=lambda f: (f.name.split("-")[0], "table" not in f.name, "figure" not in f.name,
+                              len(f.name), f.name))  # fmt: skip
     there = [file for file in files if (results / file.name / "runs.csv").is_file()]
-    shown = [_experiment(file, results, pool) for file in there]
-    total = sum((one["tally"] for one in shown), Counter[str]())
-    decided = Counter(claim["outcome"] for one in shown for claim in one["claims"])
+    if not there:
+        raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
+    parts = [_experiment(file, results, pool) for file in there]
+    total = sum((one["tally"] for one in parts), Counter[str]())
+    decided = Counter(claim["outcome"] for one in parts for claim in one["claims"])
     papers: dict[str, Dict] = {}
-    for file, one in zip(there, shown, strict=True):
+    for file, one in zip(there, parts, strict=True):
         paper = file.spec.paper
         group = {"title": paper.title, "authors": paper.authors, "venue": paper.venue}
         papers.setdefault(paper.title, group | {"experiments": []})["experiments"].append(one)
@@ -74,7 +81,7 @@ def render(results: Path) -> str:
 
 
 def write(results: Path, path: Path) -> None:
-    """Raises UserError where there is no result, or the page cannot be written."""
+    """The page as a file. Raises UserError as `render` does, or where it cannot be written."""
     write_text(path, render(results))
 
 
@@ -104,7 +111,7 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
         "repeats": spec.repeats,
         "tolerance": spec.tolerance,
         "points": _title(spec.figure) if spec.figure else "",
-        "picture": _picture(folder / "figure.svg") if spec.figure else None,
+        "picture": svg.inline(folder / "figure.svg") if spec.figure else None,
         **(_points(file, lines, pool) if spec.figure else _table(file, lines, made, pool)),
         "tally": Counter(e.verdict for e in made if e.verdict and e.cells),
         "claims": [
@@ -119,7 +126,7 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
         ],
         "header": evidence.HEADER,
         "ranks": ranks.words(ranking) if ranking else "",
-        "ranks_picture": _picture(folder / "ranks.svg") if ranking else None,
+        "ranks_picture": svg.inline(folder / "ranks.svg") if ranking else None,
         "notes": [*tables.choices(file, made), *spec.notes],
         "problems": tables.problems(file, made),
         "methods": [
@@ -242,25 +249,3 @@ def _setting(params: Dict) -> str:
 
 def _number(file: Experiment, value: float) -> str:
     return f"{value:.3g}" if file.spec.unit == "seconds" else f"{value:.{tables.digits(file)}f}"
-
-
-def _picture(path: Path) -> Dict | None:
-    """An SVG as the address of itself and its size, without what only editors read.
-
-    None where there is none.
-    """
-    if not path.is_file():
-        return None
-    text = path.read_text(encoding="utf-8")
-    edited = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>"
-    text = re.sub(edited, "", text, flags=re.DOTALL)
-
-    def rounded(path: re.Match[str]) -> str:
-        return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", path[0])
-
-    text = re.sub(r' d="[^"]*"', rounded, text)
-    text = re.sub(r"\s*\n\s*", " ", text).replace("> <", "><").strip()
-    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
-    width, height = (round(float(side) * 4 / 3) for side in size.groups()) if size else (640, 480)
-    src = "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-    return {"src": src, "width": width, "height": height}
