@@ -7,9 +7,11 @@ BIN := $(VENV)/Scripts
 endif
 # Tests in parallel: one process a core.
 WORKERS ?= auto
+# What `make test` installs: with report and browser, the tests of diagrams and of the report, too.
+EXTRAS ?= test
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check tables reproduce-all bench constraints clean
+.PHONY: help run test check tables report reproduce-all bench constraints clean
 
 help:  ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -25,8 +27,12 @@ check: $(VENV)/.installed-test  ## Format, lint and types.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-tables: $(VENV)/.installed  ## Fail where a committed table is not what its runs yield.
+tables: $(VENV)/.installed  ## Fail where a committed table, or the report, is not what the runs yield.
 	$(BIN)/transferbench tables --check
+	$(BIN)/transferbench report --check
+
+report: $(VENV)/.installed  ## Every result on one page, results/report.html.
+	$(BIN)/transferbench report
 
 reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. REPEATS=1 for a quick look.
 	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(or $(JOBS),1)
@@ -34,6 +40,7 @@ reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
+constraints: EXTRAS = test,report,browser
 constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
@@ -48,5 +55,5 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@

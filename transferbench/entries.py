@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -26,7 +26,8 @@ Lines = dict[tuple[str, str, str, str], dict[str, Any]]
 class Entry:
     """One cell of a table, in the table's unit; mean and std are None where no run finished.
 
-    chosen: the setting taken of the column's grid, as NAME=VALUE.
+    chosen: the setting taken of the column's grid, as NAME=VALUE. values: those of the finished
+    runs by seed, which is "" where the method takes none. cells: the runs themselves.
     """
 
     row: str
@@ -40,6 +41,13 @@ class Entry:
     verdict: str
     reason: str
     chosen: str = ""
+    values: dict[str, float] = field(default_factory=dict, hash=False)
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether the runs are too few or lost to say anything."""
+        return self.verdict in ("inconclusive", "unavailable")
 
     @property
     def difference(self) -> float | None:
@@ -109,7 +117,8 @@ def _entry(
     spec, grid = experiment.spec, experiment.spec.columns[column.column].grid
     metric = MEASURED.get(experiment.metric(row), experiment.metric(row))
     scale = 100 if spec.unit == "percent" else 1
-    values, statuses = [], []
+    by_seed: dict[str, float] = {}
+    statuses = []
     for cell in cells:
         domains = found.get(cell.identity, {})
         statuses += [(line["status"], line["reason"]) for line in domains.values()]
@@ -118,7 +127,9 @@ def _entry(
             for domain, line in domains.items()
             if line["status"] == "done" and spec.rows[row].domain in (None, domain)
         ]
-        values += [fmean(scored)] if scored else []
+        if scored:
+            by_seed[cell.identity[3]] = fmean(scored)
+    values = list(by_seed.values())
     published = experiment.published(row, column.column) if column.published else None
     lost = [(status, why) for status, why in statuses if status != "done"]
     finite = bool(values) and all(map(math.isfinite, values))
@@ -143,6 +154,8 @@ def _entry(
         verdict,
         reason,
         ", ".join(f"{name}={value(cells[0].params[name])}" for name in grid),
+        by_seed,
+        tuple(cells),
     )
 
 
@@ -159,7 +172,7 @@ def _average(experiment: Experiment, group: str, column: str, made: list[Entry])
     printed = [entry.published for entry in rows if entry.published is not None]
     mean = fmean(ours) if len(ours) == len(rows) else None
     published = fmean(printed) if len(printed) == len(rows) else None
-    open_ = next((e for e in rows if e.verdict in ("inconclusive", "unavailable")), None)
+    open_ = next((e for e in rows if e.open), None)
     verdict = open_.verdict if open_ else "" if mean is not None else "inconclusive"
     reason = f"{open_.row} is {open_.verdict}" if open_ else ""
     if open_ is None and mean is not None and published is not None and spec.tolerance:

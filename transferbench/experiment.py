@@ -14,7 +14,7 @@ from transferbench import located, models, parameters, settings, tasks
 from transferbench.errors import UserError, unknown
 from transferbench.problem import Fit
 from transferbench.records import Cell
-from transferbench.schema import METRICS, Column, Figure, Schema, first_fault
+from transferbench.schema import METRICS, Better, Claim, Column, Figure, Schema, Span, first_fault
 
 
 class Planned(NamedTuple):
@@ -163,6 +163,9 @@ def _check(spec: Schema, where: located.Places) -> None:
             with where.at("published", label, column_label):
                 if column_label not in spec.columns:
                     raise unknown("column", column_label, spec.columns)
+    for i, claim in enumerate(spec.claims):
+        with where.at("claims", i):
+            _check_claim(spec, claim)
 
 
 def _check_grid(spec: Schema, column: Column, function: Callable[..., Fit]) -> None:
@@ -193,3 +196,37 @@ def _check_figure(spec: Schema, figure: Figure) -> None:
         other = load(figure.levels.experiment).spec
         if figure.levels.column not in other.columns:
             raise unknown("column", figure.levels.column, other.columns)
+
+
+def _check_claim(spec: Schema, claim: Claim) -> None:
+    if [claim.better, claim.stable, claim.higher].count(None) != 2:
+        raise UserError("expected one of better, stable, higher.")
+    for name in claim.also:
+        if name not in names():
+            raise unknown("experiment", name, names())
+    measures = dict.fromkeys(row.metric or spec.metric for row in spec.rows.values())
+    measure = claim.measure or spec.metric
+    if measure not in measures:
+        raise UserError(f"no row shows {measure}; expected {' or '.join(measures)}.")
+    given = claim.predicate
+    if isinstance(given, Better):
+        if set(given.columns) & set(given.over):
+            raise UserError("a column stands under columns and under over.")
+        if given.times != 1 and (measure != "seconds" or given.by):
+            raise UserError("times is for seconds, in place of by.")
+    for name in (*given.columns, *given.over) if isinstance(given, Better) else (given.column,):
+        if name not in spec.columns:
+            raise unknown("column", name, spec.columns)
+    for span in (getattr(given, name, None) for name in ("x", "at", "than")):
+        if span is not None:
+            _check_span(spec.figure, span)
+
+
+def _check_span(figure: Figure | None, span: Span) -> None:
+    if figure is None or not (figure.params or figure.iterations):
+        raise UserError("x, at and than are for figures over parameters or iterations.")
+    first, last = span if isinstance(span, tuple) else (span, span)
+    if first > last:
+        raise UserError(f"expected the smaller x first, got {first:g} and {last:g}.")
+    if figure.params and not any(first <= value <= last for value in figure.values):
+        raise UserError(f"no value of the figure lies from {first:g} to {last:g}.")

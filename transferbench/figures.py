@@ -36,8 +36,13 @@ class Point(NamedTuple):
     runs: int
 
 
-def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
-    """Every point of the figure, from the lines of runs.csv that its cells still stand for."""
+def series(
+    experiment: Experiment, lines: list[dict[str, str]]
+) -> dict[tuple[str, str, float | None], dict[str, float]]:
+    """(row, column, x) → the value of each finished run by seed, the mean over its domains.
+
+    Only lines of runs.csv that the experiment's cells still stand for count.
+    """
     found = by_cell(lines)
     values: dict[tuple[str, str, float | None], dict[str, list[float]]] = {}
     for row, column, x, cell in experiment.cells():
@@ -47,12 +52,20 @@ def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
                 for place, value in _read(experiment, row, x, line):
                     runs = values.setdefault((row, column, place), {})
                     runs.setdefault(line["seed"], []).append(value)
-    made = []
-    for (row, column, x), seeds in values.items():
-        means = [fmean(domains) for domains in seeds.values()]
-        spread = stdev(means) if len(means) > 1 else None
-        made.append(Point(row, column, x, fmean(means), spread, len(means)))
-    return made
+    return {
+        key: {seed: fmean(domains) for seed, domains in runs.items()}
+        for key, runs in values.items()
+    }
+
+
+def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
+    """Every point of the figure."""
+    return [
+        Point(
+            *key, fmean(runs.values()), stdev(runs.values()) if len(runs) > 1 else None, len(runs)
+        )
+        for key, runs in series(experiment, lines).items()
+    ]
 
 
 def _read(
@@ -78,7 +91,7 @@ def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*Point._fields, "published"])
     for point in points(experiment, lines):
-        published = _level(experiment, point.row)
+        published = level(experiment, point.row)
         writer.writerow(
             [point.row, point.column, short(point.x), short(point.mean), short(point.std),
              point.runs, short(published)]
@@ -190,7 +203,7 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
             *((p.mean - (p.std or 0), p.mean + (p.std or 0)) for p in line), strict=True
         )
         ax.fill_between(x, low, high, alpha=0.15, linewidth=0, color=colour)
-    published = _level(experiment, row) if row else None
+    published = level(experiment, row) if row else None
     if published is not None:
         ax.axhline(published, color="grey", linewidth=1)
         # Said on the line itself, which no line style could say in black and white.
@@ -201,9 +214,12 @@ def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> Non
     _axes(experiment, ax, row)
     if figure.log:
         ax.set_xscale("log")
+    if figure.log and figure.values:
+        ax.set_xticks(figure.values, [short(value) for value in figure.values])
+        ax.minorticks_off()
 
 
-def _level(experiment: Experiment, row: str) -> float | None:
+def level(experiment: Experiment, row: str) -> float | None:
     """The published value of a row that the figure's `levels` point to."""
     figure = experiment.spec.figure
     if figure is None or figure.levels is None or figure.objective:

@@ -19,6 +19,10 @@ METRICS = {
     "clustering": ("accuracy", "nmi", "explained", "seconds"),
     "multilabel": ("f1", "accuracy", "hamming", "seconds"),
 }
+#: Measures as a reader calls them, where that is not their name.
+NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
+#: Those of which less is better.
+LESS = ("hamming", "seconds")
 Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds"]
 Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
 
@@ -107,6 +111,66 @@ class Figure(_Strict):
     levels: Levels | None = None
 
 
+#: Values of x: one, or all from the first to the last.
+Span = Finite | tuple[Finite, Finite]
+
+
+class Better(_Strict):
+    """Each of `columns` is ahead of each of `over` by more than `by`.
+
+    Without `over`: of every other column that is no control. On every row, most, some, or on the
+    rows' average; in a figure, at each `x`. Where less is better, ahead is below. Seconds are
+    compared as ratios: ahead is `times` as fast.
+    """
+
+    columns: Annotated[tuple[str, ...], MinLen(1)]
+    over: tuple[str, ...] = ()
+    rows: Literal["every", "most", "some", "average"] = "every"
+    by: Finite = 0.0
+    times: Positive = 1.0
+    x: Span | None = None
+
+
+class Stable(_Strict):
+    """On every row, the column's values at `x` lie within so much of each other."""
+
+    column: str
+    x: tuple[Finite, Finite]
+    within: Positive
+
+
+class Higher(_Strict):
+    """On every row, the column's mean `at` some x is more than `by` above that at others."""
+
+    column: str
+    at: Span
+    than: Span
+    by: Finite = 0.0
+
+
+class Claim(_Strict):
+    """A sentence of the paper, in our words, and the one predicate that it comes to.
+
+    `measure` picks the rows that show it (the experiment's own, if none is named); rows of the
+    experiments under `also` count as rows of this one. Objectives are compared by log10.
+    """
+
+    says: str
+    place: str
+    better: Better | None = None
+    stable: Stable | None = None
+    higher: Higher | None = None
+    measure: Metric | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def predicate(self) -> Better | Stable | Higher:
+        """The one that is given."""
+        given = self.better or self.stable or self.higher
+        assert given is not None
+        return given
+
+
 class Schema(_Strict):
     """The file itself. Values are per cent where `unit` says so, else as they are measured."""
 
@@ -122,6 +186,7 @@ class Schema(_Strict):
     tolerance: Tolerance | None = None
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 def first_fault(error: ValidationError, where: located.Places) -> UserError:
@@ -143,5 +208,6 @@ def first_fault(error: ValidationError, where: located.Places) -> UserError:
 
 
 def _inner(annotation: Any) -> Any:
-    """The schema behind dict[str, Schema] or the schema itself."""
-    return getattr(annotation, "__args__", (annotation,))[-1]
+    """The schema behind dict[str, Schema], tuple[Schema, ...] and the like, or what is given."""
+    behind = getattr(annotation, "__args__", ())
+    return next((one for one in behind if hasattr(one, "model_fields")), annotation)

@@ -4,41 +4,57 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
-from transferbench import figures
+from transferbench import claims, evidence, figures, ranks
 from transferbench.entries import Entry, entries, shown, value
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs, short
+from transferbench.schema import NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
-#: Measures as a reader calls them, where that is not their name.
-NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
 
 
-def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
-    """File name → contents, from the lines of runs.csv alone."""
+def render(
+    experiment: Experiment,
+    lines: list[dict[str, str]],
+    others: Mapping[str, list[dict[str, str]]] = {},
+) -> dict[str, str]:
+    """File name → contents, from the lines of runs.csv alone.
+
+    `others` are the runs of the experiments that its claims name besides.
+    """
     if experiment.spec.figure:
-        return figures.render(experiment, lines)
-    made = entries(experiment, lines)
-    return {
-        "table.md": _markdown(experiment, made),
-        "table.csv": _csv(made),
-        "table.tex": _latex(experiment, made),
-    }
+        made, files = [], figures.render(experiment, lines)
+    else:
+        made = entries(experiment, lines)
+        files = {
+            "table.md": _markdown(experiment, made),
+            "table.csv": _csv(made),
+            "table.tex": _latex(experiment, made),
+        }
+    if experiment.spec.claims:
+        judged = claims.judge(experiment, lines, others)
+        files["claims.md"] = evidence.page(experiment, judged, made)
+    return files
 
 
 def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Table files, or a figure and its points, made from the folder's runs.csv.
+    """Table files, or a figure and its points, and the claims, made from the folder's runs.csv.
 
     Raises UserError where that cannot be read.
     """
     lines = read_runs(folder / "runs.csv")
-    files = render(experiment, lines)
+    files = render(experiment, lines, claims.others(experiment, folder.parent))
     for name, text in files.items():
         write_text(folder / name, text)
     drawn = figures.draw(experiment, lines, folder) if experiment.spec.figure else []
+    if experiment.spec.claims and not experiment.spec.figure:
+        ranking = ranks.ranking(experiment, entries(experiment, lines))
+        if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
+            drawn.append(folder / "ranks.svg")
     return [*(folder / name for name in files), *drawn]
 
 
@@ -47,7 +63,8 @@ def drift(experiment: Experiment, folder: Path) -> list[Path]:
 
     Pictures are drawn from the same points, but their bytes change with the drawing library.
     """
-    files = render(experiment, read_runs(folder / "runs.csv"))
+    lines = read_runs(folder / "runs.csv")
+    files = render(experiment, lines, claims.others(experiment, folder.parent))
     return [
         folder / name
         for name, text in files.items()
@@ -70,7 +87,7 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         if spec.tolerance
         else []
     )
-    digits, named = _digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
+    places, named = digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
     lines = [
         f"# {experiment.name}: {spec.title}",
         "",
@@ -82,18 +99,18 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
-    for row, cells in _by_row(made).items():
-        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], digits) for c in columns) + " |")
+    for row, cells in by_row(made).items():
+        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], places) for c in columns) + " |")
     notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note]
-    notes += [*_choices(experiment, made), *spec.notes]
-    problems = _problems(experiment, made)
-    for title, items in (("Notes", notes), ("Without a verdict", problems)):
+    notes += [*choices(experiment, made), *spec.notes]
+    open_ = problems(experiment, made)
+    for title, items in (("Notes", notes), ("Without a verdict", open_)):
         if items:
             lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
     return "\n".join(lines) + "\n"
 
 
-def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
+def problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     """Why cells have no verdict, a line for each reason, and what to do where data are missing."""
     cells: dict[str, list[str]] = {}
     for e in made:
@@ -109,7 +126,7 @@ def _problems(experiment: Experiment, made: list[Entry]) -> list[str]:
     return lines
 
 
-def _choices(experiment: Experiment, made: list[Entry]) -> list[str]:
+def choices(experiment: Experiment, made: list[Entry]) -> list[str]:
     """How settings were chosen where a column has a grid, and which."""
     lines = []
     for label, name, choose, _ in shown(experiment):
@@ -134,7 +151,8 @@ def _choices(experiment: Experiment, made: list[Entry]) -> list[str]:
     return lines
 
 
-def _digits(experiment: Experiment) -> int:
+def digits(experiment: Experiment) -> int:
+    """How many decimals the table's values have."""
     return 2 if experiment.spec.unit == "percent" else 3
 
 
@@ -164,7 +182,7 @@ def _csv(made: list[Entry]) -> str:
 
 def _latex(experiment: Experiment, made: list[Entry]) -> str:
     columns = [column.label for column in shown(experiment)]
-    digits = _digits(experiment)
+    places = digits(experiment)
     lines = [
         f"% {experiment.name}, written by transferbench; needs booktabs.",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -172,19 +190,20 @@ def _latex(experiment: Experiment, made: list[Entry]) -> str:
         " & " + " & ".join(map(_tex, columns)) + " \\\\",
         "\\midrule",
     ]
-    for row, cells in _by_row(made).items():
+    for row, cells in by_row(made).items():
         body = [_tex(row)]
         for column in columns:
             e = cells[column]
-            ours = "--" if e.mean is None else f"{e.mean:.{digits}f}"
-            body.append(ours + (f" ({e.published:.{digits}f})" if e.published is not None else ""))
+            ours = "--" if e.mean is None else f"{e.mean:.{places}f}"
+            body.append(ours + (f" ({e.published:.{places}f})" if e.published is not None else ""))
         lines.append(
             ("\\midrule\n" if row not in experiment.spec.rows else "") + " & ".join(body) + " \\\\"
         )
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
-def _by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
+def by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
+    """Row → column → entry."""
     rows: dict[str, dict[str, Entry]] = {}
     for entry in made:
         rows.setdefault(entry.row, {})[entry.column] = entry

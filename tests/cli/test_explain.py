@@ -1,0 +1,132 @@
+"""Every number names the command that makes it again, and that command is the right one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from transferbench import experiment, origin, parameters, records, runner
+from transferbench.cli import _plot, run
+from transferbench.cli.run import command
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def explain(home, capfd):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        folders = ["--data", str(home.data), "--results", str(ROOT / "results"), "--offline"]
+        code = run([*folders, "explain", *arguments])
+        return (code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.mark.parametrize("name", experiment.names())
+def test_the_command_of_every_cell_runs_its_cells(name):
+    """Parsed as the shell and the command line parse it, it comes to the same runs."""
+    planned: dict = {}
+    for row, column, x, cell in experiment.load(name).cells():
+        planned.setdefault((row, column, x, cell.identity[2]), []).append(cell)
+    for cells in planned.values():
+        program, verb, *arguments = shlex.split(origin.command(cells))
+        assert (program, verb) == ("transferbench", "run")
+        given = command.make_context("run", arguments).params
+        seeds = given["seeds"] or range(given["repeats"] or 1)
+        (model,) = given["names"]
+        again = runner.cells(given["task"], model, parameters.parse(given["assignments"]), seeds)
+        assert [cell.identity for cell in again] == [cell.identity for cell in cells]
+
+
+def test_lists_are_parameters_of_the_command_line():
+    assert parameters.convert("200,40", tuple[parameters.Count, ...], "p") == (200, 40)
+    assert origin._text((200, 40)) == "200,40"
+    assert [origin._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
+
+
+def test_the_command_makes_the_number_again(real, tmp_path, capfd):
+    file = experiment.load("gtl-table3")
+    lines = records.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
+    found = origin.origins(file, lines)
+    one = next(o for o in found if (o.row, o.column) == ("comp vs rec", "LG"))
+    folders = ["--data", str(real.data), "--results", str(tmp_path)]
+    assert run([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    assert 100 * record["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
+
+
+def test_a_number_is_explained(explain):
+    code, out, _ = explain("gtl-table3", "comp-vs-rec", "gcmf")
+    assert code == 0
+    for text in (
+        "gtl-table3, comp vs rec, GCMF\n",
+        "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 10\n",
+        "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
+        "verdict   above, +6.8",
+        "by seed   0: 99.1",
+        "10 of 10 runs",
+        "data      46cf0558026be379; task not built here",
+        "V_t starts at logistic regression's probabilities",
+    ):
+        assert text in out
+    assert "min  Σ" not in out
+
+
+def test_what_has_changed_is_said(home, tmp_path, capfd):
+    folder = tmp_path / "gtl-table3"
+    folder.mkdir()
+    text = (ROOT / "results" / "gtl-table3" / "runs.csv").read_text(encoding="utf-8")
+    line = records.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
+    assert line["model"] == "lr"
+    changed = text.replace(line["source"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
+    (folder / "runs.csv").write_text(changed, encoding="utf-8")
+    arguments = ["--results", str(tmp_path), "explain", "gtl-table3", "comp vs rec", "LG"]
+    assert run(arguments) == 0
+    out = capfd.readouterr().out
+    assert f"code      {'0' * 16}; now " in out
+    assert "changed: " in out
+    assert "numpy 1." in out
+
+
+def test_a_curve_is_drawn_or_saved_or_its_absence_told(explain, tmp_path):
+    out = explain("gtl-figure2c", "comp vs rec", "GCMF")[1]
+    assert "Objective over iterations, seed 0:" in out
+    assert "┤⠁" in out
+    code, out, _ = explain(
+        "gtl-figure2c", "comp vs rec", "GCMF", "--save", str(tmp_path / "picture.png")
+    )
+    assert (code, "⠁" in out) == (0, False)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "the model reports none" in explain("gtl-table3", "comp vs rec", "SVM")[1]
+    assert "no run finished" in explain("mrtl-table3", "User 1", "MRTL")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gtl-tabel3", "comp vs rec", "LG"], "Did you mean 'gtl-table3'?"),
+        (["gtl-table3", "comp vs rek", "LG"], "unknown row 'comp vs rek'. Did you mean"),
+        (["gtl-table3", "comp vs rec", "GCFM"], "unknown column 'GCFM'. Did you mean 'GCMF'?"),
+        (["gtl-table3", "comp vs rec", "LG", "--x", "3"], "leave out --x"),
+        (["gtl-figure2a", "comp vs rec", "GCMF"], "expected --x, one of 0.1, 1, 10, 100, 1000"),
+        (["mtc-table9", "a", "b"], "unknown experiment"),
+    ],
+)
+def test_a_mistake_is_one_line(explain, arguments, message):
+    code, out, err = explain(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_a_plot_keeps_its_shape():
+    lines = _plot.plot([8.0, 4.0, 2.0, 1.0], width=4, height=2)
+    assert [len(line) for line in lines] == [7, 7, 7]
+    assert lines[0].startswith("8 ┤")
+    assert lines[1].startswith("1 ┤")
+    assert lines[0][3] != "⠀"
+    assert lines[1][-1] != "⠀"
+    assert "(log axis)" in _plot.plot([1000.0, 1.0])[-1]
+    assert _plot.plot([1.0, 1.0])

@@ -1,0 +1,37 @@
+"""transferbench report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The page to write, in place of report.html in the folder of results.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; fail where the page has drifted.")
+@click.pass_obj
+def command(settings: Settings, out: Path | None, check: bool) -> int:
+    """Write every result on one page, report.html.
+
+    It is made of the results alone and needs no network to be read.
+    """
+    from transferbench import report
+
+    path = out or settings.results / "report.html"
+    if not check:
+        report.write(settings.results, path)
+        click.echo(path)
+        return 0
+    there = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if there == report.render(settings.results):
+        click.echo(f"{path}: what the results yield")
+        return 0
+    click.echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)
+    return 1
