@@ -198,3 +198,13 @@ def test_a_setting_whose_runs_were_lost_is_not_chosen(tmp_path):
     file = experiment.read(CLUSTERS, PATH)
     made = {(e.row, e.column): e for e in entries.entries(file, clusters(tmp_path, lost=2.0))}
     assert made["A accuracy", "KKM"].chosen == "sigma=3"
+
+
+def test_a_row_may_have_a_tolerance_of_its_own(tmp_path):
+    text = CLUSTERS.replace("domain: task-1}", "domain: task-1, tolerance: 0.5}", 1)
+    runs = clusters(tmp_path)
+    file = experiment.read(text.replace("{KKM: 70}", "{KKM: 70.9}"), PATH)
+    made = {(e.row, e.column): e for e in entries.entries(file, runs)}
+    assert made["A accuracy", "KKM"].verdict == "below"
+    assert made["A NMI", "KKM"].verdict == "within"
+    assert "1 or less (0.5 for A accuracy) from" in tables.render(file, runs)["table.md"]

@@ -140,8 +140,9 @@ def _entry(
         verdict = "inconclusive"
         reason = ": ".join(lost[0]) if lost else f"{len(values)} of {len(cells)} runs"
     mean = fmean(values) if finite else None
-    if not verdict and published and mean is not None and spec.tolerance:
-        verdict = _verdict(mean - published[0], spec.tolerance.value)
+    tolerance = experiment.tolerance(row)
+    if not verdict and published and mean is not None and tolerance is not None:
+        verdict = _verdict(mean - published[0], tolerance)
     return Entry(
         row,
         column.label,
@@ -175,8 +176,9 @@ def _average(experiment: Experiment, group: str, column: str, made: list[Entry])
     open_ = next((e for e in rows if e.open), None)
     verdict = open_.verdict if open_ else "" if mean is not None else "inconclusive"
     reason = f"{open_.row} is {open_.verdict}" if open_ else ""
-    if open_ is None and mean is not None and published is not None and spec.tolerance:
-        verdict = _verdict(mean - published, spec.tolerance.value)
+    tolerance = experiment.tolerance(rows[0].row) if rows else None
+    if open_ is None and mean is not None and published is not None and tolerance is not None:
+        verdict = _verdict(mean - published, tolerance)
     runs = min((entry.runs for entry in rows), default=0)
     planned = max((entry.planned for entry in rows), default=0)
     name = f"average {group}".strip()

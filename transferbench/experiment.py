@@ -51,6 +51,13 @@ class Experiment:
         """The measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric
 
+    def tolerance(self, row: str) -> float | None:
+        """How far ours may lie from the published value of a row; None where none is published."""
+        if self.spec.tolerance is None:
+            return None
+        own = self.spec.rows[row].tolerance
+        return self.spec.tolerance.value if own is None else own
+
     def _sweep(self, column: str, method: Column) -> Iterator[tuple[float | None, dict[str, Any]]]:
         """Values of x and the parameters there; without x where nothing varies or a grid does."""
         figure = self.spec.figure

@@ -44,14 +44,15 @@ class Row(_Strict):
     """A data set of the table: a task, and the domain scored (if none is named, their mean).
 
     The domain `all` is the documents of all of them together, which multi-label tasks have. Rows of
-    one group are averaged together. `metric` stands in place of the experiment's; `x` is the row's
-    place in a figure that has the rows along its x axis.
+    one group are averaged together. `metric` and `tolerance` stand in for the experiment's; `x`
+    is the row's place in a figure that has the rows along its x axis.
     """
 
     task: str
     domain: str | None = None
     group: str = ""
     metric: Metric | None = None
+    tolerance: Weight | None = None
     x: Finite | None = None
 
 

@@ -77,11 +77,13 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
     unit = "per cent" if spec.unit == "percent" else "fractions"
     columns = [column.label for column in shown(experiment)]
     measures = dict.fromkeys(experiment.metric(row) for row in spec.rows)
+    own = {label: row.tolerance for label, row in spec.rows.items() if row.tolerance is not None}
+    others = "".join(f" ({value:g} for {label})" for label, value in own.items())
     verdicts = (
         [
             "Each cell: ours / published, verdict. "
             "Verdicts: = within, ▲ above, ▼ below, ? inconclusive, – unavailable.",
-            f"Within means {spec.tolerance.value:g} or less from the published value: "
+            f"Within means {spec.tolerance.value:g} or less{others} from the published value: "
             f"{spec.tolerance.reason}",
         ]
         if spec.tolerance
