@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 from test_experiment import GOOD
 
-from transferbench import claims, entries, evidence, experiment, ranks, records, tables
+from transferbench import experiment, records
 from transferbench.errors import UserError
-from transferbench.paired import Case, Pair
+from transferbench.evidence import claims, entries, ranks, tables, wording
+from transferbench.evidence.paired import Case, Pair
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -171,7 +172,7 @@ def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
         found = judged(text, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
         file = experiment.read(text, PATH)
-        assert evidence.comparisons(file, found)[0][3] == "× 2.50"
+        assert wording.comparisons(file, found)[0][3] == "× 2.50"
 
 
 def test_rows_of_other_experiments_count(tmp_path):
@@ -193,7 +194,7 @@ def test_the_papers_own_rows_are_counted(tmp_path):
     found = judged(TABLE, "better: {columns: [A], over: [B]}", A_FIRST, tmp_path)
     assert found.pairs[0].printed == (10.0, -20.0)
     file = experiment.read(TABLE, PATH)
-    assert evidence.comparisons(file, found) == [
+    assert wording.comparisons(file, found) == [
         ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.016", "1", "1 of 2")
     ]
 
@@ -210,7 +211,7 @@ def test_the_papers_own_rows_are_counted(tmp_path):
     ],
 )
 def test_a_claim_is_said_in_words(tmp_path, claim, words):
-    assert evidence.meaning(judged(TABLE, claim, A_FIRST, tmp_path).claim) == words
+    assert wording.meaning(judged(TABLE, claim, A_FIRST, tmp_path).claim) == words
 
 
 def test_p_over_seeds_is_the_paired_t_test():

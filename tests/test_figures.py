@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import experiment, figures, records, tables
+from transferbench import experiment, records
 from transferbench.errors import UserError
+from transferbench.evidence import figures, tables
 
 SWEEP = """
 title: t

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import experiment, origin, records, report
+from transferbench import experiment, records
 from transferbench.cli import run
+from transferbench.evidence import origin, report
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from test_experiment import GOOD, PATH
 
-from transferbench import entries, experiment, records, settings, tables
+from transferbench import experiment, records, settings
 from transferbench.errors import UserError
+from transferbench.evidence import entries, tables
 
 FILE = experiment.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import experiment, origin, parameters, records, runner
+from transferbench import experiment, parameters, records, runner
 from transferbench.cli import _plot, run
 from transferbench.cli.run import command
+from transferbench.evidence import origin
 
 ROOT = Path(__file__).parent.parent.parent
 

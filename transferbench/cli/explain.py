@@ -14,8 +14,8 @@ from transferbench.cli._names import completing, experiment_names
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
+    from transferbench.evidence.origin import Origin
     from transferbench.experiment import Experiment
-    from transferbench.origin import Origin
 
 
 @click.command()
@@ -38,7 +38,7 @@ def command(
     The command that runs it again, its runs, what they took, what has changed since.
     """
     from transferbench import experiment as experiments
-    from transferbench import origin
+    from transferbench.evidence import origin
     from transferbench.records import read_runs
 
     file = experiments.load(experiment)

@@ -22,7 +22,7 @@ def command(settings: Settings, out: Path | None, check: bool) -> int:
 
     It is made of the results alone and needs no network to be read.
     """
-    from transferbench import report
+    from transferbench.evidence import report
 
     path = out or settings.results / "report.html"
     if not check:

@@ -33,9 +33,10 @@ def command(
     What is missing is run, then results/EXPERIMENT/ is written; of several, the quickest
     come first.
     """
-    from transferbench import experiment, forecast, records, tables
+    from transferbench import experiment, forecast, records
     from transferbench.cli._execute import execute
     from transferbench.errors import Unavailable, UserError
+    from transferbench.evidence import tables
     from transferbench.files import write_text
 
     if bool(names) == everything:

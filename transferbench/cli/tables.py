@@ -17,8 +17,9 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
 
     Those of all experiments run, if none is named.
     """
-    from transferbench import experiment, tables
+    from transferbench import experiment
     from transferbench.errors import UserError
+    from transferbench.evidence import tables
 
     names = names or tuple(
         name for name in experiment.names() if (settings.results / name / "runs.csv").is_file()

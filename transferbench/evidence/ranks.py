@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from transferbench.entries import Entry
+from transferbench.evidence.entries import Entry
+from transferbench.evidence.figures import COLOURS
+from transferbench.evidence.paired import ALPHA
 from transferbench.experiment import Experiment
-from transferbench.figures import COLOURS
 from transferbench.files import writing
-from transferbench.paired import ALPHA
 from transferbench.schema import LESS
 
 TITLE = "Critical-difference diagram of average ranks"

@@ -12,12 +12,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench import claims, evidence, experiment, figures, ranks, svg, tables
-from transferbench.entries import Entry, entries, shown
+from transferbench import experiment
 from transferbench.errors import UserError
+from transferbench.evidence import claims, figures, ranks, svg, tables, wording
+from transferbench.evidence.entries import Entry, entries, shown
+from transferbench.evidence.origin import Lines, Origin, origins
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
-from transferbench.origin import Lines, Origin, origins
 from transferbench.records import read_runs
 from transferbench.schema import NAMES, Figure
 
@@ -73,8 +74,8 @@ def render(results: Path) -> str:
     return environment.get_template("report.html").render(
         papers=list(papers.values()),
         verdicts={word: (mark, total[word]) for word, mark in tables.MARKS.items()},
-        outcomes={word: (mark, decided[word]) for word, mark in evidence.MARKS.items()},
-        how=evidence.HOW,
+        outcomes={word: (mark, decided[word]) for word, mark in wording.MARKS.items()},
+        how=wording.HOW,
         waiting=[file.name for file in files if file not in there],
         data=_script({"facts": FACTS, "texts": list(pool.texts), "cells": pool.cells}),
     )  # fmt: skip
@@ -119,12 +120,12 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
                 "outcome": one.outcome,
                 "says": one.claim.says,
                 "place": one.claim.place,
-                "meaning": one.reason or evidence.meaning(one.claim),
-                "lines": evidence.comparisons(file, one),
+                "meaning": one.reason or wording.meaning(one.claim),
+                "lines": wording.comparisons(file, one),
             }
             for one in judged
         ],
-        "header": evidence.HEADER,
+        "header": wording.HEADER,
         "ranks": ranks.words(ranking) if ranking else "",
         "ranks_picture": svg.inline(folder / "ranks.svg") if ranking else None,
         "notes": [*tables.choices(file, made), *spec.notes],

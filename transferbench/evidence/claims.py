@@ -19,9 +19,9 @@ from statistics import fmean
 from typing import Literal
 
 from transferbench import experiment as experiments
+from transferbench.evidence.observations import Field, Lines, Seen, field, observed
+from transferbench.evidence.paired import ALPHA, Case, Pair
 from transferbench.experiment import Experiment
-from transferbench.observations import Field, Lines, Seen, field, observed
-from transferbench.paired import ALPHA, Case, Pair
 from transferbench.records import read_runs
 from transferbench.schema import Better, Claim, Higher, Span, Stable
 

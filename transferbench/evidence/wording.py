@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from transferbench import ranks
-from transferbench.claims import Judged, extent, span
-from transferbench.entries import Entry
+from transferbench.evidence import ranks
+from transferbench.evidence.claims import Judged, extent, span
+from transferbench.evidence.entries import Entry
+from transferbench.evidence.paired import ALPHA, Pair
 from transferbench.experiment import Experiment
-from transferbench.paired import ALPHA, Pair
 from transferbench.schema import NAMES, Better, Claim, Higher
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from transferbench import figures, models, parameters
-from transferbench.entries import Entry, entries
+from transferbench import models, parameters
+from transferbench.evidence import figures
+from transferbench.evidence.entries import Entry, entries
 from transferbench.experiment import Experiment
 from transferbench.records import Cell, by_cell
 

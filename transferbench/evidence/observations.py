@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from transferbench import figures
-from transferbench.entries import ENOUGH, entries
 from transferbench.errors import unknown
+from transferbench.evidence import figures
+from transferbench.evidence.entries import ENOUGH, entries
 from transferbench.experiment import Experiment
 from transferbench.records import by_cell
 from transferbench.schema import LESS, Better, Claim, Span

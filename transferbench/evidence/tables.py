@@ -7,8 +7,8 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from transferbench import claims, evidence, figures, ranks
-from transferbench.entries import Entry, entries, shown, value
+from transferbench.evidence import claims, figures, ranks, wording
+from transferbench.evidence.entries import Entry, entries, shown, value
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs, short
@@ -37,7 +37,7 @@ def render(
         }
     if experiment.spec.claims:
         judged = claims.judge(experiment, lines, others)
-        files["claims.md"] = evidence.page(experiment, judged, made)
+        files["claims.md"] = wording.page(experiment, judged, made)
     return files
 
 
