@@ -76,7 +76,7 @@ def test_every_command_of_the_readme_works(command, real, tmp_path):
     results = tmp_path / "results"
     if arguments[0] == "reproduce":
         arguments.append("--dry-run")
-    if arguments[0] == "tables":
+    if arguments[0] in ("tables", "explain", "report"):
         results = ROOT / "results"
     folders = ["--data", str(real.data), "--results", str(results)]
     write_mail(tmp_path)
