@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from transferbench import experiment, records
-from transferbench.cli import run
+from transferbench.cli import invoke
 from transferbench.evidence import origin, report
 
 ROOT = Path(__file__).parent.parent
@@ -104,18 +104,18 @@ def test_texts_cannot_break_out(tmp_path, monkeypatch):
 
 def test_drift_is_told(small, capsys):
     arguments = ["--results", str(small.parent), "report"]
-    assert run([*arguments, "--check"]) == 0
+    assert invoke([*arguments, "--check"]) == 0
     copy = small.parent / "other.html"
-    assert run([*arguments, "--out", str(copy)]) == 0
+    assert invoke([*arguments, "--out", str(copy)]) == 0
     assert copy.read_bytes() == small.read_bytes()
     copy.write_text("something else")
     capsys.readouterr()
-    assert run([*arguments, "--out", str(copy), "--check"]) == 1
+    assert invoke([*arguments, "--out", str(copy), "--check"]) == 1
     assert "not what the results yield" in capsys.readouterr().err
 
 
 def test_without_results_the_remedy_is_named(tmp_path, capsys):
-    assert run(["--results", str(tmp_path), "report"]) == 2
+    assert invoke(["--results", str(tmp_path), "report"]) == 2
     assert "run `reproduce` first" in capsys.readouterr().err
     assert not (tmp_path / "report.html").exists()
 

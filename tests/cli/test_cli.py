@@ -10,7 +10,7 @@ import time
 import pytest
 
 from transferbench import models
-from transferbench.cli import run
+from transferbench.cli import invoke
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def call(home, capfd):
 
     def command(*arguments: str) -> tuple[int, str, str]:
         folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
-        code = run([*folders, *arguments])
+        code = invoke([*folders, *arguments])
         return (code, *capfd.readouterr())
 
     return command
@@ -69,7 +69,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(call, arguments, message):
 
 
 def test_no_arguments_show_the_help(call, capfd):
-    assert run([]) == 2
+    assert invoke([]) == 2
     assert "Commands:\n" in capfd.readouterr().err
 
 
@@ -151,7 +151,7 @@ def run_online(call, *arguments):
     """Without --offline, for commands that only say what they would do."""
     closure = dict(zip(call.__code__.co_freevars, call.__closure__, strict=True))
     home, capfd = (closure[name].cell_contents for name in ("home", "capfd"))
-    code = run(["--data", str(home.data), "--results", str(home.results), *arguments])
+    code = invoke(["--data", str(home.data), "--results", str(home.results), *arguments])
     return (code, *capfd.readouterr())
 
 
@@ -232,13 +232,13 @@ def test_help_of_every_command():
         command = main.get_command(None, name)
         assert command is not None
         assert command.help
-        assert run([name, "--help"]) == 0
+        assert invoke([name, "--help"]) == 0
 
 
 def test_the_main_job_on_real_data(real, tmp_path, capfd):
     """What `make run` does: at least 98, beside the paper's 92.36 and logistic regression's."""
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
-    assert run([*folders, "run", "comp-vs-rec", "--model", "gcmf"]) == 0
+    assert invoke([*folders, "run", "comp-vs-rec", "--model", "gcmf"]) == 0
     out, _ = capfd.readouterr()
     lines = {line.split()[0]: line.split() for line in out.splitlines() if line}
     assert float(lines["gcmf"][2]) >= 98
@@ -248,7 +248,7 @@ def test_the_main_job_on_real_data(real, tmp_path, capfd):
     records = list(tmp_path.glob("records/*/*.json"))
     assert len(records) == 2
     assert all(str(path) in out for path in records)
-    assert run([*folders, "run", "comp-vs-rec", "--model", "gcmf", "--json"]) == 0
+    assert invoke([*folders, "run", "comp-vs-rec", "--model", "gcmf", "--json"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
     assert json.loads(out)["model"] == "gcmf"

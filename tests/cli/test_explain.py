@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from transferbench import experiment, parameters, records, runner
-from transferbench.cli import _plot, run
+from transferbench.cli import _plot, invoke
 from transferbench.cli.run import command
 from transferbench.evidence import origin
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 def explain(home, capfd):
     def call(*arguments: str) -> tuple[int, str, str]:
         folders = ["--data", str(home.data), "--results", str(ROOT / "results"), "--offline"]
-        code = run([*folders, "explain", *arguments])
+        code = invoke([*folders, "explain", *arguments])
         return (code, *capfd.readouterr())
 
     return call
@@ -54,7 +54,7 @@ def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     found = origin.origins(file, lines)
     one = next(o for o in found if (o.row, o.column) == ("comp vs rec", "LG"))
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
-    assert run([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
+    assert invoke([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
     record = json.loads(capfd.readouterr().out)
     assert 100 * record["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
 
@@ -85,7 +85,7 @@ def test_what_has_changed_is_said(home, tmp_path, capfd):
     changed = text.replace(line["source"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
     (folder / "runs.csv").write_text(changed, encoding="utf-8")
     arguments = ["--results", str(tmp_path), "explain", "gtl-table3", "comp vs rec", "LG"]
-    assert run(arguments) == 0
+    assert invoke(arguments) == 0
     out = capfd.readouterr().out
     assert f"code      {'0' * 16}; now " in out
     assert "changed: " in out

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from transferbench.cli import run
+from transferbench.cli import invoke
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
 COMMON = "the a of and on with some many often never"
@@ -53,7 +53,7 @@ def here(tmp_path, monkeypatch):
 def call(home, capfd):
     def command(*arguments: str) -> tuple[int, str, str]:
         folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
-        code = run([*folders, *arguments])
+        code = invoke([*folders, *arguments])
         return (code, *capfd.readouterr())
 
     return command

@@ -236,7 +236,7 @@ def mine(tmp_path):
 
 
 def test_own_data_are_read(mine, home):
-    made, truth = tasks.load(tasks.Task.named("own", path=str(mine)), home)
+    made, truth = tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
     assert made.name == f"multilabel/own:path={mine}"
     assert made.classes == ("up", "down")
     assert truth.names == ("old", "new")
@@ -292,7 +292,7 @@ def test_tasks_and_training_rows_may_be_left_out(mine):
     ],
 )
 def test_a_changed_file_makes_the_task_anew(mine, home, file, content):
-    task = tasks.Task.named("own", path=str(mine))
+    task = tasks.Task.named("multilabel/own", path=str(mine))
     tasks.load(task, home)
     before = task.cache(home)
     assert before.is_file()
@@ -330,7 +330,7 @@ def test_own_data_that_are_not_so_are_refused_in_one_line(mine, home, file, cont
     else:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=message) as error:
-        tasks.load(tasks.Task.named("own", path=str(mine)), home)
+        tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
     assert "\n" not in str(error.value)
     assert str(mine) in str(error.value)
     assert str(error.value).endswith("as `transferbench describe multilabel/own` says.")
@@ -339,7 +339,7 @@ def test_own_data_that_are_not_so_are_refused_in_one_line(mine, home, file, cont
 def test_a_pickle_in_a_view_is_not_loaded(mine, home):
     np.savez(mine / "views" / "a.npz", data=np.array([{"a": 1}], object), format="csr")
     with pytest.raises(UserError, match=r"views/a.npz: "):
-        tasks.load(tasks.Task.named("own", path=str(mine)), home)
+        tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
 
 
 @pytest.mark.parametrize("name", ["multilabel/own", "eurlex/subject-matters", "nus-wide"])

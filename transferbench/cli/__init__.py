@@ -79,7 +79,7 @@ def main(
     ctx.obj = given.but(data=data, results=results, mirrors=mirror or None, offline=offline)
 
 
-def run(arguments: list[str] | None = None) -> int:
+def invoke(arguments: list[str] | None = None) -> int:
     """The whole program: 0 well, 1 our failure, 2 the user's to mend, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
@@ -126,4 +126,4 @@ def _say(message: str, code: int, debug: bool) -> int:
 
 def entry() -> None:
     """What the installed `transferbench` script calls."""
-    sys.exit(run())
+    sys.exit(invoke())
