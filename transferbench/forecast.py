@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,7 +9,7 @@ from statistics import fmean
 from transferbench import fetch, runner, tasks
 from transferbench.errors import UserError
 from transferbench.experiment import Planned
-from transferbench.records import Cell, read_runs
+from transferbench.records import Cell, by_cell, read_runs
 from transferbench.settings import Settings
 
 
@@ -66,16 +65,16 @@ def _seconds(names: Iterable[str], settings: Settings) -> dict[tuple[str, ...], 
             lines = read_runs(settings.results / name / "runs.csv")
         except UserError:  # not made yet
             continue
-        for line in lines:
+        for (task, model, params, _), domains in by_cell(lines).items():
+            line = next(iter(domains.values()))  # of one run, whose domains took the same time
             if line["status"] == "done" and line["fit_seconds"]:
                 spent = float(line["fit_seconds"]) + float(line["load_seconds"] or 0)
-                for key in ((line["task"], line["model"], line["params"]), (line["model"],)):
+                for key in ((task, model, params), (model,)):
                     found.setdefault(key, []).append(spent)
     return found
 
 
 def _guess(cell: Cell, seconds: dict[tuple[str, ...], list[float]]) -> float | None:
     """The mean of the same model on the same task with these parameters, or of the model."""
-    exact = cell.task, cell.model, json.dumps(cell.params)
-    spent = seconds.get(exact) or seconds.get((cell.model,))
+    spent = seconds.get(cell.identity[:3]) or seconds.get((cell.model,))
     return fmean(spent) if spent else None

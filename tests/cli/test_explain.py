@@ -131,3 +131,9 @@ def test_a_plot_keeps_its_shape():
     assert lines[1][-1] != "⠀"
     assert "(log axis)" in _plot.plot([1000.0, 1.0])[-1]
     assert _plot.plot([1.0, 1.0])
+
+
+def test_a_row_is_measured_by_its_own_tolerance(explain):
+    code, out, _ = explain("himls-table6", "Hamming loss", "HiMLS")
+    assert code == 0
+    assert "within is up to 0.01\n" in out

@@ -16,7 +16,7 @@ def report(task: str, records: list[Record], settings: Settings) -> str:
     problem, _ = tasks.load(tasks.Task.named(task), settings)
     sizes = ", ".join(f"{domain.name} {len(domain.seen)}" for domain in problem.domains)
     lines = [f"{task}: documents: {sizes}; features: {problem.domains[0].X.shape[1]}", ""]
-    lines += _table(_rows(task, records))
+    lines += aligned(_rows(task, records))
     store = Store(settings.results)
     lines += ["", *(f"record: {_near(store.path(record['key']))}" for record in records)]
     return "\n".join(lines)
@@ -76,7 +76,7 @@ def _published(task: str, domain: str, measure: str, record: Record) -> tuple[st
     return "", ""
 
 
-def _table(rows: list[list[str]]) -> list[str]:
+def aligned(rows: list[list[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

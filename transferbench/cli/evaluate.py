@@ -25,7 +25,7 @@ def command(
     Without a source the targets are clustered, in as many clusters as they have labels.
     """
     from transferbench.cli._own import fitted, gather
-    from transferbench.cli._report import _table
+    from transferbench.cli._report import aligned
     from transferbench.errors import UserError
     from transferbench.metrics import evaluate
 
@@ -41,4 +41,4 @@ def command(
     for (name, values), part in zip(found.items(), documents, strict=True):
         figures = [f"{100 * value:.2f}" for value in values.values()]
         table.append([str(part.path), str(int(scored[name].sum())), *figures])
-    click.echo("\n".join(_table(table)))
+    click.echo("\n".join(aligned(table)))

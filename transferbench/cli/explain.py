@@ -103,8 +103,9 @@ def _number(file: Experiment, one: Origin) -> list[str]:
     printed = "no number" if value is None else f"{value[0]:g}{unit}"
     printed += "" if value is None or value[1] is None else f" ± {value[1]:g}"
     verdict = f"{entry.verdict} {entry.reason}".strip() if entry else ""
-    if entry and entry.difference is not None and spec.tolerance:
-        verdict += f", {entry.difference:+.2f}; within is up to {spec.tolerance.value:g}"
+    tolerance = file.tolerance(one.row)
+    if entry and entry.difference is not None and tolerance is not None:
+        verdict += f", {entry.difference:+.2f}; within is up to {tolerance:g}"
     facts = {
         "ours": f"{ours}, {file.metric(one.row)}, {len(one.values)} of {len(one.cells)} runs",
         "paper": f"{printed}; {spec.paper.title}, {spec.paper.venue}, {spec.paper.place}",
