@@ -26,6 +26,19 @@ def home(tmp_path, monkeypatch) -> Settings:
     return Settings(data=tmp_path / "data", results=tmp_path / "results", offline=True)
 
 
+@pytest.fixture
+def call(home, capfd):
+    """Runs a command in this process with empty folders and no network: (code, out, err)."""
+    from transferbench.cli import invoke
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
+        code = invoke([*folders, *arguments])
+        return (code, *capfd.readouterr())
+
+    return command
+
+
 #: Tasks from originals that only the open network has: their tests may skip in CI, too.
 ELSEWHERE = {"email-spam"}
 

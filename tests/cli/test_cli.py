@@ -13,18 +13,6 @@ from transferbench import models
 from transferbench.cli import invoke
 
 
-@pytest.fixture
-def call(home, capfd):
-    """Runs a command in this process with empty folders and no network: (code, out, err)."""
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
-        code = invoke([*folders, *arguments])
-        return (code, *capfd.readouterr())
-
-    return command
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

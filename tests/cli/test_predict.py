@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from transferbench.cli import invoke
-
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
 COMMON = "the a of and on with some many often never"
 
@@ -47,16 +45,6 @@ def here(tmp_path, monkeypatch):
           ("text", "label", "id"))  # fmt: skip
     (folder / "mine.yaml").write_text("source: s.csv\ntargets: [t.csv, u.csv]\n")
     return folder
-
-
-@pytest.fixture
-def call(home, capfd):
-    def command(*arguments: str) -> tuple[int, str, str]:
-        folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
-        code = invoke([*folders, *arguments])
-        return (code, *capfd.readouterr())
-
-    return command
 
 
 GCMF = ("-m", "gcmf", "--set", "k=8", "--set", "p=5")

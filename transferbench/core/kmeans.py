@@ -5,6 +5,19 @@ from __future__ import annotations
 import numpy as np
 from sklearn.cluster import KMeans
 
+from transferbench.core.views import apart
+from transferbench.problem import Fit, Problem
+
+
+def cluster(problem: Problem, Z: np.ndarray, starts: int, joint: bool, seed: int) -> Fit:
+    """Kernel k-means on ZZᵀ, Z (n, k) over the documents of all tasks.
+
+    The tasks share their clusters, or with `joint` false each is clustered by itself.
+    """
+    parts = [Z] if joint else apart(problem, Z)
+    found = [kernel_kmeans(part, len(problem.classes), starts, seed) for part in parts]
+    return Fit(apart(problem, np.vstack(found)), columns="clusters")
+
 
 def kernel_kmeans(Z: np.ndarray, clusters: int, starts: int, seed: int) -> np.ndarray:
     """Negative distances (n, clusters) to the means of kernel k-means with the kernel ZZᵀ.

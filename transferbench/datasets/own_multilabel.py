@@ -126,13 +126,14 @@ def _view(file: Path) -> Matrix:
     from sklearn.datasets import load_svmlight_file
 
     from transferbench.datasets._own import nonnegative, numbers
+    from transferbench.own.matrices import load_npz
 
     name = f"views/{file.name}"
     if file.suffix == ".csv":
         return nonnegative(numbers(file, delimiter=",", header=1), name)
     try:
         if file.suffix == ".npz":
-            X = sp.csr_array(sp.load_npz(file))
+            X = load_npz(file)
         elif file.suffix == ".svm":
             X = sp.csr_array(load_svmlight_file(str(file), zero_based=False)[0])
         else:

@@ -94,7 +94,11 @@ def _class(text: str) -> str:
     return str(int(number)) if number.is_integer() else str(number)
 
 
-def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+def load_npz(path: Path) -> sp.csr_array:
+    """A sparse matrix (n, d) as `scipy.sparse.save_npz` writes it, of bounded size, whole.
+
+    Raises UserError for anything else; nothing in the file is executed.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
@@ -112,11 +116,16 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
             )
         if X.format != "coo":
             X.check_format(full_check=True)  # places outside the matrix would be read and written
-        X = sp.csr_array(X, dtype=np.float64)
+        return sp.csr_array(X, dtype=np.float64)
     except Exception as error:  # whatever a library says of a file that is none of its kind
         text = f"{error}".partition("\n")[0] or type(error).__name__
         message = f"{path}: not a matrix as scipy.sparse.save_npz writes it ({text})."
         raise UserError(message) from None
+
+
+def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+    X = load_npz(path)
+    n = X.shape[0]
     if labels == "none":
         return X, [""] * n
     file = labels_file(path)

@@ -17,9 +17,8 @@ import math
 
 import numpy as np
 
-from transferbench.core.kmeans import kernel_kmeans
+from transferbench.core.kmeans import cluster
 from transferbench.core.spectral import affinity, mean_matching, smallest, trace_weights
-from transferbench.core.views import apart
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -44,7 +43,4 @@ def fit(
     G = mean_matching([len(domain.seen) for domain in problem.domains])
     spectrum = smallest(W, math.ceil(b), G=G, C=C)
     Z = spectrum.vectors * np.sqrt(trace_weights(spectrum.values, b))
-    parts = [Z] if joint else apart(problem, Z)
-    clusters = len(problem.classes)
-    scores = np.vstack([kernel_kmeans(part, clusters, starts, seed) for part in parts])
-    return Fit(apart(problem, scores), columns="clusters")
+    return cluster(problem, Z, starts, joint, seed)

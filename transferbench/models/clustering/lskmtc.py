@@ -20,9 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.kmeans import kernel_kmeans
+from transferbench.core.kmeans import cluster
 from transferbench.core.spectral import affinity, mean_matching, smallest, spectral_weights
-from transferbench.core.views import apart
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -51,7 +50,4 @@ def fit(
     vectors = spectrum.vectors[:, turn]
     cost = spectrum.values[turn] + C * ((G.T @ vectors) ** 2).sum(axis=0)
     Z = vectors * np.sqrt(spectral_weights(cost, b))
-    parts = [Z] if joint else apart(problem, Z)
-    clusters = len(problem.classes)
-    scores = np.vstack([kernel_kmeans(part, clusters, starts, seed) for part in parts])
-    return Fit(apart(problem, scores), columns="clusters")
+    return cluster(problem, Z, starts, joint, seed)
