@@ -22,6 +22,13 @@ class Unavailable(UserError):
         return str(self).partition(";")[0]
 
 
+class Lost(Exception):
+    """A part of the world that broke away while it was used; what was done until then is kept.
+
+    The command line shows the message alone and exits with code 1.
+    """
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean …?' for the closest known name, or '' where none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)

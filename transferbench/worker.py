@@ -1,7 +1,8 @@
-"""What happens inside the process of one run."""
+"""What happens inside the process of one run, and in the one that it is forked from."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import signal
@@ -9,18 +10,21 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models, tasks
-from transferbench.problem import Fit
+from transferbench.problem import Fit, Problem, Truth
 from transferbench.records import Cell, Record, now, outcome
-from transferbench.settings import Settings
 
 _progress: Connection | None = None
 #: Imported once by the process that runs are forked from, so that a run does not wait for them.
@@ -33,6 +37,49 @@ PRELOAD = (
     "sklearn.svm",
     "sparse_dot_topn",
 )
+
+#: Whether a process that has made the heavy imports can be forked safely.
+FORKS = sys.platform == "linux"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """seconds and bytes each run may take (None: no limit); threads each run may use."""
+
+    seconds: float | None = 3600.0
+    memory: int | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Built:
+    """A built task's file: its name, where it lies, the SHA-256 in its head, the task's facts."""
+
+    name: str
+    path: Path
+    digest: bytes
+    facts: dict[str, Any] = field(compare=False)
+
+    @classmethod
+    def of(cls, name: str, path: Path, facts: dict[str, Any]) -> Built:
+        """The file that lies at `path` now."""
+        return cls(name, path, _head(path), facts)
+
+    def there(self) -> bool:
+        """Whether this very file lies at its path (damage further on is seen by reading it)."""
+        try:
+            return _head(self.path) == self.digest
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a process needs for one run: the record's key, the cell, its task."""
+
+    key: str
+    cell: Cell
+    task: Built
 
 
 def versions() -> dict[str, str]:
@@ -58,19 +105,57 @@ def begin(progress: Connection | None) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int | None) -> Record:
-    """One run, measured. `memory` in bytes. What goes wrong in it becomes a record, too."""
-    record = outcome(key, cell, "done") | {
+def perform(run: Run, limits: Limits) -> Record:
+    """One run, measured, in a process forked from this one, so that no run sees another's traces.
+
+    This process keeps what several runs need: libraries, the model's code, the task. Where forking
+    is not safe (outside Linux) the run is performed here, and this process serves no other.
+    """
+    start, cpu = time.perf_counter(), time.process_time()
+    record = outcome(run.key, run.cell, "done") | {
         "versions": {"python": platform.python_version()} | versions(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
+        "limits": {"seconds": limits.seconds, "memory_bytes": limits.memory},
     }
+    with suppress(Exception):  # the run itself meets it again, and tells it
+        _load(run.task)
+        models.load(run.cell.model)
+    cpu = time.process_time() - cpu
+    if not FORKS:
+        return _attempt(record, run, limits, start, cpu)
+    fork = multiprocessing.get_context("fork")
+    receive, send = fork.Pipe(duplex=False)
+    child = fork.Process(target=_fork, args=(send, record, run, limits, start, cpu))
+    child.start()
+    send.close()
+    with receive:
+        try:
+            record = receive.recv()
+            child.join()
+        except (EOFError, OSError):
+            child.join()
+            reason = f"its process ended with code {child.exitcode}"
+            record |= {"status": "crashed", "reason": reason, "finished": now()}
+    return record
+
+
+def _fork(send: Connection, *arguments: Any) -> None:
+    import ctypes
+
+    # The kernel ends this process with its parent, whatever it is doing.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    send.send(_attempt(*arguments))
+
+
+def _attempt(record: Record, run: Run, limits: Limits, start: float, cpu: float) -> Record:
+    """The record, with what was measured. What goes wrong in the run becomes part of it, too."""
     try:
-        with threadpool_limits(threads):
-            _limit(memory)
-            record |= _measure(key, cell, settings)
+        with threadpool_limits(limits.threads):
+            _limit(limits.memory)
+            record |= _measure(run, start, cpu)
             record["threads"] = {i["internal_api"]: i["num_threads"] for i in threadpool_info()}
     except MemoryError as error:
-        reason = f"past its limit of {_size(memory)}" + (f": {error}" if str(error) else "")
+        reason = f"past its limit of {_size(limits.memory)}" + (f": {error}" if str(error) else "")
         record |= {"status": "memory", "reason": reason}
     except Exception as error:  # whatever a model raises is that run's result, not the batch's end
         record |= {
@@ -81,10 +166,17 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
     return record | {"finished": now()}
 
 
-def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
-    start = time.perf_counter()
-    task = tasks.Task.named(cell.task)
-    problem, truth = tasks.load(task, settings)
+@lru_cache(maxsize=1)
+def _load(task: Built) -> tuple[Problem, Truth]:
+    if not task.there():
+        raise ValueError(f"{task.path} is no longer the task it was; run the command again.")
+    return tasks.read(task.path)
+
+
+def _measure(run: Run, start: float, cpu: float) -> dict[str, Any]:
+    """start: when the task began to be loaded; cpu: seconds spent on that by another process."""
+    cell = run.cell
+    problem, truth = _load(run.task)
     loaded = time.perf_counter()
     last = loaded
 
@@ -98,21 +190,26 @@ def _measure(key: str, cell: Cell, settings: Settings) -> dict[str, Any]:
         if _progress is not None and (time.perf_counter() - last > 0.1 or iteration == planned):
             last = time.perf_counter()
             # One short message is one atomic write to the pipe, whoever else is writing to it.
-            _progress.send((key, iteration, planned))
+            _progress.send((run.key, iteration, planned))
 
     seed = {} if cell.seed is None else {"seed": cell.seed}
     fit = models.load(cell.model)(problem, watch=watch, **cell.params, **seed)
     fitted = time.perf_counter()
     return {
-        "facts": tasks.facts(problem, truth, tasks.contents(task, settings)),
+        "facts": run.task.facts,
         "metrics": metrics.evaluate(fit, truth, problem),
         "columns": fit.columns,
         "trace": list(fit.trace),
         "curve": curve,
         "seconds": {"load": loaded - start, "fit": fitted - loaded},
-        "cpu_seconds": time.process_time(),
+        "cpu_seconds": time.process_time() + (cpu if FORKS else 0.0),
         "peak_bytes": _peak(),
     }
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(32)
 
 
 def _limit(memory: int | None) -> None:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import click
 
-from transferbench import runner
+from transferbench import engines, runner
 from transferbench.records import Cell, Record
 from transferbench.settings import Settings
+from transferbench.worker import Limits
 
 
 def execute(
@@ -22,8 +23,12 @@ def execute(
     memory_limit: int | None,
     force: bool,
     dry_run: bool,
+    engine: str | None,
+    scheduler: str | None,
+    slurm: tuple[tuple[str, str], ...],
 ) -> list[Record]:
     """The records of the cells; with dry_run none, and what would run is printed."""
+    performing = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
         for cell, finished in zip(cells, runner.done(cells, settings), strict=True):
             click.echo(f"{'done' if finished and not force else 'to run'}  {cell}")
@@ -34,7 +39,7 @@ def execute(
             where = f"{record['model']} on {record['task']}, seed {record['seed']}"
             click.echo(f"{record['status']}: {where}: {record['reason']}", err=True)
 
-    limits = runner.Limits(memory=memory_limit, threads=threads)
+    limits = Limits(memory=memory_limit, threads=threads)
     if time_limit is not None:
         limits = replace(limits, seconds=time_limit)
-    return runner.run(cells, settings, jobs=jobs, limits=limits, force=force, on_record=say)
+    return runner.run(cells, settings, engine=performing, limits=limits, force=force, on_record=say)

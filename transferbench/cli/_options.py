@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from transferbench import engines
+
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 MOST = 100_000  # seeds in one command
@@ -60,8 +62,22 @@ class Seeds(click.ParamType[tuple[int, ...]]):
         return tuple(dict.fromkeys(seeds))
 
 
+class Assignment(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "assignment"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, given = str(value).partition("=")
+        if not (name.isidentifier() and equals and given):
+            self.fail(f"{value!r} is not NAME=VALUE, for example partition=long.", param, ctx)
+        return name, given
+
+
 def execution(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--jobs, --threads, --time-limit, --memory-limit, --force, --dry-run."""
+    """What --help lists last: where, how many at a time, how limited cells are run."""
     for option in reversed(
         (
             click.option("--jobs", "-j", type=click.IntRange(1), default=1, help="Runs at a time.",
@@ -73,6 +89,12 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--memory-limit", type=Size(),
                          help="Memory a run may take, for example 4G (enforced on Linux)."),
             click.option("--force", is_flag=True, help="Run again what is already recorded."),
+            click.option("--engine", type=click.Choice(list(engines.NAMES)),
+                         help="Where runs are performed.  [default: local]"),
+            click.option("--scheduler", metavar="ADDRESS",
+                         help="Scheduler of dask to join, for example tcp://host:8786."),
+            click.option("--slurm", multiple=True, type=Assignment(), metavar="NAME=VALUE",
+                         help="Option of Slurm's jobs, for example partition=long; repeatable."),
             click.option("--dry-run", is_flag=True, help="Only say what would run."),
         )
     ):  # fmt: skip

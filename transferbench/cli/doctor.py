@@ -22,7 +22,7 @@ def command(settings: Settings, network: bool) -> int:  # fmt: skip
     import os
     import platform
 
-    from transferbench import datasets, fetch, worker
+    from transferbench import datasets, engines, fetch, worker
     from transferbench.settings import config_path
 
     click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
@@ -36,6 +36,8 @@ def command(settings: Settings, network: bool) -> int:  # fmt: skip
         click.echo(f"{label:<11} {folder}{'' if usable else '  CANNOT BE WRITTEN'}")
     click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
     click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
+    found = [name for name in engines.NAMES if engines.installed(name)]
+    click.echo(f"engines     {', '.join(found)}")
     for module in datasets.modules().values():
         for file in module.FILES.values():
             plan = fetch.plan(file, settings)

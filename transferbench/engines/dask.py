@@ -1,0 +1,166 @@
+"""The engine of dask.distributed: workers on this machine, or those of a scheduler that runs.
+
+Dask places runs, and gives a run whose worker has died to another, as often as its setting
+`distributed.scheduler.allowed-failures` says. Runs and records travel by its own means, which are
+pickles: scheduler, workers and caller trust each other.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from distributed import Client, LocalCluster, as_completed, get_client, get_worker
+from distributed.scheduler import KilledWorker
+
+from transferbench.engines import Say, remote
+from transferbench.engines.local import shared
+from transferbench.errors import Lost, UserError
+from transferbench.records import Record, outcome
+from transferbench.worker import Limits, Run
+
+GONE = "went away; every finished run is kept, the same command completes the rest."
+
+
+@dataclass(frozen=True)
+class Dask:
+    """scheduler: the address of one that runs; None: `jobs` workers are started on this machine."""
+
+    jobs: int = 1
+    scheduler: str | None = None
+    patience: float = 30.0  # seconds to wait for a scheduler's first worker
+
+    def records(
+        self, runs: Sequence[Run], limits: Limits, say: Say
+    ) -> Generator[Record, None, None]:
+        """See Engine."""
+        place = self.scheduler or "this machine's workers"
+        if not self.scheduler:
+            limits = shared(limits, self.jobs)
+        with ExitStack() as stack:
+            client = stack.enter_context(self._client(len(runs)))
+            self._check(client, runs)
+            if self.scheduler:  # its workers may lie where the caller's files cannot be seen
+                stack.enter_context(_published(client, runs))
+            futures = {
+                client.submit(
+                    _perform, run, limits, remote.identity([run.cell.model]), pure=False
+                ): run
+                for run in runs
+            }
+            stack.callback(_cancel, client, list(futures))
+            for future in as_completed(futures):
+                run = futures[future]
+                if future.status == "cancelled":  # not by us, who have not come to an end
+                    raise Lost(f"the scheduler of {place} {GONE}")
+                error = future.exception()
+                if isinstance(error, UserError):
+                    raise error
+                yield future.result() if error is None else _crashed(run, limits, error)
+                future.release()
+
+    @contextmanager
+    def _client(self, runs: int) -> Iterator[Client]:
+        for name in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what counts is said here
+        with ExitStack() as stack:
+            address: Any = self.scheduler
+            if not address:
+                # Ctrl-C is this process's to answer: its children inherit that they are not asked.
+                blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    address = stack.enter_context(
+                        LocalCluster(
+                            n_workers=min(self.jobs, runs),
+                            threads_per_worker=1,
+                            dashboard_address=None,
+                            silence_logs=logging.CRITICAL + 1,
+                        )
+                    )
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            try:
+                client = stack.enter_context(Client(address, timeout=10))
+            except (OSError, ValueError) as error:
+                raise UserError(
+                    f"no scheduler of dask answers at {self.scheduler} ({error}); start one there "
+                    "with `dask scheduler`, or give the address of another."
+                ) from error
+            yield client
+
+    def _check(self, client: Client, runs: Sequence[Run]) -> None:
+        """Raises UserError where no worker is there, or one has other code or versions."""
+        try:
+            client.wait_for_workers(1, timeout=self.patience)
+        except TimeoutError:
+            raise UserError(
+                f"the scheduler at {self.scheduler} has no workers; start some with "
+                f"`dask worker {self.scheduler}`."
+            ) from None
+        names = sorted({run.cell.model for run in runs})
+        found: dict[str, Any] = client.run(remote.identity, names, on_error="return")
+        for place, theirs in found.items():
+            if isinstance(theirs, BaseException):
+                raise UserError(
+                    f"the worker {place} cannot run transferbench "
+                    f"({type(theirs).__name__}: {theirs}); install it there as it is here."
+                )
+        remote.compare(remote.identity(names), found)
+
+
+def _perform(run: Run, limits: Limits, caller: remote.Identity) -> Record:
+    """On the worker: a run in a process of its own."""
+    me = get_worker()
+    task = me.get_current_task()
+
+    def unwanted() -> bool:
+        known = me.state.tasks.get(task)
+        return known is None or known.state == "cancelled"
+
+    jobs = me.state.nthreads
+    if limits.memory is None and me.memory_manager.memory_limit:
+        limits = replace(limits, memory=int(me.memory_manager.memory_limit * 0.8 / jobs))
+    return remote.perform(
+        run,
+        limits,
+        caller,
+        lambda: get_client().get_dataset(_name(run)),
+        place=me.address,
+        jobs=jobs,
+        unwanted=unwanted,
+    )
+
+
+@contextmanager
+def _published(client: Client, runs: Sequence[Run]) -> Iterator[None]:
+    """Built tasks kept by the scheduler, for workers that ask for them; each of them asks once."""
+    tasks = {_name(run): run.task.path for run in runs}
+    for name, path in tasks.items():
+        client.publish_dataset(path.read_bytes(), name=name, override=True)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the scheduler may be gone
+            for name in tasks:
+                client.unpublish_dataset(name)
+
+
+def _name(run: Run) -> str:
+    return f"transferbench/{run.task.digest.hex()}"
+
+
+def _cancel(client: Client, futures: list[Any]) -> None:
+    with suppress(Exception):  # the scheduler may be gone
+        client.cancel(futures)
+
+
+def _crashed(run: Run, limits: Limits, error: BaseException) -> Record:
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    if isinstance(error, KilledWorker):
+        reason = f"each of the {error.allowed_failures + 1} workers that began it died"
+    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
+    return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}

@@ -1,0 +1,158 @@
+"""The engine of one machine: each run in a process of its own, forked from one that stays warm."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, TimeoutError
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing import forkserver, resource_tracker
+from typing import TYPE_CHECKING
+
+from transferbench import worker
+from transferbench.engines import Say
+from transferbench.records import Record, outcome
+from transferbench.worker import Limits, Run
+
+if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
+
+@dataclass(frozen=True)
+class Local:
+    """`jobs` runs at a time. Without a limit of memory, they share four fifths of the machine's."""
+
+    jobs: int = 1
+
+    def records(
+        self, runs: Sequence[Run], limits: Limits, say: Say
+    ) -> Generator[Record, None, None]:
+        """See Engine."""
+        limits = shared(limits, self.jobs)
+        waiting = iter(runs)
+        ended: queue.SimpleQueue[tuple[Run, Future[Record]]] = queue.SimpleQueue()
+
+        def begin(run: Run) -> None:
+            future = pool.submit(run, limits)
+            future.add_done_callback(lambda future: ended.put((run, future)))
+
+        with Pool(min(self.jobs, len(runs)), say) as pool:
+            for run in islice(waiting, self.jobs):
+                begin(run)
+            for _ in runs:
+                while True:
+                    pool.listen()
+                    with suppress(queue.Empty):
+                        run, future = ended.get(timeout=0.1)
+                        break
+                for following in islice(waiting, 1):  # not before: an interrupt begins no more runs
+                    begin(following)
+                yield settled(run, limits, future)
+
+
+class Pool:
+    """`size` processes, each of which forks one for every run; one that dies is replaced.
+
+    say: told of the runs' progress when `listen` is called; None: nobody asks for it.
+    """
+
+    def __init__(self, size: int, say: Say | None = None) -> None:
+        from pebble import ProcessPool
+
+        self.size = size
+        self.say = say
+        self.born = 0
+        context = _context()
+        self.receive, self.send = context.Pipe(duplex=False)
+        self.pool = ProcessPool(
+            max_workers=size,
+            max_tasks=0 if worker.FORKS else 1,
+            context=context,
+            initializer=worker.begin,
+            initargs=(self.send if say else None,),
+        )
+
+    def submit(self, run: Run, limits: Limits) -> Future[Record]:
+        """The run's record to come; see `settled`. Cancelling it ends the run."""
+        future: Future[Record] = self.pool.schedule(
+            worker.perform, args=(run, limits), timeout=limits.seconds
+        )
+        return future
+
+    def listen(self) -> None:
+        """Pass on what the processes have said of their progress."""
+        assert self.say
+        while self.receive.poll():
+            message = self.receive.recv()
+            if message is None:
+                self.born += 1
+            else:
+                self.say(*message)
+        self.say()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        if kind and self.say:
+            # A process stopped while it is being born complains on the terminal: let it come up.
+            deadline = time.monotonic() + 5
+            while self.born < self.size and time.monotonic() < deadline:
+                self.listen()
+                time.sleep(0.02)
+        self.pool.stop()
+        self.pool.join()
+        self.send.close()
+        self.receive.close()
+
+
+def settled(run: Run, limits: Limits, future: Future[Record]) -> Record:
+    """The record of a run that has ended, one way or another."""
+    try:
+        return future.result()
+    except TimeoutError:
+        status, reason = "timeout", f"past {limits.seconds:g} s"
+    except Exception as error:  # whatever befell its process is that run's alone
+        code = getattr(error, "exitcode", None)
+        status = "crashed"
+        reason = f"{type(error).__name__} in its process: {error}"
+        if code is not None:
+            reason = f"its process ended with code {code}"
+    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
+    return outcome(run.key, run.cell, status, reason) | {"limits": known}
+
+
+def shared(limits: Limits, jobs: int) -> Limits:
+    """The limits; memory that is not limited is the share of each of `jobs` in this machine's."""
+    if limits.memory is not None:
+        return limits
+    try:
+        pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return limits
+    return replace(limits, memory=int(pages * 0.8 / jobs))
+
+
+def _context() -> BaseContext:
+    """Processes forked from a clean server that has made the heavy imports, where there is one."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    # Else the server would look for modules in the current folder first, whatever lies there.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(worker.PRELOAD))
+    # Ctrl-C is this process's to answer; the server, started here, inherits that it is not asked.
+    # The resource tracker, which unblocks what is blocked when it starts, must be running by then.
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return context

@@ -1,0 +1,123 @@
+"""The engine of Slurm, by submitit: one job of an array for each run, in a folder that jobs see.
+
+Submitit carries runs and records as pickles in that folder, which only its owner should write.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import submitit
+from submitit.helpers import as_completed
+
+from transferbench.engines import Say, remote
+from transferbench.errors import UserError
+from transferbench.records import Record, outcome
+from transferbench.worker import Limits, Run
+
+Result = Record | UserError
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """`jobs` runs at a time; options: of sbatch, as submitit calls them (partition, account, …).
+
+    folder: where jobs and their files lie meanwhile, seen by every node. The option cluster=local
+    starts jobs as processes of this machine, to try it out.
+    """
+
+    folder: Path
+    jobs: int = 1
+    options: Mapping[str, str] = field(default_factory=dict)
+    pause: float = 0.5  # seconds between looks at the jobs
+
+    def records(
+        self, runs: Sequence[Run], limits: Limits, say: Say
+    ) -> Generator[Record, None, None]:
+        """See Engine."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        started: list[submitit.Job[Result]] = []
+        try:
+            executor = self._executor(folder / "jobs", limits)
+            for path, name in {(run.task.path, run.task.digest.hex()) for run in runs}:
+                shutil.copyfile(path, folder / name)
+            # Slurm keeps to `jobs` itself; without it there is nobody to hold jobs back.
+            size = self.jobs if executor.cluster == "local" else len(runs)
+            for first in range(0, len(runs), size):
+                part = runs[first : first + size]
+                with executor.batch():
+                    jobs = [
+                        executor.submit(
+                            _perform, run, limits, remote.identity([run.cell.model]), folder
+                        )
+                        for run in part
+                    ]
+                started += jobs
+                of = {job.job_id: run for job, run in zip(jobs, part, strict=True)}
+                for job in as_completed(jobs, poll_frequency=self.pause):
+                    yield _record(of[job.job_id], limits, job)
+        finally:
+            for job in started:
+                if not job.done():
+                    job.cancel(check=False)
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # another command's files are there
+                self.folder.rmdir()
+
+    def _executor(self, folder: Path, limits: Limits) -> Any:
+        options: dict[str, Any] = {
+            name: int(value) if value.isdecimal() else value for name, value in self.options.items()
+        }
+        cluster = options.pop("cluster", "slurm")
+        if cluster == "slurm" and not shutil.which("srun"):
+            raise UserError("no Slurm here (srun is not found); give this command on a machine that has it.")
+        seconds = limits.seconds or 24 * 3600.0
+        known: dict[str, Any] = {
+            "name": "transferbench",
+            "timeout_min": ceil(seconds / 60) + 5,  # for the start of the job and the task
+            "cpus_per_task": limits.threads,
+            "slurm_array_parallelism": self.jobs,
+        }
+        if limits.memory is not None:
+            known["mem_gb"] = ceil(limits.memory / 2**30) + 1
+        try:
+            executor = submitit.AutoExecutor(folder, cluster=cluster)
+            given = {name if name in known else f"slurm_{name}": v for name, v in options.items()}
+            executor.update_parameters(**known | given)
+        except (AssertionError, NameError, TypeError, ValueError) as error:
+            raise UserError(f"--slurm: {str(error).splitlines()[0]}") from error
+        return executor
+
+
+def _perform(run: Run, limits: Limits, caller: remote.Identity, folder: Path) -> Result:
+    """In the job: a run in a process of its own."""
+    given = os.environ.get("SLURM_MEM_PER_NODE")  # in MiB
+    if limits.memory is None and given:
+        limits = replace(limits, memory=int(int(given) * 2**20 * 0.8))
+    file = folder / run.task.digest.hex()
+    place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
+    try:
+        return remote.perform(run, limits, caller, file.read_bytes, place=place)
+    except UserError as error:  # raised, it would come back as the text of a traceback
+        return error
+
+
+def _record(run: Run, limits: Limits, job: submitit.Job[Result]) -> Record:
+    error = job.exception()
+    if error is None:
+        result = job.result()
+        if isinstance(result, UserError):
+            raise result
+        return result
+    reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
+    return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}
