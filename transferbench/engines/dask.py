@@ -8,21 +8,22 @@ pickles: scheduler, workers and caller trust each other.
 from __future__ import annotations
 
 import logging
-import signal
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from distributed import Client, LocalCluster, as_completed, get_client, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 from transferbench.engines import Say, remote
-from transferbench.engines.local import shared
+from transferbench.engines.local import interrupts_kept, shared
 from transferbench.errors import Lost, UserError
 from transferbench.records import Record, outcome
 from transferbench.worker import Limits, Run
 
+QUIET = logging.CRITICAL + 1  # for dask's own messages: what counts is said here
 GONE = "went away; every finished run is kept, the same command completes the rest."
 
 
@@ -46,13 +47,14 @@ class Dask:
             self._check(client, runs)
             if self.scheduler:  # its workers may lie where the caller's files cannot be seen
                 stack.enter_context(_published(client, runs))
+            else:
+                client.register_plugin(_Stopping())
             futures = {
                 client.submit(
                     _perform, run, limits, remote.identity([run.cell.model]), pure=False
                 ): run
                 for run in runs
             }
-            stack.callback(_cancel, client, list(futures))
             for future in as_completed(futures):
                 run = futures[future]
                 if future.status == "cancelled":  # not by us, who have not come to an end
@@ -65,26 +67,23 @@ class Dask:
 
     @contextmanager
     def _client(self, runs: int) -> Iterator[Client]:
-        for name in ("distributed", "tornado", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what counts is said here
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+                logging.getLogger(name).setLevel(QUIET)
         with ExitStack() as stack:
             address: Any = self.scheduler
             if not address:
-                # Ctrl-C is this process's to answer: its children inherit that they are not asked.
-                blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-                try:
+                with interrupts_kept():
                     address = stack.enter_context(
                         LocalCluster(
                             n_workers=min(self.jobs, runs),
                             threads_per_worker=1,
-                            dashboard_address=None,
-                            silence_logs=logging.CRITICAL + 1,
+                            dashboard_address="127.0.0.1:0",
+                            silence_logs=QUIET,
                         )
                     )
-                finally:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             try:
-                client = stack.enter_context(Client(address, timeout=10))
+                client = stack.enter_context(Client(address, timeout=5))
             except (OSError, ValueError) as error:
                 raise UserError(
                     f"no scheduler of dask answers at {self.scheduler} ({error}); start one there "
@@ -110,6 +109,15 @@ class Dask:
                     f"({type(theirs).__name__}: {theirs}); install it there as it is here."
                 )
         remote.compare(remote.identity(names), found)
+
+
+class _Stopping(WorkerPlugin):
+    """Ends the run of a worker that closes, so that it leaves nothing and complains of nothing."""
+
+    name = "transferbench"
+
+    def teardown(self, worker: Any) -> None:
+        remote.stop()
 
 
 def _perform(run: Run, limits: Limits, caller: remote.Identity) -> Record:
@@ -151,11 +159,6 @@ def _published(client: Client, runs: Sequence[Run]) -> Iterator[None]:
 
 def _name(run: Run) -> str:
     return f"transferbench/{run.task.digest.hex()}"
-
-
-def _cancel(client: Client, futures: list[Any]) -> None:
-    with suppress(Exception):  # the scheduler may be gone
-        client.cancel(futures)
 
 
 def _crashed(run: Run, limits: Limits, error: BaseException) -> Record:

@@ -6,10 +6,11 @@ import multiprocessing
 import os
 import queue
 import signal
+import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
@@ -147,12 +148,21 @@ def _context() -> BaseContext:
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(worker.PRELOAD))
-    # Ctrl-C is this process's to answer; the server, started here, inherits that it is not asked.
+    with interrupts_kept():
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Ctrl-C is this process's to answer: those begun meanwhile inherit that they are not asked."""
+    if sys.platform == "win32":
+        yield
+        return
     # The resource tracker, which unblocks what is blocked when it starts, must be running by then.
     resource_tracker.ensure_running()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        forkserver.ensure_running()
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    return context

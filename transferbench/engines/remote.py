@@ -85,11 +85,18 @@ def perform(
             # the processes of a pool end with their parent.
             current_process().daemon = False
             _pools.append(Pool(jobs))
-        future = _pools[0].submit(run, limits)
+        pool = _pools[0]
+        future = pool.submit(run, limits)
     while not wait([future], timeout=1).done:
-        if unwanted():
+        if unwanted() or pool not in _pools:
             future.cancel()
     return settled(run, limits, future)
+
+
+def stop() -> None:
+    """End what is under way in this worker; a later run begins anew."""
+    while _pools:
+        _pools.pop().__exit__(None)
 
 
 def obtain(task: Built, receive: Callable[[], bytes]) -> Built:

@@ -44,7 +44,7 @@ class Slurm:
     ) -> Generator[Record, None, None]:
         """See Engine."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        folder = Path(tempfile.mkdtemp(dir=self.folder)).resolve()
         started: list[submitit.Job[Result]] = []
         try:
             executor = self._executor(folder / "jobs", limits)
@@ -79,7 +79,9 @@ class Slurm:
         }
         cluster = options.pop("cluster", "slurm")
         if cluster == "slurm" and not shutil.which("srun"):
-            raise UserError("no Slurm here (srun is not found); give this command on a machine that has it.")
+            raise UserError(
+                "no Slurm here (srun is not found); give this command on a machine that has it."
+            )
         seconds = limits.seconds or 24 * 3600.0
         known: dict[str, Any] = {
             "name": "transferbench",
