@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
+from chaos.watched import within
 
 import transferbench
 from transferbench import runner, tasks
@@ -177,6 +178,13 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, monkeypatch, name)
     assert "\n" not in str(error.value)
     assert message in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_table_of_very_many_columns_is_read_at_once(tmp_path):
+    head = ["text", "label", *map(str, range(100_000))]
+    path = write_csv(tmp_path / "wide.csv", [["x"] * len(head)] * 2, head)
+    with within(tmp_path, seconds=8):  # comparing each with each takes minutes
+        assert len(read(path)) == 2
 
 
 def test_a_missing_file_a_folder_and_a_device_are_no_files(tmp_path):

@@ -115,6 +115,8 @@ def test_drift_is_found_and_mended(tmp_path):
     assert "79.00 ± 1.00 / 79.11 =" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
     assert tables.drift(FILE, tmp_path) == [table]
+    table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
+    assert tables.drift(FILE, tmp_path) == [table]
 
 
 def test_latex_escapes_what_it_must(tmp_path):

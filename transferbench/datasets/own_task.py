@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"own": "A task of your own, told by a YAML file: FILE.yaml or own:path=FILE.yaml"}
 FACTS: dict[str, dict[str, Any]] = {"own": {}}
-MOST = 2**20  # bytes of a YAML file
 
 
 def own(path: Path) -> list[Path]:
@@ -105,11 +104,9 @@ def load(path: Path) -> Spec:
 
     try:
         with path.open(encoding="utf-8") as stream:
-            content = stream.read(MOST + 1)
+            content = stream.read(located.MOST + 1)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
-    if len(content) > MOST:
-        raise UserError(f"{path}: more than {MOST:,} characters; expected the YAML of a task.")
     data, where = located.read(content, path)
     if not isinstance(data, dict):
         raise where.error((), "expected family, source, targets, …; see `describe own`.")
