@@ -106,6 +106,13 @@ def test_a_damaged_line_is_told(tmp_path, old, new):
         records.read_runs(path)
 
 
+@pytest.mark.parametrize("content", ["", "\n", "one,two\n1,2\n"])
+def test_what_is_no_file_of_runs_is_told(tmp_path, content):
+    (tmp_path / "runs.csv").write_text(content)
+    with pytest.raises(UserError, match=r"runs\.csv: expected the columns row, column"):
+        records.read_runs(tmp_path / "runs.csv")
+
+
 def test_drift_is_found_and_mended(tmp_path):
     lines({"LG": [0.8], "NMF": OK}, tmp_path)
     assert len(tables.drift(FILE, tmp_path)) == 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 
 MOST = 2**17  # characters of a text
 DEEPEST = 50  # lists and mappings within each other; the time to read them grows with the square
@@ -77,7 +77,9 @@ class Places:
                 key = getattr(name, "value", None)
                 if isinstance(key, str) and key in seen:
                     line = name.start_mark.line + 1
-                    raise UserError(f"{self.path}:{line}: key {key!r} stands here a second time.")
+                    raise UserError(
+                        f"{self.path}:{line}: key {brief(key)} stands here a second time."
+                    )
                 seen.add(str(key))
                 self.no_key_twice(value)
         elif isinstance(node, yaml.SequenceNode):

@@ -193,10 +193,10 @@ def read_runs(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            lines = list(reader)
+            columns, lines = tuple(reader.fieldnames or ()), list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
-    if tuple(reader.fieldnames or ()) != RUNS:
+    if columns != RUNS:
         raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
     for number, line in enumerate(lines, start=2):
         try:

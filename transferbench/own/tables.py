@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.own.documents import (
     LONGEST,
     MOST,
@@ -90,7 +90,7 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
         header = next(reader, [])
         if len(set(header)) < len(header):
             name = Counter(header).most_common(1)[0][0]
-            raise fault(path, 1, f"column {name!r} stands here twice.")
+            raise fault(path, 1, f"column {brief(name)} stands here twice.")
         for row in reader:
             if row and len(row) != len(header):
                 message = f"{len(row)} columns, where the first line has {len(header)}; quote what "
