@@ -494,6 +494,7 @@ def test_a_change_too_small_for_the_facts_counts_too(tmp_path, home):
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
         ("source: no.csv\ntargets: t.csv\n", 1, "no file"),
+        (f"source: {'x' * 5000}\ntargets: t.csv\n", 1, "xxx…'."),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
         ("family: transfers\n", 1, "expected one of transfer, clustering"),

@@ -23,8 +23,8 @@ class Unavailable(UserError):
 
 
 def brief(name: str) -> str:
-    """A name in quotes, as a message shows it: what is longer than a line is cut."""
-    return repr(name if len(name) <= 100 else f"{name[:99]}…")
+    """A name in quotes, as a message shows it: what is much too long is cut."""
+    return repr(name if len(name) <= 200 else f"{name[:199]}…")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -48,7 +48,7 @@ def main() -> int:
                 holds, said = SCENARIOS[name](Path(folder) / name.replace(" ", "-"), **times)
             except Exception as error:
                 traceback.print_exc()
-                holds, said = False, f"{type(error).__name__}: {error}".splitlines()[0]
+                holds, said = False, f"{type(error).__name__}: {error}".splitlines()[0][:200]
             failed += not holds
             seconds = time.monotonic() - start
             print(f"| {name} | {said} | {seconds:.0f} | {'yes' if holds else 'NO'} |", flush=True)

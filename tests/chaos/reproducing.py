@@ -217,4 +217,4 @@ def clock(folder: Path, times: int = 0) -> Outcome:
     same = code == 0 and home.tables() == expected and same_then
     bad = [err for code, err in codes if code]
     said = f"{len(kept)} runs under six clocks: {lost} lost or repeated, tables identical {same}"
-    return same and not lost and not bad, said + f" {bad[0].strip()}" * bool(bad)
+    return same and not lost and not bad, " ".join([said, *bad[:1]]).strip()
