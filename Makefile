@@ -11,7 +11,7 @@ WORKERS ?= auto
 EXTRAS ?= test
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check tables verify report reproduce-all bench constraints clean
+.PHONY: help run test check tables verify report reproduce-all bench chaos constraints clean
 
 help:  ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -42,6 +42,9 @@ reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. 
 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
+
+chaos: $(VENV)/.installed-test  ## Break things on purpose, for half an hour. CHAOS="--times 20 kills" for some of it.
+	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
 constraints: EXTRAS = test,report,browser
 constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.

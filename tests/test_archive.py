@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import stat
 import tarfile
@@ -10,6 +11,7 @@ import zipfile
 import pytest
 from packing import FILES, pack_tar, pack_zip
 
+from transferbench import archive
 from transferbench.archive import digest, members
 from transferbench.errors import UserError
 
@@ -127,8 +129,27 @@ def test_members_refuses_a_zip_whose_header_lies_about_the_size(tmp_path, size, 
 def test_members_refuses_a_tar_whose_headers_are_the_bomb(tmp_path):
     with tarfile.open(tmp_path / "archive", "w:gz", format=tarfile.GNU_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("a" * (64 << 20)))  # a name of 64 MiB, 64 KiB packed
-    with pytest.raises(UserError, match="too many bytes"):
+    with pytest.raises(UserError, match="a header of 67108865 bytes"):
         list(members(tmp_path / "archive", limit=1 << 20))
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
+def test_members_refuses_too_many_of_them(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(archive, "MOST", 5)
+    path, pack = tmp_path / name, pack_zip if name == "a.zip" else pack_tar
+    pack(path, {str(n): b"" for n in range(4)})  # and a folder
+    assert len(list(members(path))) == 4
+    pack(path, {str(n): b"" for n in range(5)})
+    with pytest.raises(UserError, match="more than 5 members"):
+        list(members(path))
+
+
+def test_members_refuses_a_tar_followed_by_zeros_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MOST", 5)
+    path = pack_tar(tmp_path / "archive", {"a": b"1"})
+    path.write_bytes(gzip.compress(path.read_bytes()) + gzip.compress(bytes(1 << 24)))
+    with pytest.raises(UserError, match="too many bytes"):
+        list(members(path, limit=1 << 20))
 
 
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.zip"])

@@ -122,6 +122,25 @@ def test_aliases_are_refused_before_they_are_followed():
         experiment.read(bomb, PATH)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: " + "[" * 20_000, "more than 50 lists within lists"),
+        ("- " * 60 + "a", "more than 50 lists within lists"),
+        ("# long\n" * 2**15, "more than 131,072 characters"),
+    ],
+)
+def test_what_would_take_too_long_to_read_is_refused(text, message):
+    with pytest.raises(UserError, match=message):
+        experiment.read(text, PATH)
+
+
+def test_a_grid_without_end_is_refused_before_it_is_run_through():
+    grid = f"grid: {{max_iter: {list(range(1, 10_002))}}}, choose: [f1]"
+    with pytest.raises(UserError, match="the grid has 10,001 settings; expected at most 10,000"):
+        experiment.read(GOOD.replace("params: {max_iter: 5}", grid), PATH)
+
+
 @pytest.mark.parametrize("name", ["records", "gtl-table3"])
 def test_a_file_of_ones_own_cannot_take_the_place_of_results(tmp_path, name):
     path = tmp_path / f"{name}.yaml"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
+from chaos.watched import within
 
 import transferbench
 from transferbench import runner, tasks
@@ -177,6 +178,13 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, monkeypatch, name)
     assert "\n" not in str(error.value)
     assert message in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_table_of_very_many_columns_is_read_at_once(tmp_path):
+    head = ["text", "label", *map(str, range(100_000))]
+    path = write_csv(tmp_path / "wide.csv", [["x"] * len(head)] * 2, head)
+    with within(tmp_path, seconds=8):  # comparing each with each takes minutes
+        assert len(read(path)) == 2
 
 
 def test_a_missing_file_a_folder_and_a_device_are_no_files(tmp_path):
@@ -486,6 +494,7 @@ def test_a_change_too_small_for_the_facts_counts_too(tmp_path, home):
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
         ("source: no.csv\ntargets: t.csv\n", 1, "no file"),
+        (f"source: {'x' * 5000}\ntargets: t.csv\n", 1, "xxx…'."),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
         ("family: transfers\n", 1, "expected one of transfer, clustering"),

@@ -266,8 +266,9 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
         lambda text: json.dumps(json.loads(text) | {"metrics": 5}),
         lambda text: json.dumps(json.loads(text) | {"metrics": {}}),
         lambda text: "[" * 100_000,
+        lambda text: text.replace("0.5", "0.7"),
     ],
-    ids=["cut", "empty", "status", "metrics", "nothing", "deep"],
+    ids=["cut", "empty", "status", "metrics", "nothing", "deep", "digit"],
 )
 def test_a_damaged_record_is_none(home, damage):
     store = Store(home.results)
@@ -278,6 +279,26 @@ def test_a_damaged_record_is_none(home, damage):
     assert path.stat().st_mode & 0o444 == 0o444, "readable by all, as other files are"
     path.write_text(damage(path.read_text()))
     assert store.find("ab12") is None
+
+
+def test_a_record_without_a_digest_is_of_an_earlier_version(home):
+    store = Store(home.results)
+    record = {"key": "ab12", "status": "done", "metrics": {"t": {"accuracy": 0.5}}, "trace": []}
+    record |= {"seconds": {"fit": 1.0}, "task": "t", "model": "m", "source": "s", "finished": "now"}
+    path = store.write(dict(record))
+    path.write_text(json.dumps(record))
+    assert store.find("ab12") == record
+
+
+def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
+    file = tmp_path / "kill.yaml"
+    file.write_text(EXPERIMENT.replace("16", "4"))
+    both = [shell("reproduce", str(file), wait=False) for _ in range(2)]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(shell.log.read_text().split()) == ["0", "1", "2", "3"]
+    assert all("4 of 4 runs finished" in out for out, _ in said)
+    assert sorted(err.count("another reproduce") for _, err in said) == [0, 1]
 
 
 def test_results_that_cannot_be_written_are_one_line(shell, tmp_path):

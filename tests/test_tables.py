@@ -106,6 +106,13 @@ def test_a_damaged_line_is_told(tmp_path, old, new):
         records.read_runs(path)
 
 
+@pytest.mark.parametrize("content", ["", "\n", "one,two\n1,2\n"])
+def test_what_is_no_file_of_runs_is_told(tmp_path, content):
+    (tmp_path / "runs.csv").write_text(content)
+    with pytest.raises(UserError, match=r"runs\.csv: expected the columns row, column"):
+        records.read_runs(tmp_path / "runs.csv")
+
+
 def test_drift_is_found_and_mended(tmp_path):
     lines({"LG": [0.8], "NMF": OK}, tmp_path)
     assert len(tables.drift(FILE, tmp_path)) == 3
@@ -114,6 +121,8 @@ def test_drift_is_found_and_mended(tmp_path):
     table = tmp_path / "table.md"
     assert "79.00 ± 1.00 / 79.11 =" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
+    assert tables.drift(FILE, tmp_path) == [table]
+    table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
     assert tables.drift(FILE, tmp_path) == [table]
 
 

@@ -21,11 +21,17 @@ from typing import IO, Any
 from transferbench.errors import UserError, unknown
 
 BLOCK = 1 << 20  # bytes read at once
+MOST = 100_000  # members of an archive, folders and all
+LONGEST = 1 << 16  # bytes of a header that a tar has besides the usual ones
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 # What the standard library raises for archives that are damaged, cut off or of an unknown kind.
 DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(RuntimeError, ValueError),
+)
+_HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE),
+    tarfile.SOLARIS_XHDTYPE,
 )
 # Empty, absolute, with a drive, with a "..", with a backslash or a control character.
 _UNSAFE = re.compile(r"^$|^/|^[A-Za-z]:|(^|/)\.\.(/|$)|[\\\x00-\x1f\x7f]")
@@ -55,12 +61,12 @@ def digest(path: Path, scheme: str) -> str:
     return f"{scheme}:{total.hexdigest()}"
 
 
-def members(path: Path, *, limit: int = 2 << 30) -> Iterator[tuple[str, bytes]]:
+def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]]:
     """(posix path, content) of the regular files of a tar[.gz|.bz2|.xz] or zip, in archive order.
 
     Raises UserError for absolute paths, "..", drive letters, backslashes and control characters in
-    names, links and devices, more than `limit` unpacked bytes, damaged or truncated archives and no
-    archives. The members before the offending one have been given by then.
+    names, links and devices, more than `limit` unpacked bytes or MOST members, damaged or truncated
+    archives and no archives. The members before the offending one have been given by then.
     """
     left = limit
     try:
@@ -69,7 +75,9 @@ def members(path: Path, *, limit: int = 2 << 30) -> Iterator[tuple[str, bytes]]:
         entries = (
             _zip_entries(path) if start.startswith(b"PK") else _tar_entries(path, start, limit)
         )
-        for name, kind, size, stream in entries:
+        for number, (name, kind, size, stream) in enumerate(entries, start=1):
+            if number > MOST:
+                raise _refused(path, f"has more than {MOST} members")
             if kind not in (stat.S_IFREG, stat.S_IFDIR):
                 raise _refused(path, f"member {name!r} is a link or a device")
             if _UNSAFE.search(name):
@@ -105,8 +113,8 @@ def _zip_entries(path: Path) -> _Entries:
 def _tar_entries(path: Path, start: bytes, limit: int) -> _Entries:
     opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), open)
     with opener(path, "rb") as packed:
-        # Headers come on top of the members, and tarfile would read a huge one at once.
-        stream = _Bounded(packed, 2 * limit + (16 << 20), path)
+        # Headers and padding come on top of the members.
+        stream = _Bounded(packed, limit + 4 * tarfile.BLOCKSIZE * MOST, path)
         options: Any = {"tarinfo": _Header, "encoding": "utf-8", "errors": "surrogateescape"}
         with tarfile.open(fileobj=stream, mode="r|", **options) as archive:
             for info in archive:
@@ -132,16 +140,22 @@ class _Bounded(io.RawIOBase):
 
 
 class _Header(tarfile.TarInfo):
-    """After the first member tarfile takes a damaged or missing header for the archive's end."""
+    """After the first member tarfile takes a damaged or missing header for the archive's end.
+
+    Long names and the like come in headers of their own, which it would read at once.
+    """
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
         try:
-            return super().frombuf(buf, encoding, errors)
+            header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
             if len(buf) == tarfile.BLOCKSIZE and not any(buf):  # the true end
                 raise
             raise tarfile.ReadError(f"{error}") from None
+        if header.type in _HEADERS and header.size > LONGEST:
+            raise tarfile.ReadError(f"a header of {header.size} bytes")
+        return header
 
 
 def _refused(path: Path, why: str) -> UserError:

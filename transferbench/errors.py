@@ -29,6 +29,11 @@ class Lost(Exception):
     """
 
 
+def brief(name: str) -> str:
+    """A name in quotes, as a message shows it: what is much too long is cut."""
+    return repr(name if len(name) <= 200 else f"{name[:199]}…")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' Did you mean …?' for the closest known name, or '' where none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
@@ -39,4 +44,4 @@ def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> Use
     """The error for a name not among `known`; without a near miss the choices are listed."""
     known = sorted(known)
     hint = did_you_mean(name, known) or f" Known: {', '.join(known) or 'none'}."
-    return UserError(f"unknown {what} {name!r}.{hint}{' ' + remedy if remedy else ''}")
+    return UserError(f"unknown {what} {brief(name)}.{hint}{' ' + remedy if remedy else ''}")

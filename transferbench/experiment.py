@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -15,6 +16,8 @@ from transferbench.errors import UserError, unknown
 from transferbench.problem import Fit
 from transferbench.records import Cell
 from transferbench.schema import METRICS, Better, Claim, Column, Figure, Schema, Span, first_fault
+
+MOST = 10_000  # settings of a grid
 
 
 class Planned(NamedTuple):
@@ -100,7 +103,8 @@ def load(name: str) -> Experiment:
         if not path.is_file():
             raise unknown("experiment", name, names(), "See `transferbench list`.")
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(located.MOST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}).") from None
     ours = path.parent.resolve() == settings.experiments_dir().resolve()
@@ -180,6 +184,8 @@ def _check_grid(spec: Schema, column: Column, function: Callable[..., Fit]) -> N
         raise UserError("expected grid and choose together.")
     if column.grid and spec.figure:
         raise UserError("a figure has no grids; it has params and values.")
+    if (size := math.prod(map(len, column.grid.values()))) > MOST:
+        raise UserError(f"the grid has {size:,} settings; expected at most {MOST:,}.")
     for name, values in column.grid.items():
         if name in column.params:
             raise UserError(f"{name} stands under params, too.")

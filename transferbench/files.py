@@ -1,35 +1,44 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and by one process at a time where that matters."""
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from transferbench.errors import UserError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where what killed processes left stays
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block ends well, removed otherwise.
 
-    Raises UserError where the folder cannot be written or the disk is full; `path` is then as it
-    was before.
+    What a killed process left of an earlier attempt is removed, too. Raises UserError where the
+    folder cannot be written or the disk is full; `path` is then as it was before.
     """
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
-        # What is written is for all who may read the folder, as with any other file.
-        temporary.chmod(0o666 & ~_umask())
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        _clean(path)
+        handle, temporary = _temporary(path)
+        with os.fdopen(handle):  # the lock is held while it is open
+            # What is written is for all who may read the folder, as with any other file.
+            temporary.chmod(0o666 & ~_umask())
+            yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            if fcntl:  # elsewhere an open file cannot be renamed
+                temporary.replace(path)
+        if not fcntl:
+            temporary.replace(path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(
@@ -39,6 +48,52 @@ def writing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> tuple[int, Path]:
+    """A new file beside `path`, locked (where files can be) so that no `_clean` removes it."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        if fcntl:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        if not fcntl or Path(name).exists():  # else a _clean was quicker
+            return handle, Path(name)
+        os.close(handle)
+
+
+def _clean(path: Path) -> None:
+    """Remove temporaries of `path` that no process holds: the lock of a dead one is gone."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*") if fcntl else ():
+        with suppress(OSError), left.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+
+
+@contextmanager
+def alone(lock: Path, waits: Callable[[], None]) -> Iterator[None]:
+    """One process at a time is in the block; `waits` is called where another is in it already.
+
+    Raises UserError where the file `lock` cannot be written. It stays; only who holds it counts.
+    """
+    from filelock import FileLock, Timeout
+
+    held = FileLock(lock)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            held.acquire(timeout=0)
+        except Timeout:
+            waits()
+            held.acquire()
+    except OSError as error:
+        raise UserError(
+            f"cannot write {lock}: {error.strerror or error}; choose another folder with --results."
+        ) from error
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def _umask() -> int:

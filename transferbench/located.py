@@ -9,19 +9,29 @@ from typing import Any
 
 import yaml
 
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
+
+MOST = 2**17  # characters of a text
+DEEPEST = 50  # lists and mappings within each other; the time to read them grows with the square
 
 
 def read(text: str, path: Path) -> tuple[Any, Places]:
     """The data of a YAML text and the places of its keys; `path` names it in messages.
 
-    Raises UserError for what is not YAML, an alias (a few can stand for gigabytes) or a key that
-    stands twice (of which YAML would take the last).
+    Raises UserError for what is not YAML, too long or too deep, an alias (a few can stand for
+    gigabytes) or a key that stands twice (of which YAML would take the last).
     """
+    if len(text) > MOST:
+        raise UserError(f"{path}: more than {MOST:,} characters; expected less YAML.")
+    depth = 0
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise UserError(f"{path}: alias *{event.anchor} is not allowed; write it out.")
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise UserError(f"{path}: more than {DEEPEST} lists within lists; expected fewer.")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -67,7 +77,9 @@ class Places:
                 key = getattr(name, "value", None)
                 if isinstance(key, str) and key in seen:
                     line = name.start_mark.line + 1
-                    raise UserError(f"{self.path}:{line}: key {key!r} stands here a second time.")
+                    raise UserError(
+                        f"{self.path}:{line}: key {brief(key)} stands here a second time."
+                    )
                 seen.add(str(key))
                 self.no_key_twice(value)
         elif isinstance(node, yaml.SequenceNode):

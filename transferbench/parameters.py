@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 from annotated_types import Ge, Gt, Lt
 
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError, brief, unknown
 
 Count = Annotated[int, Ge(1)]  # how many of something
 Weight = Annotated[float, Ge(0), Lt(math.inf)]  # of a term in an objective
@@ -100,7 +100,7 @@ def parse(assignments: Iterable[str]) -> dict[str, str]:
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name:
-            raise UserError(f"{assignment!r}: expected NAME=VALUE, for example k=32.")
+            raise UserError(f"{brief(assignment)}: expected NAME=VALUE, for example k=32.")
         given[name] = text
     return given
 

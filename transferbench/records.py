@@ -103,13 +103,15 @@ class Store:
         """The record of a key, or None where there is none that can be read and is whole."""
         try:
             record = json.loads(self.path(key).read_text(encoding="utf-8"))
+            told = record.get("sha256", "")  # which records of an earlier version do not have
             whole = record["key"] == key and (record["status"] != "done" or _whole(record))
+            whole = whole and told in ("", _digest(record))
         except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
             return None
         return record if whole else None
 
     def write(self, record: Record) -> Path:
-        """Written whole; a run that did not finish never replaces one that did.
+        """Written whole, with its digest; a run that did not finish never replaces one that did.
 
         Raises UserError where it cannot be written.
         """
@@ -117,6 +119,7 @@ class Store:
         old = None if record["status"] == "done" else self.find(record["key"])
         if old and old["status"] == "done":
             return path
+        record["sha256"] = _digest(record)
         write_text(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         return path
 
@@ -125,6 +128,12 @@ class Store:
         with writing(self.folder / "probe"):
             pass
         (self.folder / "probe").unlink(missing_ok=True)
+
+
+def _digest(record: Record) -> str:
+    """Of all that a record says, so that a digit that changes on the disk is seen."""
+    told = {name: value for name, value in record.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def _whole(record: Record) -> bool:
@@ -184,10 +193,10 @@ def read_runs(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            lines = list(reader)
+            columns, lines = tuple(reader.fieldnames or ()), list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
-    if tuple(reader.fieldnames or ()) != RUNS:
+    if columns != RUNS:
         raise UserError(f"{path}: expected the columns {', '.join(RUNS)}; run `reproduce` again.")
     for number, line in enumerate(lines, start=2):
         try:

@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError
 
 from transferbench import located
-from transferbench.errors import UserError, did_you_mean
+from transferbench.errors import UserError, brief, did_you_mean
 from transferbench.parameters import Positive, Weight
 
 #: Measures a table or figure of each family can show; explained variance needs no labels.
@@ -201,11 +201,11 @@ def first_fault(error: ValidationError, where: located.Places) -> UserError:
             field = getattr(owner, "model_fields", {}).get(key)
             owner = _inner(field.annotation) if field else owner
         known = list(getattr(owner, "model_fields", {}))
-        message = f"unknown key {keys[-1]!r}.{did_you_mean(str(keys[-1]), known)}"
+        message = f"unknown key {brief(str(keys[-1]))}.{did_you_mean(str(keys[-1]), known)}"
         return where.error(keys, f"{message} Known: {', '.join(known)}.")
     if detail["type"] == "missing":
-        return where.error(keys[:-1], f"missing key {name}.")
-    return where.error(keys, f"{name}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
+        return where.error(keys[:-1], f"missing key {name[:200]}.")
+    return where.error(keys, f"{name[:200]}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
 
 
 def _inner(annotation: Any) -> Any:

@@ -8,6 +8,7 @@ import struct
 import numpy as np
 import pytest
 
+from transferbench.datasets import _rda
 from transferbench.datasets._rda import Numbers, read
 
 NULL = struct.pack(">i", 254)
@@ -121,6 +122,17 @@ def test_what_is_no_such_file_is_refused_in_one_line(write, content, message):
         read(write(content), limit=1 << 20)
     assert str(error.value).startswith("made-up.rda: ")
     assert "\n" not in str(error.value)
+
+
+def test_values_without_end_are_refused_before_they_fill_memory(write, monkeypatch):
+    monkeypatch.setattr(_rda, "MOST", 100)
+    monkeypatch.setattr(_rda, "LONGEST", 80)
+    path = write(saved(reals(*range(10))))
+    assert read(path)["x"].size == 10
+    with pytest.raises(ValueError, match="too many bytes"):
+        read(write(saved(reals(*range(11)))))
+    with pytest.raises(ValueError, match="more than 100 values"):
+        read(write(saved(integer(19, 200) + NULL * 200)))
 
 
 def test_a_file_that_is_not_compressed_is_refused(tmp_path):

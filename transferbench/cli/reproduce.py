@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ def command(
     from transferbench.cli._execute import execute
     from transferbench.errors import Unavailable, UserError
     from transferbench.evidence import tables
-    from transferbench.files import write_text
+    from transferbench.files import alone, write_text
 
     if bool(names) == everything:
         raise UserError("expected names of experiments (`transferbench list`), or --all.")
@@ -59,19 +61,23 @@ def command(
             given["time_limit"] = limits.seconds
         if limits.memory_gib and given["memory_limit"] is None:
             given["memory_limit"] = int(limits.memory_gib * 2**30)
-        done = execute([run.cell for run in planned[file.name]], settings, **given)
-        if not done:
-            continue
-        folder = settings.results / file.name
-        finished = [record for record in done if record["status"] == "done"]
-        if not finished and "done" in _statuses(folder / "runs.csv"):
-            raise Unavailable(
-                f"{file.name}: nothing could be run; the table there is left as it is"
-            )
-        rows = [(*run, record) for run, record in zip(planned[file.name], done, strict=True)]
-        write_text(folder / "runs.csv", records.runs_csv(rows))
-        for path in tables.write(file, folder):
-            click.echo(path)
+        lock = settings.results / "records" / f"{file.name}.lock"
+        message = f"{file.name}: another reproduce is at it; waiting, to repeat none of its runs"
+        waits = partial(click.echo, message, err=True)
+        with nullcontext() if given["dry_run"] else alone(lock, waits):
+            done = execute([run.cell for run in planned[file.name]], settings, **given)
+            if not done:
+                continue
+            folder = settings.results / file.name
+            finished = [record for record in done if record["status"] == "done"]
+            if not finished and "done" in _statuses(folder / "runs.csv"):
+                raise Unavailable(
+                    f"{file.name}: nothing could be run; the table there is left as it is"
+                )
+            rows = [(*run, record) for run, record in zip(planned[file.name], done, strict=True)]
+            write_text(folder / "runs.csv", records.runs_csv(rows))
+            for path in tables.write(file, folder):
+                click.echo(path)
         runs = {record["key"]: record for record in done}
         counts = Counter(record["status"] for record in runs.values())
         others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from annotated_types import Ge
 
 from transferbench.datasets._counted import assemble
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.own.read import MATRICES
 from transferbench.parameters import Count, resolve
 from transferbench.text import StopWords, Weighting, count, document_frequency, select
@@ -48,8 +48,9 @@ def problem(
         unknown = next((label for label in labels if label not in place), None)
         if unknown is not None:
             raise UserError(
-                f"{part.path}: label {unknown!r} is none of the source's "
-                f"({', '.join(classes[:10])}); leave such documents out, or their labels blank."
+                f"{part.path}: label {brief(unknown)} is none of the source's "
+                f"({', '.join(map(brief, classes[:10]))}); leave such documents out, or their "
+                "labels blank."
             )
         indices.append(np.array([place[label] for label in labels]))
     counted = options_of(parts[0].path)
@@ -94,7 +95,7 @@ def _classes(parts: Sequence[Documents]) -> list[str]:
     classes = sorted({label for part in parts for label in part.labels} - {""})
     where = parts[0].path
     if len(classes) < 2:
-        found = f"the one label {classes[0]!r}" if classes else "no label"
+        found = f"the one label {brief(classes[0])}" if classes else "no label"
         raise UserError(f"{where}: {found}; expected documents of two classes or more.")
     if len(classes) > MOST_CLASSES:
         raise UserError(

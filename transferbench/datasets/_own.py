@@ -5,6 +5,7 @@ Where the option is not given and the data folder has `own/<dataset>`, `path` is
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -35,11 +36,12 @@ def numbers(path: Path, delimiter: str | None = None, header: int = 0) -> np.nda
     Raises ValueError for a missing file and for what is not a table of numbers.
     """
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines, warnings.catch_warnings():
+            warnings.simplefilter("error")  # of a file without numbers
             return np.loadtxt(
                 lines, np.float32, delimiter=delimiter, skiprows=header, ndmin=2, comments=None
             )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, UserWarning) as error:
         raise ValueError(f"{path.name}: not a table of numbers ({error})") from error
 
 

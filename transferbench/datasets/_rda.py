@@ -20,6 +20,8 @@ import numpy as np
 NULL, SYMBOL, PAIRS, CHARS, LOGICAL, INTEGER, REAL, TEXTS, LIST = 254, 1, 2, 9, 10, 13, 14, 16, 19
 REFERENCE = 255
 DEPTH = 20  # lists within lists
+MOST = 1_000_000  # values; a vector of numbers is one
+LONGEST = 1 << 27  # bytes of a value
 # What bytes lead to that are not of the format.
 DAMAGE = (lzma.LZMAError, EOFError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -37,7 +39,7 @@ def read(path: Path, *, limit: int = 4 << 30) -> dict[str, Any]:
     """The saved variables by name: Numbers, lists of texts, and lists, as dicts where named.
 
     Raises ValueError for a file that is no xz-compressed .rda of such values, is cut off, or
-    unpacks to more than `limit` bytes.
+    unpacks to more than `limit` bytes, MOST values or LONGEST bytes in one.
     """
     try:
         with lzma.open(path) as stream:
@@ -59,10 +61,11 @@ class _Reader:
     def __init__(self, stream: Any, limit: int) -> None:
         self.stream, self.left = stream, limit
         self.symbols: list[str] = []
+        self.values = 0
 
     def take(self, size: int) -> bytes:
         self.left -= size
-        if size < 0 or self.left < 0:
+        if size < 0 or size > LONGEST or self.left < 0:
             raise ValueError("unpacks to too many bytes")
         data: bytes = self.stream.read(size)
         if len(data) != size:
@@ -74,6 +77,9 @@ class _Reader:
 
     def item(self, depth: int) -> Any:
         """The next value; lists with names come as dicts, symbols as their names."""
+        self.values += 1
+        if self.values > MOST:
+            raise ValueError(f"has more than {MOST:,} values")
         flags = self.integer()
         kind, has_attributes = flags & 0xFF, bool(flags & 0x200)
         if depth > DEPTH:

@@ -67,8 +67,11 @@ def build(
 
     from transferbench.datasets._multilabel import problem, share
     from transferbench.datasets._own import folder
+    from transferbench.own.documents import check_size
 
     place = folder(path, task, "multilabel/own: there is no folder", LAYOUT)
+    for file in own(place):
+        check_size(file)
     try:
         classes, rows = _table(place / "labels.csv")
         Y = _binary(rows, "labels.csv")

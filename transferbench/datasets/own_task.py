@@ -21,12 +21,13 @@ and unit_length (false). All are over the documents of all files together.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench import located
-from transferbench.errors import Unavailable, UserError, unknown
+from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.fetch import File
 from transferbench.parameters import resolve, schema
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"own": "A task of your own, told by a YAML file: FILE.yaml or own:path=FILE.yaml"}
 FACTS: dict[str, dict[str, Any]] = {"own": {}}
-MOST = 2**20  # bytes of a YAML file
 
 
 def own(path: Path) -> list[Path]:
@@ -105,11 +105,9 @@ def load(path: Path) -> Spec:
 
     try:
         with path.open(encoding="utf-8") as stream:
-            content = stream.read(MOST + 1)
+            content = stream.read(located.MOST + 1)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
-    if len(content) > MOST:
-        raise UserError(f"{path}: more than {MOST:,} characters; expected the YAML of a task.")
     data, where = located.read(content, path)
     if not isinstance(data, dict):
         raise where.error((), "expected family, source, targets, …; see `describe own`.")
@@ -128,10 +126,11 @@ def load(path: Path) -> Spec:
             verb = "needs" if key in needed else "has no"
             raise where.error((key,), f"a task of {found['family']} {verb} {key}.")
     files = {key: [path.parent / Path(f).expanduser() for f in found[key]] for key in needed}
+    isfile = os.path.isfile  # unlike Path.is_file it never raises, however long the name
     for key, paths in files.items():
         for i, file in enumerate(paths):
-            if not file.is_file():
-                raise where.error((key, i), f"no file {file}.")
+            if not isfile(file):
+                raise where.error((key, i), f"no file {brief(str(file))}.")
     if not isinstance(options, dict):
         raise where.error(("options",), "expected NAME: VALUE for each option.")
     *sources, targets = files.values()

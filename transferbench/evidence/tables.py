@@ -68,7 +68,8 @@ def drift(experiment: Experiment, folder: Path) -> list[Path]:
     return [
         folder / name
         for name, text in files.items()
-        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+        if not (folder / name).is_file()
+        or (folder / name).read_text(encoding="utf-8", errors="replace") != text
     ]
 
 

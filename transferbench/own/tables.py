@@ -6,11 +6,12 @@ import csv
 import json
 import re
 import reprlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.own.documents import (
     LONGEST,
     MOST,
@@ -87,9 +88,9 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     reader = csv.reader((text for _, text in lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
-        for name in header:
-            if header.count(name) > 1:
-                raise fault(path, 1, f"column {name!r} stands here twice.")
+        if len(set(header)) < len(header):
+            name = Counter(header).most_common(1)[0][0]
+            raise fault(path, 1, f"column {brief(name)} stands here twice.")
         for row in reader:
             if row and len(row) != len(header):
                 message = f"{len(row)} columns, where the first line has {len(header)}; quote what "

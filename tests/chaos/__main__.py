@@ -1,0 +1,59 @@
+"""Breaks things on purpose and prints what became of it: `make chaos`, or some of it by name.
+
+    PYTHONPATH=tests python -m chaos [--times N] [NAME …]
+
+Exit code 1 where something did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from chaos import damage, fuzzing, reproducing
+
+SCENARIOS = {
+    "kills": reproducing.kills,
+    "kills in writes": reproducing.kills_in_writes,
+    "file size limit": reproducing.disk_full,
+    "full disk": reproducing.small_disk,
+    "full output": reproducing.full_output,
+    "read-only results": reproducing.read_only,
+    "two at once": reproducing.two_at_once,
+    "clock": reproducing.clock,
+    **{f"bits of {kind}": damage.bits(kind) for kind in damage.KINDS},
+    "archives": damage.archives,
+    **{f"fuzz {name}": fuzzing.scenario(name) for name in fuzzing.READERS},
+}
+
+
+def main() -> int:
+    """The table, a line as each scenario ends."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(SCENARIOS)}")
+    parser.add_argument("--times", type=int, help="kills, flips or inputs of each")
+    given = parser.parse_args()
+    chosen = [n for n in SCENARIOS if not given.names or any(g in n for g in given.names)]
+    print("| scenario | what happened | seconds | holds |\n|---|---|---|---|", flush=True)
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+        for name in chosen:
+            start = time.monotonic()
+            try:
+                times = {"times": given.times} if given.times else {}
+                holds, said = SCENARIOS[name](Path(folder) / name.replace(" ", "-"), **times)
+            except Exception as error:
+                traceback.print_exc()
+                holds, said = False, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            failed += not holds
+            seconds = time.monotonic() - start
+            print(f"| {name} | {said} | {seconds:.0f} | {'yes' if holds else 'NO'} |", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":  # processes of their own import this file, too
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""A place of its own for a small experiment, and the processes that reproduce it there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+EXPERIMENT = """
+title: An experiment to break
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+repeats: REPEATS
+rows:
+  one: {task: "generated/small:documents=200,features=200,words=20,classes=3"}
+  two: {task: "generated/small:documents=200,features=200,words=20,classes=3,random_state=1"}
+columns:
+  k-means: {model: kmeans, params: {together: false, starts: 1, max_iter: 300}}
+published: {one: {k-means: 50.0}}
+tolerance: {value: 1.0, reason: none}
+"""
+#: What `reproduce` makes of the runs; the runs themselves have times, which no two runs share.
+TABLES = ("table.md", "table.csv", "table.tex")
+#: Seconds after which a command that has not ended counts as hanging.
+HANGING = 120
+
+
+class Home:
+    """Folders of data and results, made anew, and an experiment of 2 × `repeats` runs."""
+
+    def __init__(self, folder: Path, repeats: int = 6) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.folder, self.diary = folder, folder / "diary"
+        self.data, self.results = folder / "data", folder / "results"
+        self.experiment = folder / "broken.yaml"
+        self.experiment.write_text(EXPERIMENT.replace("REPEATS", str(repeats)))
+
+    def command(self, *arguments: object) -> list[str]:
+        program = [sys.executable, Path(__file__).with_name("program.py"), "--offline"]
+        folders = ["--data", self.data, "--results", self.results]
+        what = arguments or ("reproduce", self.experiment, "--jobs", 2)
+        return [str(word) for word in (*program, *folders, *what)]
+
+    def environment(self, **more: object) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+        kept |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        kept |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "CHAOS_DIARY": str(self.diary)}
+        return kept | {f"CHAOS_{name.upper()}": str(value) for name, value in more.items()}
+
+    def start(self, *arguments: object, **options) -> subprocess.Popen:
+        """`reproduce`, or another command, in a group of processes of its own."""
+        pipe = subprocess.PIPE
+        wrong = {name: options.pop(name) for name in ("kill", "clock") if name in options}
+        options = {
+            "stdout": pipe,
+            "stderr": pipe,
+            "start_new_session": True,
+            "text": True,
+        } | options
+        return subprocess.Popen(self.command(*arguments), env=self.environment(**wrong), **options)
+
+    def call(self, *arguments: object, **options) -> tuple[int, str, str]:
+        """Its code and what it said. Raises TimeoutExpired where it hangs."""
+        process = self.start(*arguments, **options)
+        try:
+            out, err = process.communicate(timeout=HANGING)
+        finally:
+            end(process)
+        return process.returncode, out or "", err or ""
+
+    def records(self) -> dict[str, str]:
+        """Key → the text of its record, of every record that is whole."""
+        found = {}
+        for path in self.results.glob("records/*/*.json"):
+            text = path.read_text(encoding="utf-8")
+            if json.loads(text)["status"] == "done":
+                found[path.stem] = text
+        return found
+
+    def runs(self) -> Counter:
+        """Key → how often its record was written."""
+        return Counter(self.diary.read_text().split() if self.diary.is_file() else ())
+
+    def tables(self) -> list[str]:
+        return [(self.results / "broken" / name).read_text(encoding="utf-8") for name in TABLES]
+
+    def left(self) -> list[str]:
+        """Temporary files that lie about."""
+        found = [*self.data.rglob("*"), *self.results.rglob("*")]
+        return [
+            f.name for f in found if f.is_file() and f.name.startswith(".") and f.suffix != ".lock"
+        ]
+
+
+def end(process: subprocess.Popen) -> float:
+    """Kill the process's group, if any of it is left; seconds until none is."""
+    start = time.monotonic()
+    while time.monotonic() - start < 10:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            break
+        process.poll()
+        time.sleep(0.01)
+    process.wait()
+    return time.monotonic() - start
+
+
+def one_line(code: int, err: str) -> bool:
+    """Whether a command ended as with a mistake of the user's: code 2 and one line."""
+    return code == 2 and err.count("\n") == 1 and "Traceback" not in err

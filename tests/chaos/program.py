@@ -1,0 +1,55 @@
+"""The command line with a diary and, if asked, a death in a write or a clock that is wrong.
+
+CHAOS_DIARY: a file that gets the key of every run whose record is written.
+CHAOS_KILL: the process kills itself in its so-manieth write, the content written, not yet renamed.
+CHAOS_CLOCK: seconds that are added to the time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from datetime import UTC, datetime
+
+from transferbench import records, worker
+
+
+def shift_clock(seconds: float) -> None:
+    real = time.time
+    time.time = lambda: real() + seconds
+    told = lambda: datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")  # noqa: E731
+    records.now = worker.now = told
+
+
+def keep_diary(path: str) -> None:
+    write = records.Store.write
+
+    def noted(self, record):
+        with open(path, "a") as diary:  # noqa: PTH123
+            diary.write(record["key"] + "\n")
+        return write(self, record)
+
+    records.Store.write = noted
+
+
+def die_in_write(number: int) -> None:
+    fsync, writes = os.fsync, iter(range(1, number + 1))
+
+    def last(handle):
+        if next(writes) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        fsync(handle)
+
+    os.fsync = last
+
+
+if os.environ.get("CHAOS_CLOCK"):  # in the processes of runs, too, which import this file
+    shift_clock(float(os.environ["CHAOS_CLOCK"]))
+if __name__ == "__main__":
+    keep_diary(os.environ["CHAOS_DIARY"])
+    if os.environ.get("CHAOS_KILL"):
+        die_in_write(int(os.environ["CHAOS_KILL"]))
+    from transferbench.cli import entry
+
+    entry()

@@ -1,0 +1,29 @@
+"""Every reader of files that others made, on files that are almost right; more in `make chaos`."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import pytest
+from chaos.fuzzing import READERS, fuzz
+from chaos.watched import Escaped, Hangs, within
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_read_is_taken_or_refused_in_one_line(tmp_path, name):
+    tally = fuzz(name, tmp_path, 40, derandomise=True)
+    assert tally.taken + tally.refused >= 40
+    assert tally.refused > 0
+
+
+def test_the_watch_sees_what_a_reader_must_not_do(tmp_path):
+    (tmp_path / "in").mkdir()
+    with within(tmp_path / "in"):
+        (tmp_path / "in" / "file").write_text("may be")
+    with pytest.raises(Escaped, match="outside"), within(tmp_path / "in"):
+        (tmp_path / "outside").write_text("may not be")
+    with pytest.raises(Escaped, match="pickle"), within(tmp_path / "in"):
+        pickle.loads(pickle.dumps(time.sleep))
+    with pytest.raises(Hangs), within(tmp_path / "in", seconds=0.05):
+        time.sleep(5)
