@@ -22,6 +22,12 @@ class Forecast:
     seconds: float
     unknown: int
 
+    @classmethod
+    def sum(cls, parts: Iterable[Forecast]) -> Forecast:
+        """Of several experiments together."""
+        each = [(part.todo, part.finished, part.seconds, part.unknown) for part in parts]
+        return cls(*map(sum, zip(*each, strict=True)))
+
     def __str__(self) -> str:
         known = f"about {self.seconds / 60:.0f} minutes of one core, by what runs took before"
         unknown = f", and {self.unknown} of which nothing is known" if self.unknown else ""
@@ -33,15 +39,15 @@ def forecasts(planned: dict[str, list[Planned]], settings: Settings) -> dict[str
     seconds = _seconds(planned, settings)
     told: set[tuple[str, ...]] = set()
     found = {}
+    cells = {run.cell.identity: run.cell for runs in planned.values() for run in runs}
+    ready = dict(zip(cells, runner.done(list(cells.values()), settings), strict=True))
     for name, runs in planned.items():
-        cells = {run.cell.identity: run.cell for run in runs if run.cell.identity not in told}
-        told |= set(cells)
-        done = runner.done(list(cells.values()), settings)
-        todo = [cell for cell, finished in zip(cells.values(), done, strict=True) if not finished]
-        guesses = [_guess(cell, seconds) for cell in todo]
+        own = {run.cell.identity: run.cell for run in runs if run.cell.identity not in told}
+        told |= set(own)
+        guesses = [_guess(cell, seconds) for cell in own.values() if not ready[cell.identity]]
         known = [guess for guess in guesses if guess is not None]
         unknown = len(guesses) - len(known)
-        found[name] = Forecast(len(todo), len(cells) - len(todo), sum(known), unknown)
+        found[name] = Forecast(len(guesses), len(own) - len(guesses), sum(known), unknown)
     return found
 
 

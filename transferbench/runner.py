@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -32,89 +32,113 @@ def run(
     settings: Settings,
     *,
     engine: Engine = Local(),
-    limits: Limits = Limits(),
+    limits: Callable[[Cell], Limits] = lambda cell: Limits(),
     force: bool = False,
     progress: bool = True,
-    on_record: Callable[[Record], None] = lambda record: None,
+    on_record: Callable[[Cell, Record], None] = lambda cell, record: None,
 ) -> list[Record]:
     """The record of every cell, in order; those already done are read, the others run.
 
-    Records are written by this process alone, each as soon as its run ends. A run that raises,
-    crashes, or goes past a limit is recorded with its reason and costs nothing but itself; a task
-    whose data cannot be had makes `unavailable` records. Raises KeyboardInterrupt when interrupted,
-    with every finished run written.
+    Tasks are fetched and built when the first of their cells has its turn, while runs go on.
+    Records are written by this process alone, each as soon as its run ends; on_record is told of
+    every cell, done before or now. A run that raises, crashes, or goes past a limit is recorded
+    with its reason and costs nothing but itself; a task whose data cannot be had makes
+    `unavailable` records. Raises KeyboardInterrupt when interrupted, with every finished run
+    written.
     """
     store = Store(settings.results)
-    keys, found, built = _look_up(todo, settings, store, force)
-    waiting = {
-        key: Run(key, cell, built[cell.task])
-        for key, cell in zip(keys, todo, strict=True)
-        if key not in found
-    }
-    if not waiting:
-        return [found[key] for key in keys]
-    store.probe()
+    known = _Tasks(settings)
+    begun: dict[str, Cell] = {}
+    found: dict[Cell, Record] = {}
+
+    def take(cell: Cell, record: Record) -> None:
+        found[cell] = record
+        bar.finished(record["key"])
+        on_record(cell, record)
+
+    def runs() -> Iterator[Run]:
+        for cell in dict.fromkeys(todo):
+            task = known.of(cell)
+            key = cell.key(task.facts if isinstance(task, Built) else {})
+            record = None if force else store.find(key)
+            if not isinstance(task, Built):
+                bar.skip()
+                take(cell, outcome(key, cell, "unavailable", task))
+            elif record and record["status"] == "done":
+                bar.skip()
+                take(cell, record)
+            else:
+                if not begun:
+                    store.probe()
+                begun[key] = cell
+                yield Run(key, cell, task, limits(cell))
+
     with (
-        _Bar(len(set(keys)), len(found), progress, waiting) as bar,
-        closing(engine.records(list(waiting.values()), limits, bar.say)) as records,
+        _Bar(len(set(todo)), progress, begun) as bar,
+        closing(engine.records(runs(), bar.say)) as records,
     ):
         for record in records:
             store.write(record)
-            found[record["key"]] = record
-            bar.finished(record["key"])
-            on_record(record)
-    return [found[key] for key in keys]
+            take(begun[record["key"]], record)
+    return [found[cell] for cell in todo]
 
 
 def done(todo: Sequence[Cell], settings: Settings) -> list[bool]:
     """Whether each cell has a finished record, without running, fetching or building anything."""
-    named = {name: tasks.Task.named(name) for name in {cell.task for cell in todo}}
-    built = {name for name, task in named.items() if task.cache(settings).is_file()}
-    ready = [cell for cell in todo if cell.task in built]
-    keys, found, _ = _look_up(ready, settings, Store(settings.results), force=False)
-    finished = {cell for key, cell in zip(keys, ready, strict=True) if key in found}
-    return [cell in finished for cell in todo]
+    store, known = Store(settings.results), _Tasks(settings)
+    names = {cell.task for cell in todo}
+    built = {name for name in names if tasks.Task.named(name).cache(settings).is_file()}
+
+    def finished(cell: Cell) -> bool:
+        task = known.of(cell) if cell.task in built else ""
+        record = store.find(cell.key(task.facts)) if isinstance(task, Built) else None
+        return record is not None and record["status"] == "done"
+
+    return [finished(cell) for cell in todo]
 
 
-def _look_up(
-    todo: Sequence[Cell], settings: Settings, store: Store, force: bool
-) -> tuple[list[str], dict[str, Record], dict[str, Built]]:
-    """The key of each cell, records that stand already (done, or not to be had), built tasks."""
-    built: dict[str, Built] = {}
-    missing: dict[str, str] = {}
-    for name in dict.fromkeys(cell.task for cell in todo):
+class _Tasks:
+    """Tasks by name, each loaded (fetched, built) once, when it is asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.known: dict[str, tuple[Built, str] | str] = {}
+
+    def of(self, cell: Cell) -> Built | str:
+        """A cell's built task, or why it cannot be had.
+
+        Raises UserError where the model is not made for it.
+        """
+        if cell.task not in self.known:
+            self.known[cell.task] = self._look_up(cell.task)
+        found = self.known[cell.task]
+        if isinstance(found, str):
+            return found
+        built, family = found
+        models.suit(cell.model, family)
+        return built
+
+    def _look_up(self, name: str) -> tuple[Built, str] | str:
         try:
             task = tasks.Task.named(name)
-            problem, truth = tasks.load(task, settings)
+            problem, truth = tasks.load(task, self.settings)
         except Unavailable as error:
-            missing[name] = error.brief
-            continue
-        for model in dict.fromkeys(cell.model for cell in todo if cell.task == name):
-            models.suit(model, problem.family)
-        facts = tasks.facts(problem, truth, tasks.contents(task, settings))
-        built[name] = Built.of(name, task.cache(settings), facts)
-    keys = [cell.key(built[cell.task].facts if cell.task in built else {}) for cell in todo]
-    found: dict[str, Record] = {}
-    for key, cell in zip(keys, todo, strict=True):
-        if cell.task in missing:
-            found[key] = outcome(key, cell, "unavailable", missing[cell.task])
-        elif not force and (record := store.find(key)) and record["status"] == "done":
-            found[key] = record
-    return keys, found, built
+            return error.brief
+        facts = tasks.facts(problem, truth, tasks.contents(task, self.settings))
+        return Built.of(name, task.cache(self.settings), facts), problem.family
 
 
 class _Bar:
     """A progress bar in runs, counting iterations of unfinished ones; off without a terminal."""
 
-    def __init__(self, total: int, finished: int, shown: bool, runs: dict[str, Run]) -> None:
+    def __init__(self, total: int, shown: bool, cells: dict[str, Cell]) -> None:
         from tqdm import tqdm
 
-        self.runs = runs
-        self.count = float(finished)
+        self.cells = cells
+        self.count = 0.0
         self.partial: dict[str, float] = {}
         self.tqdm = tqdm(
             total=total,
-            initial=finished,
             unit="run",
             leave=False,
             disable=None if shown else True,
@@ -131,9 +155,14 @@ class _Bar:
         """How far a run has come; without a key, that time has passed."""
         if key is not None:
             self.partial[key] = iteration / planned
-            text = f"{self.runs[key].cell} ({iteration}/{planned})"
+            text = f"{self.cells[key]} ({iteration}/{planned})"
             self.tqdm.set_description_str(text, refresh=False)
         self._show()
+
+    def skip(self) -> None:
+        """The next one finished took no time: what remains is not guessed from it."""
+        if not self.tqdm.disable:
+            self.tqdm.initial += 1
 
     def finished(self, key: str) -> None:
         """A run has ended, one way or another."""

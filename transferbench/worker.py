@@ -75,11 +75,12 @@ class Built:
 
 @dataclass(frozen=True)
 class Run:
-    """What a process needs for one run: the record's key, the cell, its task."""
+    """What a process needs for one run: the record's key, the cell, its task, its limits."""
 
     key: str
     cell: Cell
     task: Built
+    limits: Limits = Limits()
 
 
 def versions() -> dict[str, str]:
@@ -105,13 +106,14 @@ def begin(progress: Connection | None) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
-def perform(run: Run, limits: Limits) -> Record:
+def perform(run: Run) -> Record:
     """One run, measured, in a process forked from this one, so that no run sees another's traces.
 
     This process keeps what several runs need: libraries, the model's code, the task. Where forking
     is not safe (outside Linux) the run is performed here, and this process serves no other.
     """
     start, cpu = time.perf_counter(), time.process_time()
+    limits = run.limits
     record = outcome(run.key, run.cell, "done") | {
         "versions": {"python": platform.python_version()} | versions(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
@@ -122,10 +124,10 @@ def perform(run: Run, limits: Limits) -> Record:
         models.load(run.cell.model)
     cpu = time.process_time() - cpu
     if not FORKS:
-        return _attempt(record, run, limits, start, cpu)
+        return _attempt(record, run, start, cpu)
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
-    child = fork.Process(target=_fork, args=(send, record, run, limits, start, cpu))
+    child = fork.Process(target=_fork, args=(send, record, run, start, cpu))
     child.start()
     send.close()
     with receive:
@@ -147,8 +149,9 @@ def _fork(send: Connection, *arguments: Any) -> None:
     send.send(_attempt(*arguments))
 
 
-def _attempt(record: Record, run: Run, limits: Limits, start: float, cpu: float) -> Record:
+def _attempt(record: Record, run: Run, start: float, cpu: float) -> Record:
     """The record, with what was measured. What goes wrong in the run becomes part of it, too."""
+    limits = run.limits
     try:
         with threadpool_limits(limits.threads):
             _limit(limits.memory)

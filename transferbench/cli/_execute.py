@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
@@ -26,20 +26,37 @@ def execute(
     engine: str | None,
     scheduler: str | None,
     slurm: tuple[tuple[str, str], ...],
+    stated: Callable[[Cell], Limits] = lambda cell: Limits(),
+    on_record: Callable[[Cell, Record], None] = lambda cell, record: None,
 ) -> list[Record]:
-    """The records of the cells; with dry_run none, and what would run is printed."""
+    """The records of the cells; with dry_run none, and what would run is printed.
+
+    stated: limits of a cell where the command line gives none; on_record: see `runner.run`.
+    """
     performing = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
         for cell, finished in zip(cells, runner.done(cells, settings), strict=True):
             click.echo(f"{'done' if finished and not force else 'to run'}  {cell}")
         return []
 
-    def say(record: Record) -> None:
-        if record["status"] != "done":
-            where = f"{record['model']} on {record['task']}, seed {record['seed']}"
-            click.echo(f"{record['status']}: {where}: {record['reason']}", err=True)
+    def limits(cell: Cell) -> Limits:
+        own = stated(cell)
+        seconds = own.seconds if time_limit is None else time_limit
+        return Limits(seconds, own.memory if memory_limit is None else memory_limit, threads)
 
-    limits = Limits(memory=memory_limit, threads=threads)
-    if time_limit is not None:
-        limits = replace(limits, seconds=time_limit)
-    return runner.run(cells, settings, engine=performing, limits=limits, force=force, on_record=say)
+    def take(cell: Cell, record: Record) -> None:
+        if record["status"] not in ("done", "unavailable"):
+            say(f"{record['status']}: {cell}: {record['reason']}", err=True)
+        on_record(cell, record)
+
+    return runner.run(
+        cells, settings, engine=performing, limits=limits, force=force, on_record=take
+    )
+
+
+def say(message: Any, *, err: bool = False) -> None:
+    """A line that does not run into a progress bar."""
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode():
+        click.echo(message, err=err)

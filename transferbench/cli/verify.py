@@ -33,6 +33,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     """
     from transferbench import experiment, runner, verify
     from transferbench.cli._report import aligned
+    from transferbench.engines.local import Local
     from transferbench.errors import UserError
 
     names = names or tuple(
@@ -43,7 +44,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")
     with tempfile.TemporaryDirectory() as folder:
         anew = settings.but(results=Path(folder))
-        records = runner.run([run.cell for run in chosen], anew, jobs=jobs)
+        records = runner.run([run.cell for run in chosen], anew, engine=Local(jobs))
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     figures = bad = 0
     for run, record in zip(chosen, records, strict=True):

@@ -5,7 +5,7 @@ An engine is one method. It writes nothing and knows no experiment: the caller a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +14,7 @@ from transferbench.errors import UserError
 
 if TYPE_CHECKING:
     from transferbench.records import Record
-    from transferbench.worker import Limits, Run
+    from transferbench.worker import Run
 
 #: Engine → the package it stands on.
 NAMES = {"local": "pebble", "dask": "distributed", "slurm": "submitit"}
@@ -30,12 +30,11 @@ class Say(Protocol):
 class Engine(Protocol):
     """What the runner needs of a place where runs are performed."""
 
-    def records(
-        self, runs: Sequence[Run], limits: Limits, say: Say
-    ) -> Generator[Record, None, None]:
+    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """A record of every run as it ends, in any order; closed early, it stops all that runs.
 
-        Raises UserError where the engine cannot be used as asked, Lost where it breaks down.
+        Runs may be taken one by one, as making the next may take its time. Raises UserError where
+        the engine cannot be used as asked, Lost where it breaks down.
         """
 
 

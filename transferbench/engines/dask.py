@@ -8,7 +8,7 @@ pickles: scheduler, workers and caller trust each other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ from transferbench.engines import Say, remote
 from transferbench.engines.local import interrupts_kept, shared
 from transferbench.errors import Lost, UserError
 from transferbench.records import Record, outcome
-from transferbench.worker import Limits, Run
+from transferbench.worker import Run
 
 QUIET = logging.CRITICAL + 1  # for dask's own messages: what counts is said here
 GONE = "went away; every finished run is kept, the same command completes the rest."
@@ -35,13 +35,14 @@ class Dask:
     scheduler: str | None = None
     patience: float = 30.0  # seconds to wait for a scheduler's first worker
 
-    def records(
-        self, runs: Sequence[Run], limits: Limits, say: Say
-    ) -> Generator[Record, None, None]:
+    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
+        runs = list(runs)
+        if not runs:
+            return
         place = self.scheduler or "this machine's workers"
         if not self.scheduler:
-            limits = shared(limits, self.jobs)
+            runs = [replace(run, limits=shared(run.limits, self.jobs)) for run in runs]
         with ExitStack() as stack:
             client = stack.enter_context(self._client(len(runs)))
             self._check(client, runs)
@@ -50,9 +51,7 @@ class Dask:
             else:
                 client.register_plugin(_Stopping())
             futures = {
-                client.submit(
-                    _perform, run, limits, remote.identity([run.cell.model]), pure=False
-                ): run
+                client.submit(_perform, run, remote.identity([run.cell.model]), pure=False): run
                 for run in runs
             }
             for future in as_completed(futures):
@@ -62,7 +61,7 @@ class Dask:
                 error = future.exception()
                 if isinstance(error, UserError):
                     raise error
-                yield future.result() if error is None else _crashed(run, limits, error)
+                yield future.result() if error is None else _crashed(run, error)
                 future.release()
 
     @contextmanager
@@ -120,7 +119,7 @@ class _Stopping(WorkerPlugin):
         remote.stop()
 
 
-def _perform(run: Run, limits: Limits, caller: remote.Identity) -> Record:
+def _perform(run: Run, caller: remote.Identity) -> Record:
     """On the worker: a run in a process of its own."""
     me = get_worker()
     task = me.get_current_task()
@@ -130,11 +129,11 @@ def _perform(run: Run, limits: Limits, caller: remote.Identity) -> Record:
         return known is None or known.state == "cancelled"
 
     jobs = me.state.nthreads
-    if limits.memory is None and me.memory_manager.memory_limit:
-        limits = replace(limits, memory=int(me.memory_manager.memory_limit * 0.8 / jobs))
+    if run.limits.memory is None and me.memory_manager.memory_limit:
+        share = int(me.memory_manager.memory_limit * 0.8 / jobs)
+        run = replace(run, limits=replace(run.limits, memory=share))
     return remote.perform(
         run,
-        limits,
         caller,
         lambda: get_client().get_dataset(_name(run)),
         place=me.address,
@@ -161,9 +160,9 @@ def _name(run: Run) -> str:
     return f"transferbench/{run.task.digest.hex()}"
 
 
-def _crashed(run: Run, limits: Limits, error: BaseException) -> Record:
+def _crashed(run: Run, error: BaseException) -> Record:
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
     if isinstance(error, KilledWorker):
         reason = f"each of the {error.allowed_failures + 1} workers that began it died"
-    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
+    known = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
     return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}

@@ -8,10 +8,11 @@ import queue
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, TimeoutError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
 from typing import TYPE_CHECKING
@@ -31,30 +32,34 @@ class Local:
 
     jobs: int = 1
 
-    def records(
-        self, runs: Sequence[Run], limits: Limits, say: Say
-    ) -> Generator[Record, None, None]:
+    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
-        limits = shared(limits, self.jobs)
         waiting = iter(runs)
         ended: queue.SimpleQueue[tuple[Run, Future[Record]]] = queue.SimpleQueue()
-
-        def begin(run: Run) -> None:
-            future = pool.submit(run, limits)
-            future.add_done_callback(lambda future: ended.put((run, future)))
-
-        with Pool(min(self.jobs, len(runs)), say) as pool:
-            for run in islice(waiting, self.jobs):
-                begin(run)
-            for _ in runs:
+        pool: Pool | None = None
+        under_way = 0
+        with ExitStack() as stack:
+            while True:
+                # No more than can run at once, so that an interrupt begins none.
+                for run in islice(waiting, self.jobs - under_way):
+                    run = replace(run, limits=shared(run.limits, self.jobs))
+                    pool = pool or stack.enter_context(Pool(self.jobs, say))
+                    pool.submit(run).add_done_callback(partial(_put, ended, run))
+                    under_way += 1
+                if not pool or not under_way:
+                    return
                 while True:
                     pool.listen()
                     with suppress(queue.Empty):
-                        run, future = ended.get(timeout=0.1)
+                        yield settled(*ended.get(timeout=0.1))
                         break
-                for following in islice(waiting, 1):  # not before: an interrupt begins no more runs
-                    begin(following)
-                yield settled(run, limits, future)
+                under_way -= 1
+
+
+def _put(
+    ended: queue.SimpleQueue[tuple[Run, Future[Record]]], run: Run, future: Future[Record]
+) -> None:
+    ended.put((run, future))
 
 
 class Pool:
@@ -79,10 +84,10 @@ class Pool:
             initargs=(self.send if say else None,),
         )
 
-    def submit(self, run: Run, limits: Limits) -> Future[Record]:
+    def submit(self, run: Run) -> Future[Record]:
         """The run's record to come; see `settled`. Cancelling it ends the run."""
         future: Future[Record] = self.pool.schedule(
-            worker.perform, args=(run, limits), timeout=limits.seconds
+            worker.perform, args=(run,), timeout=run.limits.seconds
         )
         return future
 
@@ -113,8 +118,9 @@ class Pool:
         self.receive.close()
 
 
-def settled(run: Run, limits: Limits, future: Future[Record]) -> Record:
+def settled(run: Run, future: Future[Record]) -> Record:
     """The record of a run that has ended, one way or another."""
+    limits = run.limits
     try:
         return future.result()
     except TimeoutError:

@@ -22,7 +22,7 @@ from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.records import Record
 from transferbench.source import PACKAGE, fingerprint
-from transferbench.worker import Built, Limits, Run
+from transferbench.worker import Built, Run
 
 Identity = Mapping[str, str]
 
@@ -61,7 +61,6 @@ def compare(caller: Identity, found: Mapping[str, Identity]) -> None:
 
 def perform(
     run: Run,
-    limits: Limits,
     caller: Identity,
     receive: Callable[[], bytes],
     *,
@@ -77,20 +76,19 @@ def perform(
     or versions are not the caller's.
     """
     compare(caller, {place: identity([run.cell.model])})
-    limits = shared(limits, jobs)
     with _lock:
-        run = replace(run, task=obtain(run.task, receive))
+        run = replace(run, task=obtain(run.task, receive), limits=shared(run.limits, jobs))
         if not _pools:
             # Workers of dask are daemons, which may have no children lest these be left behind;
             # the processes of a pool end with their parent.
             current_process().daemon = False
             _pools.append(Pool(jobs))
         pool = _pools[0]
-        future = pool.submit(run, limits)
+        future = pool.submit(run)
     while not wait([future], timeout=1).done:
         if unwanted() or pool not in _pools:
             future.cancel()
-    return settled(run, limits, future)
+    return settled(run, future)
 
 
 def stop() -> None:

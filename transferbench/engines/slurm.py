@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -39,15 +39,16 @@ class Slurm:
     options: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.5  # seconds between looks at the jobs
 
-    def records(
-        self, runs: Sequence[Run], limits: Limits, say: Say
-    ) -> Generator[Record, None, None]:
+    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
+        runs = list(runs)
+        if not runs:
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=self.folder)).resolve()
         started: list[submitit.Job[Result]] = []
         try:
-            executor = self._executor(folder / "jobs", limits)
+            executor = self._executor(folder / "jobs", [run.limits for run in runs])
             for path, name in {(run.task.path, run.task.digest.hex()) for run in runs}:
                 shutil.copyfile(path, folder / name)
             # Slurm keeps to `jobs` itself; without it there is nobody to hold jobs back.
@@ -56,15 +57,13 @@ class Slurm:
                 part = runs[first : first + size]
                 with executor.batch():
                     jobs = [
-                        executor.submit(
-                            _perform, run, limits, remote.identity([run.cell.model]), folder
-                        )
+                        executor.submit(_perform, run, remote.identity([run.cell.model]), folder)
                         for run in part
                     ]
                 started += jobs
                 of = {job.job_id: run for job, run in zip(jobs, part, strict=True)}
                 for job in as_completed(jobs, poll_frequency=self.pause):
-                    yield _record(of[job.job_id], limits, job)
+                    yield _record(of[job.job_id], job)
         finally:
             for job in started:
                 if not job.done():
@@ -73,7 +72,7 @@ class Slurm:
             with suppress(OSError):  # another command's files are there
                 self.folder.rmdir()
 
-    def _executor(self, folder: Path, limits: Limits) -> Any:
+    def _executor(self, folder: Path, limits: Sequence[Limits]) -> Any:
         options: dict[str, Any] = {
             name: int(value) if value.isdecimal() else value for name, value in self.options.items()
         }
@@ -82,15 +81,16 @@ class Slurm:
             raise UserError(
                 "no Slurm here (srun is not found); give this command on a machine that has it."
             )
-        seconds = limits.seconds or 24 * 3600.0
+        seconds = max(each.seconds or 24 * 3600.0 for each in limits)
+        memory = max((each.memory or 0 for each in limits), default=0)
         known: dict[str, Any] = {
             "name": "transferbench",
             "timeout_min": ceil(seconds / 60) + 5,  # for the start of the job and the task
-            "cpus_per_task": limits.threads,
+            "cpus_per_task": max(each.threads for each in limits),
             "slurm_array_parallelism": self.jobs,
         }
-        if limits.memory is not None:
-            known["mem_gb"] = ceil(limits.memory / 2**30) + 1
+        if memory:
+            known["mem_gb"] = ceil(memory / 2**30) + 1
         try:
             executor = submitit.AutoExecutor(folder, cluster=cluster)
             given = {name if name in known else f"slurm_{name}": v for name, v in options.items()}
@@ -100,20 +100,21 @@ class Slurm:
         return executor
 
 
-def _perform(run: Run, limits: Limits, caller: remote.Identity, folder: Path) -> Result:
+def _perform(run: Run, caller: remote.Identity, folder: Path) -> Result:
     """In the job: a run in a process of its own."""
     given = os.environ.get("SLURM_MEM_PER_NODE")  # in MiB
-    if limits.memory is None and given:
-        limits = replace(limits, memory=int(int(given) * 2**20 * 0.8))
+    if run.limits.memory is None and given:
+        share = int(int(given) * 2**20 * 0.8)
+        run = replace(run, limits=replace(run.limits, memory=share))
     file = folder / run.task.digest.hex()
     place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
     try:
-        return remote.perform(run, limits, caller, file.read_bytes, place=place)
+        return remote.perform(run, caller, file.read_bytes, place=place)
     except UserError as error:  # raised, it would come back as the text of a traceback
         return error
 
 
-def _record(run: Run, limits: Limits, job: submitit.Job[Result]) -> Record:
+def _record(run: Run, job: submitit.Job[Result]) -> Record:
     error = job.exception()
     if error is None:
         result = job.result()
@@ -121,5 +122,5 @@ def _record(run: Run, limits: Limits, job: submitit.Job[Result]) -> Record:
             raise result
         return result
     reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
-    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
+    known = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
     return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}

@@ -1,0 +1,63 @@
+"""An experiment being rebuilt: its runs as they end, then its folder of results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from transferbench.errors import UserError
+from transferbench.evidence import tables
+from transferbench.experiment import Experiment, Planned
+from transferbench.files import write_text
+from transferbench.records import Cell, Record, read_runs, runs_csv
+
+
+class Rebuild:
+    """Takes the records of an experiment's planned runs and writes its results.
+
+    Where `repeats` is given and not the experiment's own number, they go to a folder of their own:
+    a quick look does not replace a table of more runs.
+    """
+
+    def __init__(
+        self, file: Experiment, planned: list[Planned], results: Path, repeats: int | None
+    ) -> None:
+        self.file, self.name, self.planned = file, file.name, planned
+        usual = repeats in (None, file.spec.repeats)
+        self.folder = (results if usual else results / f"repeats-{repeats}") / file.name
+        self.waiting = {run.cell for run in planned}
+        self.records: dict[Cell, Record] = {}
+
+    def take(self, cell: Cell, record: Record) -> bool:
+        """Whether this was the last run that was waited for."""
+        if cell not in self.waiting:
+            return False
+        self.waiting.remove(cell)
+        self.records[cell] = record
+        return not self.waiting
+
+    def vain(self) -> bool:
+        """Whether nothing could be run, but results of earlier runs are there, which stay."""
+        if any(record["status"] == "done" for record in self.records.values()):
+            return False
+        try:
+            lines = read_runs(self.folder / "runs.csv")
+        except UserError:
+            return False
+        return any(line["status"] == "done" for line in lines)
+
+    def write(self) -> list[Path]:
+        """Write runs.csv and all that follows from it; the files."""
+        runs = runs_csv((*run, self.records[run.cell]) for run in self.planned)
+        write_text(self.folder / "runs.csv", runs)
+        return tables.write(self.file, self.folder)
+
+    @property
+    def leans(self) -> bool:
+        """Whether claims look at runs of other experiments, too, which may end later."""
+        return any(claim.also for claim in self.file.spec.claims)
+
+    def __str__(self) -> str:
+        counts = Counter(record["status"] for record in self.records.values())
+        others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
+        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{others}"
