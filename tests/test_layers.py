@@ -75,7 +75,7 @@ MAY = {
         "schema",
     },
     "worker": {"metrics", "models", "problem", "records", "tasks"},
-    "engines": {"errors", "records", "settings", "source", "tasks", "worker"},
+    "engines": {"errors", "files", "models", "records", "settings", "source", "tasks", "worker"},
     "runner": {
         "engines",
         "errors",

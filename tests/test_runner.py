@@ -55,6 +55,18 @@ FILES = {
         def fit(problem, *, watch=None):
             os.kill(os.getpid(), 9)
     """,
+    "marks.py": """
+        import numpy as np, time
+        from transferbench.problem import Fit
+        seen = []
+        def fit(problem, *, mib: int = 0, busy: float = 0.0, seed: int, watch=None):
+            seen.append(seed)
+            assert seen == [seed], "another run has left its mark"
+            much = np.ones(mib * 2**17)
+            while time.process_time() < busy:
+                pass
+            return Fit(tuple(d.Y + 0.5 for d in problem.domains))
+    """,
     "wrong.py": """
         import numpy as np
         from transferbench.problem import Fit
@@ -62,9 +74,9 @@ FILES = {
             return Fit(tuple(d.Y * np.nan for d in problem.domains))
     """,
 }
-MODELS = [name.removesuffix(".py") for name in FILES if name != "own.py"]
+MODELS = [name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py")]
 POINTS = "[transferbench.datasets]\nown = plugged.own\n[transferbench.models.transfer]\n" + "".join(
-    f"{name} = plugged.{name}\n" for name in MODELS
+    f"{name} = plugged.{name}\n" for name in [*MODELS, "marks"]
 )
 EXPERIMENT = """
 title: kill me
@@ -76,6 +88,11 @@ columns: {good: {model: good, params: {pause: 0.25}}}
 published: {small: {good: 50.0}}
 tolerance: {value: 1.0, reason: none}
 """
+COLUMNS = (
+    "columns: {good: {model: good, params: {pause: 0.25}}}",
+    "columns: {good: {model: marks, params: {mib: 400, busy: 1.0}}, "
+    "small: {model: marks, params: {mib: 0, busy: 0.0}}}",
+)
 
 
 @pytest.fixture
@@ -150,6 +167,17 @@ def test_a_record_says_what_was_run_and_how(shell):
     assert {"python", "numpy", "scikit-learn", "transferbench"} <= record["versions"].keys()
     assert record["facts"]["digest"]
     assert finished(shell.results) == [record]
+
+
+def test_runs_share_a_process_but_no_trace_memory_or_time_of_each_other(shell, tmp_path):
+    file = tmp_path / "marks.yaml"
+    file.write_text(EXPERIMENT.replace("16", "2").replace(*COLUMNS))
+    code, _, err = shell("reproduce", str(file))  # one at a time, the big ones first
+    assert code == 0, err
+    for record in finished(shell.results):
+        big = record["params"]["mib"] == 400
+        assert (record["peak_bytes"] > 400 * 2**20) == big
+        assert (record["cpu_seconds"] > 1) == big
 
 
 def test_what_is_done_is_not_run_again_unless_forced(shell):

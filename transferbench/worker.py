@@ -27,17 +27,6 @@ from transferbench.problem import Fit, Problem, Truth
 from transferbench.records import Cell, Record, now, outcome
 
 _progress: Connection | None = None
-#: Imported once by the process that runs are forked from, so that a run does not wait for them.
-PRELOAD = (
-    "transferbench.worker",
-    "scipy.optimize",
-    "sklearn.cluster",
-    "sklearn.decomposition",
-    "sklearn.linear_model",
-    "sklearn.svm",
-    "sparse_dot_topn",
-)
-
 #: Whether a process that has made the heavy imports can be forked safely.
 FORKS = sys.platform == "linux"
 

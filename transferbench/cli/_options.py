@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
 
 from transferbench import engines
+from transferbench.engines import server
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -99,4 +101,12 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):  # fmt: skip
         command = option(command)
-    return command
+
+    @wraps(command)
+    def begun(*arguments: Any, **given: Any) -> Any:
+        here = not (given["scheduler"] or given["slurm"]) and given["engine"] in (None, "local")
+        if here and not given["dry_run"]:
+            server.start()  # it makes its imports while this process makes its own
+        return command(*arguments, **given)
+
+    return begun

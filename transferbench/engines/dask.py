@@ -8,6 +8,7 @@ pickles: scheduler, workers and caller trust each other.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 from transferbench.engines import Say, remote
-from transferbench.engines.local import interrupts_kept, shared
+from transferbench.engines.local import shared
+from transferbench.engines.server import interrupts_kept
 from transferbench.errors import Lost, UserError
 from transferbench.records import Record, outcome
 from transferbench.worker import Run
@@ -72,6 +74,8 @@ class Dask:
         with ExitStack() as stack:
             address: Any = self.scheduler
             if not address:
+                # A worker that had to be killed leaves semaphores; they are removed without a word.
+                os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
                 with interrupts_kept():
                     address = stack.enter_context(
                         LocalCluster(

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import queue
-import signal
-import sys
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, TimeoutError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from multiprocessing import forkserver, resource_tracker
-from typing import TYPE_CHECKING
 
 from transferbench import worker
-from transferbench.engines import Say
+from transferbench.engines import Say, server
 from transferbench.records import Record, outcome
 from transferbench.worker import Limits, Run
-
-if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ class Pool:
         self.size = size
         self.say = say
         self.born = 0
-        context = _context()
+        context = server.start()
         self.receive, self.send = context.Pipe(duplex=False)
         self.pool = ProcessPool(
             max_workers=size,
@@ -144,31 +136,3 @@ def shared(limits: Limits, jobs: int) -> Limits:
     except (AttributeError, ValueError, OSError):
         return limits
     return replace(limits, memory=int(pages * 0.8 / jobs))
-
-
-def _context() -> BaseContext:
-    """Processes forked from a clean server that has made the heavy imports, where there is one."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    # Else the server would look for modules in the current folder first, whatever lies there.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(worker.PRELOAD))
-    with interrupts_kept():
-        forkserver.ensure_running()
-    return context
-
-
-@contextmanager
-def interrupts_kept() -> Iterator[None]:
-    """Ctrl-C is this process's to answer: those begun meanwhile inherit that they are not asked."""
-    if sys.platform == "win32":
-        yield
-        return
-    # The resource tracker, which unblocks what is blocked when it starts, must be running by then.
-    resource_tracker.ensure_running()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
