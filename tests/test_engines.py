@@ -155,7 +155,7 @@ def wait_until(condition, seconds: float = 60.0):
     return found
 
 
-CHANGING = {"finished", "seconds", "cpu_seconds", "peak_bytes", "traceback"}
+CHANGING = {"sha256", "finished", "seconds", "cpu_seconds", "peak_bytes", "traceback"}
 
 
 @needs_dask

@@ -1,0 +1,108 @@
+"""Several experiments are one batch of runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+EXPERIMENT = """
+title: Plain clusters
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+unit: percent
+repeats: 2
+rows:
+  made up: {task: "TASK"}
+columns:
+  k-means: {model: kmeans, params: {starts: 1, together: false, max_iter: 100}}
+  again: {model: kmeans, params: {starts: STARTS, together: false, max_iter: 100}}
+"""
+SMALL = "generated/clusters:documents=200"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def one(name: str, task: str = SMALL, starts: int = 1) -> str:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(EXPERIMENT.replace("TASK", task).replace("STARTS", str(starts)))
+        return str(path)
+
+    return one
+
+
+def lines(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / name / "runs.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_run_that_several_share_is_made_once(call, home, write):
+    code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
+    assert code == 0, err
+    assert "3 experiments: 4 runs to do, 0 finished" in err
+    assert sum(1 for _ in (home.results / "records").glob("*/*.json")) == 4
+    for name, runs in (("one", 2), ("two", 4), ("three", 2)):
+        assert f"{name}: {runs} of {runs} runs finished" in out
+        assert (home.results / name / "table.md").is_file()
+    keys = [{line["key"] for line in lines(home.results, name)} for name in ("one", "two", "three")]
+    assert keys[0] == keys[2] < keys[1]
+    assert "     4  done" in out
+    code, _, err = call("reproduce", write("one"), write("two", starts=2))
+    assert code == 0
+    assert "0 runs to do, 4 finished" in err
+
+
+def test_experiments_are_written_when_their_last_run_ends(call, home, write, monkeypatch):
+    from transferbench.evidence import rebuild
+
+    seen = []
+    whole = rebuild.Rebuild.write
+
+    def written(self):
+        seen.append((self.name, sum(1 for _ in (home.results / "records").glob("*/*.json"))))
+        return whole(self)
+
+    monkeypatch.setattr(rebuild.Rebuild, "write", written)
+    code, _, err = call("reproduce", write("one"), write("two", starts=3))
+    assert code == 0, err
+    assert seen == [("one", 2), ("two", 4)]
+
+
+def test_what_cannot_be_had_does_not_hold_up_the_rest(call, home, write):
+    lost = write("lost", task="mtc/webkb4")  # whose originals are not here
+    code, out, err = call("reproduce", lost, write("one"))
+    assert code == 0, err
+    assert "lost: 0 of 2 runs finished, 2 unavailable" in out
+    assert "one: 2 of 2 runs finished" in out
+
+    # A table that is there from runs made elsewhere is not replaced by an empty one.
+    runs = home.results / "lost" / "runs.csv"
+    runs.write_text(runs.read_text().replace(",unavailable,", ",done,"))
+    before = runs.read_text()
+    code, out, err = call("reproduce", lost, write("one"))
+    assert code == 0
+    assert "lost: nothing could be run; what is there is left as it is" in err
+    assert runs.read_text() == before
+
+
+def test_fewer_repeats_are_written_elsewhere(call, home, write):
+    assert call("reproduce", write("one"))[0] == 0
+    before = (home.results / "one" / "runs.csv").read_bytes()
+    code, out, err = call("reproduce", write("one"), "--repeats", "1")
+    assert code == 0, err
+    assert (home.results / "one" / "runs.csv").read_bytes() == before
+    assert len({line["seed"] for line in lines(home.results / "repeats-1", "one")}) == 1
+    assert "repeats-1" in out
+    assert call("reproduce", write("one"), "--repeats", "2")[0] == 0
+    assert not (home.results / "repeats-2").exists()
+
+
+def test_limits_are_each_experiments_own(call, home, write):
+    tight = Path(write("tight", starts=2))
+    tight.write_text(tight.read_text() + "limits: {seconds: 77, memory_gib: 2}\n")
+    assert call("reproduce", write("one"), str(tight))[0] == 0
+    found = [json.loads(p.read_text()) for p in (home.results / "records").glob("*/*.json")]
+    seconds = sorted((r["params"]["starts"], r["limits"]["seconds"]) for r in found)
+    assert seconds == [(1, 3600.0), (1, 3600.0), (2, 77.0), (2, 77.0)]
