@@ -128,9 +128,11 @@ def test_aliases_are_refused_before_they_are_followed():
         ("a: " + "[" * 20_000, "more than 50 lists within lists"),
         ("- " * 60 + "a", "more than 50 lists within lists"),
         ("# long\n" * 2**15, "more than 131,072 characters"),
+        ("a: 1\nb: !!timestamp x", "mine.yaml:2: a tag"),
+        ("!!bool x", "mine.yaml:1: a tag"),
     ],
 )
-def test_what_would_take_too_long_to_read_is_refused(text, message):
+def test_what_is_yaml_and_yet_too_much_is_refused(text, message):
     with pytest.raises(UserError, match=message):
         experiment.read(text, PATH)
 

@@ -30,9 +30,10 @@ def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
     write_text(path, "before")
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert len(names(tmp_path)) == 2
+    (tmp_path / ".a[1].json.swp").write_text("an editor's")
     assert path.read_text() == "before"
     write_text(path, "after")
-    assert names(tmp_path) == ["a[1].json"]
+    assert names(tmp_path) == [".a[1].json.swp", "a[1].json"]
     assert path.read_text() == "after"
 
 

@@ -53,7 +53,7 @@ def writing(path: Path) -> Iterator[Path]:
 def _temporary(path: Path) -> tuple[int, Path]:
     """A new file beside `path`, locked (where files can be) so that no `_clean` removes it."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
         if fcntl:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -64,7 +64,8 @@ def _temporary(path: Path) -> tuple[int, Path]:
 
 def _clean(path: Path) -> None:
     """Remove temporaries of `path` that no process holds: the lock of a dead one is gone."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*") if fcntl else ():
+    pattern = f".{glob.escape(path.name)}.????????.part"  # as mkstemp makes them
+    for left in path.parent.glob(pattern) if fcntl else ():
         with suppress(OSError), left.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()

@@ -19,7 +19,7 @@ def read(text: str, path: Path) -> tuple[Any, Places]:
     """The data of a YAML text and the places of its keys; `path` names it in messages.
 
     Raises UserError for what is not YAML, too long or too deep, an alias (a few can stand for
-    gigabytes) or a key that stands twice (of which YAML would take the last).
+    gigabytes), a tag, or a key that stands twice (of which YAML would take the last).
     """
     if len(text) > MOST:
         raise UserError(f"{path}: more than {MOST:,} characters; expected less YAML.")
@@ -28,6 +28,9 @@ def read(text: str, path: Path) -> tuple[Any, Places]:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise UserError(f"{path}: alias *{event.anchor} is not allowed; write it out.")
+            if getattr(event, "tag", None):  # some make PyYAML stumble, and none is needed
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise UserError(f"{path}:{line}: a tag (!…); expected valid YAML without tags.")
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:

@@ -34,10 +34,17 @@ SCENARIOS = {
 def main() -> int:
     """The table, a line as each scenario ends."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(SCENARIOS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"or parts: {', '.join(SCENARIOS)}"
+    )
     parser.add_argument("--times", type=int, help="kills, flips or inputs of each")
     given = parser.parse_args()
-    chosen = [n for n in SCENARIOS if not given.names or any(g in n for g in given.names)]
+    parts = [name for name in given.names if name not in SCENARIOS]
+    chosen = [
+        name
+        for name in SCENARIOS
+        if not given.names or name in given.names or any(part in name for part in parts)
+    ]
     print("| scenario | what happened | seconds | holds |\n|---|---|---|---|", flush=True)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
