@@ -95,7 +95,7 @@ class Dask:
             yield client
 
     def _check(self, client: Client, runs: Sequence[Run]) -> None:
-        """Raises UserError where no worker is there, or one has other code or versions."""
+        """Raises UserError where there is no worker, or other code or versions than here."""
         try:
             client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError:
@@ -105,11 +105,15 @@ class Dask:
             ) from None
         names = sorted({run.cell.model for run in runs})
         found: dict[str, Any] = client.run(remote.identity, names, on_error="return")
+        try:  # it reads the runs that it hands out
+            found["the scheduler"] = client.run_on_scheduler(remote.identity, names)
+        except Exception as error:
+            found["the scheduler"] = error
         for place, theirs in found.items():
-            if isinstance(theirs, BaseException):
+            if isinstance(theirs, Exception):
                 raise UserError(
-                    f"the worker {place} cannot run transferbench "
-                    f"({type(theirs).__name__}: {theirs}); install it there as it is here."
+                    f"transferbench cannot be used on {place} ({type(theirs).__name__}: {theirs}); "
+                    "install it there as it is here."
                 )
         remote.compare(remote.identity(names), found)
 
