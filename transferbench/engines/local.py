@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 
 from transferbench import worker
 from transferbench.engines import Say, server
@@ -31,22 +31,33 @@ class Local:
         waiting = iter(runs)
         ended: queue.SimpleQueue[tuple[Run, Future[Record]]] = queue.SimpleQueue()
 
-        def begin(run: Run) -> None:
-            future = pool.submit(run, limits)
-            future.add_done_callback(lambda future: ended.put((run, future)))
+        def begin() -> None:
+            for run in waiting:
+                try:
+                    pool.submit(run, limits).add_done_callback(partial(end, run))
+                    return
+                except RuntimeError as error:  # the pool is broken: so it is for all that wait
+                    broken: Future[Record] = Future()
+                    broken.set_exception(error)
+                    ended.put((run, broken))
+
+        def end(run: Run, future: Future[Record]) -> None:
+            begin()  # from the pool's own thread, whatever the caller is doing with records
+            ended.put((run, future))
 
         with Pool(min(self.jobs, len(runs)), say) as pool:
-            for run in islice(waiting, self.jobs):
-                begin(run)
-            for _ in runs:
-                while True:
-                    pool.listen()
-                    with suppress(queue.Empty):
-                        run, future = ended.get(timeout=0.1)
-                        break
-                for following in islice(waiting, 1):  # not before: an interrupt begins no more runs
-                    begin(following)
-                yield settled(run, limits, future)
+            try:
+                for _ in range(self.jobs):
+                    begin()
+                for _ in runs:
+                    while True:
+                        pool.listen()
+                        with suppress(queue.Empty):
+                            run, future = ended.get(timeout=0.1)
+                            break
+                    yield settled(run, limits, future)
+            finally:
+                waiting = iter(())  # nothing more is begun
 
 
 class Pool:

@@ -80,6 +80,8 @@ def perform(
     limits = shared(limits, jobs)
     with _lock:
         run = replace(run, task=obtain(run.task, receive))
+        if _pools and not _pools[0].pool.active:  # broken
+            stop()
         if not _pools:
             # Workers of dask are daemons, which may have no children lest these be left behind;
             # the processes of a pool end with their parent.
