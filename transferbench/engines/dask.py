@@ -41,9 +41,13 @@ class Dask:
         self, runs: Sequence[Run], limits: Limits, say: Say
     ) -> Generator[Record, None, None]:
         """See Engine."""
-        place = self.scheduler or "this machine's workers"
-        if not self.scheduler:
-            limits = shared(limits, self.jobs)
+        try:
+            yield from self._records(runs, limits if self.scheduler else shared(limits, self.jobs))
+        except OSError as error:
+            place = f" at {self.scheduler}" if self.scheduler else ""
+            raise Lost(f"the scheduler{place} {GONE}") from error
+
+    def _records(self, runs: Sequence[Run], limits: Limits) -> Generator[Record, None, None]:
         with ExitStack() as stack:
             client = stack.enter_context(self._client(len(runs)))
             self._check(client, runs)
@@ -60,7 +64,7 @@ class Dask:
             for future in as_completed(futures):
                 run = futures[future]
                 if future.status == "cancelled":  # not by us, who have not come to an end
-                    raise Lost(f"the scheduler of {place} {GONE}")
+                    raise ConnectionError
                 error = future.exception()
                 if isinstance(error, UserError):
                     raise error
