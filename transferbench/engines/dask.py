@@ -39,10 +39,15 @@ class Dask:
 
     def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
-        runs = list(runs)
+        try:
+            yield from self._records(list(runs))
+        except OSError as error:
+            place = f" at {self.scheduler}" if self.scheduler else ""
+            raise Lost(f"the scheduler{place} {GONE}") from error
+
+    def _records(self, runs: Sequence[Run]) -> Generator[Record, None, None]:
         if not runs:
             return
-        place = self.scheduler or "this machine's workers"
         if not self.scheduler:
             runs = [replace(run, limits=shared(run.limits, self.jobs)) for run in runs]
         with ExitStack() as stack:
@@ -59,7 +64,7 @@ class Dask:
             for future in as_completed(futures):
                 run = futures[future]
                 if future.status == "cancelled":  # not by us, who have not come to an end
-                    raise Lost(f"the scheduler of {place} {GONE}")
+                    raise ConnectionError
                 error = future.exception()
                 if isinstance(error, UserError):
                     raise error

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, TimeoutError
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from threading import RLock
 
 from transferbench import worker
 from transferbench.engines import Say, server
@@ -27,31 +29,52 @@ class Local:
     def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
         waiting = iter(runs)
+        for first in waiting:  # without any, no process is begun
+            with Pool(self.jobs, say) as pool:
+                yield from self._through(pool, chain([first], waiting))
+
+    def _through(self, pool: Pool, waiting: Iterator[Run]) -> Generator[Record, None, None]:
+        ready: deque[Run] = deque()  # begun without the caller, who may be busy with records
         ended: queue.SimpleQueue[tuple[Run, Future[Record]]] = queue.SimpleQueue()
-        pool: Pool | None = None
-        under_way = 0
-        with ExitStack() as stack:
+        lock, running, taken = RLock(), 0, 0
+
+        def begin() -> None:
+            nonlocal running
+            with lock:
+                while ready and running < self.jobs:
+                    run = ready.popleft()
+                    running += 1
+                    try:
+                        future = pool.submit(run)
+                    except RuntimeError as error:  # it is broken: so it is for all that wait
+                        future = Future()
+                        future.set_exception(error)
+                    future.add_done_callback(partial(end, run))
+
+        def end(run: Run, future: Future[Record]) -> None:
+            nonlocal running
+            with lock:
+                running -= 1
+            begin()
+            ended.put((run, future))
+
+        try:
             while True:
-                # No more than can run at once, so that an interrupt begins none.
-                for run in islice(waiting, self.jobs - under_way):
-                    run = replace(run, limits=shared(run.limits, self.jobs))
-                    pool = pool or stack.enter_context(Pool(self.jobs, say))
-                    pool.submit(run).add_done_callback(partial(_put, ended, run))
-                    under_way += 1
-                if not pool or not under_way:
+                for run in islice(waiting, 2 * self.jobs - taken):
+                    taken += 1
+                    ready.append(replace(run, limits=shared(run.limits, self.jobs)))
+                    begin()
+                if not taken:
                     return
                 while True:
                     pool.listen()
                     with suppress(queue.Empty):
-                        yield settled(*ended.get(timeout=0.1))
+                        run, future = ended.get(timeout=0.1)
                         break
-                under_way -= 1
-
-
-def _put(
-    ended: queue.SimpleQueue[tuple[Run, Future[Record]]], run: Run, future: Future[Record]
-) -> None:
-    ended.put((run, future))
+                taken -= 1
+                yield settled(run, future)
+        finally:
+            ready.clear()  # nothing more is begun
 
 
 class Pool:

@@ -78,6 +78,8 @@ def perform(
     compare(caller, {place: identity([run.cell.model])})
     with _lock:
         run = replace(run, task=obtain(run.task, receive), limits=shared(run.limits, jobs))
+        if _pools and not _pools[0].pool.active:  # broken
+            stop()
         if not _pools:
             # Workers of dask are daemons, which may have no children lest these be left behind;
             # the processes of a pool end with their parent.

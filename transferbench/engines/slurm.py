@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import submitit
+from submitit.core.utils import FailedJobError
 from submitit.helpers import as_completed
 
 from transferbench.engines import Say, remote
@@ -121,6 +122,8 @@ def _record(run: Run, job: submitit.Job[Result]) -> Record:
         if isinstance(result, UserError):
             raise result
         return result
-    reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    reason = f"its job ended in the state {job.state}, without a record"
+    if isinstance(error, FailedJobError):  # whose text has the traceback between two rules
+        reason = str(error).split("-" * 22)[1].strip().splitlines()[-1]
     known = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
     return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}
