@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -143,10 +143,14 @@ def _whole(record: Record) -> bool:
     return bool(measures) and all(isinstance(n, int | float) for n in numbers) and all(texts)
 
 
-def runs_csv(runs: Iterable[tuple[str, str, float | None, Cell, Record]]) -> str:
+def runs_csv(
+    runs: Iterable[tuple[str, str, float | None, Cell, Record]],
+    before: Mapping[tuple[str, str, str, str], dict[str, Any]] = {},
+) -> str:
     """A line for each run and scored domain: row, column, x, cell and record, in this order.
 
-    A run that serves several rows of a column is told once, under the first of them.
+    A run that serves several rows of a column is told once, under the first of them. One whose data
+    or library cannot be had is told as it was `before` (see `by_cell`), where it finished then.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, RUNS, lineterminator="\n")
@@ -156,6 +160,10 @@ def runs_csv(runs: Iterable[tuple[str, str, float | None, Cell, Record]]) -> str
         if (column, x, cell.identity) in told:
             continue
         told.add((column, x, cell.identity))
+        if record["status"] == "unavailable" and (old := finished(before, cell)):
+            place = {"row": row, "column": column, "x": short(x)}
+            writer.writerows(line | place for line in old.values())
+            continue
         seconds, trace = record.get("seconds", {}), record.get("trace", [])
         common = {
             "row": row,
@@ -220,6 +228,14 @@ def by_cell(lines: Iterable[dict[str, str]]) -> dict[tuple[str, str, str, str], 
         cell = line["task"], line["model"], params, line["seed"]
         found.setdefault(cell, {})[line["domain"]] = line
     return found
+
+
+def finished(
+    lines: Mapping[tuple[str, str, str, str], dict[str, Any]], cell: Cell
+) -> dict[str, Any]:
+    """The lines by domain of a cell's run, as `by_cell` has them, if it is there and finished."""
+    found = lines.get(cell.identity, {})
+    return found if any(line["status"] == "done" for line in found.values()) else {}
 
 
 def short(value: Any) -> str:

@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from transferbench import models
 from transferbench.cli import invoke
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(
@@ -68,12 +71,9 @@ def test_a_dry_run_without_data_fetches_nothing(call, home):
 
 
 def test_reproducing_without_data_leaves_a_table_as_it_is(call, home):
-    from transferbench.records import RUNS
-
+    text = (ROOT / "results" / "gtl-table3" / "runs.csv").read_text()
     folder = home.results / "gtl-table3"
     folder.mkdir(parents=True)
-    line = dict.fromkeys(RUNS, "") | {"status": "done", "params": "{}"}
-    text = ",".join(RUNS) + "\n" + ",".join(line.values()) + "\n"
     (folder / "runs.csv").write_text(text)
     code, _, err = call("reproduce", "gtl-table3")
     assert code == 2

@@ -79,12 +79,27 @@ def test_what_cannot_be_had_does_not_hold_up_the_rest(call, home, write):
 
     # A table that is there from runs made elsewhere is not replaced by an empty one.
     runs = home.results / "lost" / "runs.csv"
-    runs.write_text(runs.read_text().replace(",unavailable,", ",done,"))
-    before = runs.read_text()
+    made = runs.read_text().replace(",unavailable,", ",done,")
+    runs.write_text(made)
     code, out, err = call("reproduce", lost, write("one"))
     assert code == 0
     assert "lost: nothing could be run; what is there is left as it is" in err
-    assert runs.read_text() == before
+    assert runs.read_text() == made
+
+
+def test_runs_that_cannot_be_made_here_are_kept_where_others_can(call, home, write, tmp_path):
+    """Rows of a table may come from machines that have other data."""
+    both = Path(write("both", starts=2))
+    text = both.read_text()
+    both.write_text(text.replace("columns:", '  elsewhere: {task: "mtc/webkb4"}\ncolumns:'))
+    assert "4 of 8 runs finished, 4 unavailable\n" in call("reproduce", str(both))[1]
+    runs = home.results / "both" / "runs.csv"
+    made = runs.read_text().replace(",unavailable,", ",done,")
+    runs.write_text(made)
+    code, out, _ = call("reproduce", str(both))
+    assert code == 0
+    assert "4 of 8 runs finished, 4 unavailable (4 kept from earlier runs)" in out
+    assert runs.read_text() == made
 
 
 def test_fewer_repeats_are_written_elsewhere(call, home, write):

@@ -71,7 +71,7 @@ def command(
                 continue
             ended += 1
             place = f" ({ended} of {len(files)})" if len(files) > 1 else ""
-            if rebuild.vain():
+            if rebuild.vain:
                 left.append(rebuild.name)
                 continue
             for path in rebuild.write():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.experiment import Experiment, Planned
 from transferbench.files import write_text
-from transferbench.records import Cell, Record, read_runs, runs_csv
+from transferbench.records import Cell, Record, by_cell, finished, read_runs, runs_csv
 
 
 class Rebuild:
@@ -36,21 +38,35 @@ class Rebuild:
         self.records[cell] = record
         return not self.waiting
 
-    def vain(self) -> bool:
-        """Whether nothing could be run, but results of earlier runs are there, which stay."""
-        if any(record["status"] == "done" for record in self.records.values()):
-            return False
-        try:
-            lines = read_runs(self.folder / "runs.csv")
-        except UserError:
-            return False
-        return any(line["status"] == "done" for line in lines)
-
     def write(self) -> list[Path]:
-        """Write runs.csv and all that follows from it; the files."""
-        runs = runs_csv((*run, self.records[run.cell]) for run in self.planned)
-        write_text(self.folder / "runs.csv", runs)
+        """Write runs.csv and all that follows from it; the files.
+
+        Of a run whose data or library cannot be had here, what an earlier one found is kept.
+        """
+        runs = ((*run, self.records[run.cell]) for run in self.planned)
+        write_text(self.folder / "runs.csv", runs_csv(runs, self.before))
         return tables.write(self.file, self.folder)
+
+    @cached_property
+    def before(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+        """Runs of the results that are there, by cell."""
+        try:
+            return by_cell(read_runs(self.folder / "runs.csv"))
+        except UserError:
+            return {}
+
+    @property
+    def kept(self) -> int:
+        """Runs that could not be made here, but were made before."""
+        return sum(
+            record["status"] == "unavailable" and bool(finished(self.before, cell))
+            for cell, record in self.records.items()
+        )
+
+    @property
+    def vain(self) -> bool:
+        """Whether that is all there is."""
+        return self.kept > 0 and not any(r["status"] == "done" for r in self.records.values())
 
     @property
     def leans(self) -> bool:
@@ -60,4 +76,5 @@ class Rebuild:
     def __str__(self) -> str:
         counts = Counter(record["status"] for record in self.records.values())
         others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
-        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{others}"
+        kept = f" ({self.kept} kept from earlier runs)" if self.kept else ""
+        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{others}{kept}"
