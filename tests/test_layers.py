@@ -40,6 +40,8 @@ MAY = {
         "problem",
         "text",
     },
+    # Reached by its entry points alone, like a package of another's.
+    "modern": {"core", "datasets", "errors", "models", "parameters", "problem"},
     "tasks": {
         "errors",
         "problem",
@@ -73,7 +75,7 @@ MAY = {
         "records",
         "schema",
     },
-    "worker": {"metrics", "models", "problem", "records", "settings", "tasks"},
+    "worker": {"errors", "metrics", "models", "problem", "records", "settings", "tasks"},
     "runner": {"errors", "models", "parameters", "records", "settings", "tasks", "worker"},
     "api": {"metrics", "models", "parameters", "problem", "settings", "tasks"},
     "estimators": {"api", "own", "problem"},

@@ -18,6 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models, tasks
+from transferbench.errors import Unavailable
 from transferbench.problem import Fit
 from transferbench.records import Cell, Record, now, outcome
 from transferbench.settings import Settings
@@ -72,6 +73,8 @@ def perform(key: str, cell: Cell, settings: Settings, threads: int, memory: int 
     except MemoryError as error:
         reason = f"past its limit of {_size(memory)}" + (f": {error}" if str(error) else "")
         record |= {"status": "memory", "reason": reason}
+    except Unavailable as error:
+        record |= {"status": "unavailable", "reason": error.brief}
     except Exception as error:  # whatever a model raises is that run's result, not the batch's end
         record |= {
             "status": "failed",
