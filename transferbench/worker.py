@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 import traceback
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from typing import Any
@@ -37,9 +38,12 @@ PRELOAD = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of this program and of the libraries that results come from."""
-    libraries = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn")
-    return {"transferbench": __version__} | {name: version(name) for name in libraries}
+    """Versions of this program and of the libraries that results come from, those of extras too."""
+    found = {"transferbench": __version__}
+    for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def begin(progress: Connection | None) -> None:
