@@ -11,7 +11,7 @@ WORKERS ?= auto
 EXTRAS ?= test
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check tables report reproduce-all bench constraints clean
+.PHONY: help run test check tables verify report reproduce-all bench constraints clean
 
 help:  ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -30,6 +30,9 @@ check: $(VENV)/.installed-test  ## Format, lint and types.
 tables: $(VENV)/.installed  ## Fail where a committed table, or the report, is not what the runs yield.
 	$(BIN)/transferbench tables --check
 	$(BIN)/transferbench report --check
+
+verify: $(VENV)/.installed  ## Make every model's quickest committed run again and compare.
+	$(BIN)/transferbench verify --jobs $(or $(JOBS),2)
 
 report: $(VENV)/.installed  ## Every result on one page, results/report.html.
 	$(BIN)/transferbench report

@@ -66,6 +66,7 @@ MAY = {
         "tasks",
     },
     "forecast": {"errors", "experiment", "fetch", "records", "runner", "settings", "tasks"},
+    "verify": {"experiment", "records", "settings"},
     "evidence": {
         "errors",
         "experiment",

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.core import plsa as module
 from transferbench.core.plsa import plsa
 
 
@@ -43,7 +42,7 @@ def literal(X: np.ndarray, k: int, steps: int, seed: int):
 @pytest.mark.parametrize("seed", range(5))
 def test_equals_expectation_maximisation_written_out(seed):
     X = case(seed)
-    found = plsa(sp.csr_array(X), 4, max_iter=30, tol=0, seed=seed)
+    found = plsa([sp.csr_array(X)], 4, max_iter=30, tol=0, seed=seed)
     for ours, expected in zip(found, literal(X, 4, 30, seed), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
 
@@ -52,7 +51,7 @@ def test_equals_expectation_maximisation_written_out(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_likelihood_never_falls_and_sums_stay_one(seed, kind):
     X = sp.csr_array(case(seed, 60, 90).astype(kind))
-    T, W, trace = plsa(X, 1 + seed, max_iter=200, tol=0, seed=seed)
+    T, W, trace = plsa([X], 1 + seed, max_iter=200, tol=0, seed=seed)
     slack = (1e-12 if kind == np.float64 else 1e-6) * abs(trace[-1])
     assert (np.diff(trace) >= -slack).all()
     kind = np.float64 if kind == np.float64 else np.float32
@@ -67,7 +66,7 @@ def test_the_likelihood_never_falls_and_sums_stay_one(seed, kind):
 
 def test_one_topic_is_the_frequency_of_words():
     X = case(0)
-    T, W, trace = plsa(sp.csr_array(X), 1, max_iter=3, tol=0, seed=0)
+    T, W, trace = plsa([sp.csr_array(X)], 1, max_iter=3, tol=0, seed=0)
     share = X.sum(axis=0) / X.sum()
     np.testing.assert_allclose(W[:, 0], share)
     np.testing.assert_allclose(T, 1)
@@ -79,7 +78,7 @@ def test_documents_of_two_vocabularies_part():
     rng = np.random.default_rng(1)
     X = np.zeros((40, 30))
     X[:20, :15], X[20:, 15:] = rng.poisson(2, (20, 15)), rng.poisson(2, (20, 15))
-    T, _, _ = plsa(sp.csr_array(X), 2, max_iter=300, tol=0, seed=0)
+    T, _, _ = plsa([sp.csr_array(X)], 2, max_iter=300, tol=0, seed=0)
     first = T[:20, 0] > 0.5
     assert first.all() or not first.any()
     np.testing.assert_allclose(T[20:, 0], 1 - T[0, 0].round(), atol=1e-6)
@@ -88,29 +87,31 @@ def test_documents_of_two_vocabularies_part():
 def test_permuting_documents_permutes_the_result():
     X = sp.csr_array(case(2, 50, 60))
     order = np.random.default_rng(0).permutation(50)
-    T, W, trace = plsa(X, 5, max_iter=40, tol=0, seed=3)
-    permuted = plsa(X[order], 5, max_iter=40, tol=0, seed=3)
+    T, W, trace = plsa([X], 5, max_iter=40, tol=0, seed=3)
+    permuted = plsa([X[order]], 5, max_iter=40, tol=0, seed=3)
     for one, other in zip((T[order], W, trace), permuted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-12)
 
 
 def test_a_seed_makes_it_deterministic_and_another_makes_another():
     X = sp.csr_array(case(4))
-    one, same, other = (plsa(X, 3, max_iter=20, tol=0, seed=s)[0] for s in (0, 0, 1))
+    one, same, other = (plsa([X], 3, max_iter=20, tol=0, seed=s)[0] for s in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 0.01
 
 
-def test_chunks_change_nothing(monkeypatch):
-    X = sp.csr_array(case(5))
-    whole = plsa(X, 3, max_iter=10, tol=0, seed=0)[0]
-    monkeypatch.setattr(module, "CHUNK", 7)
-    np.testing.assert_array_equal(plsa(X, 3, max_iter=10, tol=0, seed=0)[0], whole)
+@pytest.mark.parametrize("seed", range(3))
+def test_views_side_by_side_are_one_view_whether_sparse_or_dense(seed):
+    X = case(seed)
+    one = plsa([sp.csr_array(X)], 4, max_iter=20, tol=0, seed=seed)
+    views = [sp.csr_array(X[:, :11]), X[:, 11:]]
+    for ours, expected in zip(plsa(views, 4, max_iter=20, tol=0, seed=seed), one, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_it_stops_when_little_is_gained():
     X = sp.csr_array(case(6))
-    trace = plsa(X, 4, max_iter=1000, tol=1e-5, seed=0)[2]
+    trace = plsa([X], 4, max_iter=1000, tol=1e-5, seed=0)[2]
     gain = np.diff(trace) / np.abs(trace[1:])
     assert 2 < len(trace) < 1000
     assert gain[-1] < 1e-5 <= gain[:-1].min()
@@ -124,6 +125,6 @@ def test_the_counts_are_left_as_they_are_and_no_dense_matrix_is_made():
     X = sp.csr_array((np.ones(60_000), places), shape=(n, d), dtype=np.float32)
     before = X.data.copy()
     start = time.perf_counter()
-    plsa(X, 5, max_iter=2, tol=0, seed=0)
+    plsa([X], 5, max_iter=2, tol=0, seed=0)
     assert time.perf_counter() - start < 5
     np.testing.assert_array_equal(X.data, before)

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import wrightomega
 
-from transferbench.core.scale import inner, norm2
+from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
 
 #: Numerator, and the two factors of the denominator.
@@ -82,10 +82,10 @@ class DivergenceTerm:
         if self._W is None:
             X = self.X
             if isinstance(X, np.ndarray):
-                self._W = _quotient(X, self.P @ self.Q.T)
+                self._W = quotient(X, self.P @ self.Q.T)
             else:
                 fitted = sampled(self.P, self.Q, self.rows, X.indices)
-                values = _quotient(X.data, fitted)
+                values = quotient(X.data, fitted)
                 self._W = sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
         return self._W
 
@@ -102,7 +102,7 @@ class DivergenceTerm:
     def value(self) -> float:
         """The distance."""
         W = self.W()
-        x, w = (np.ravel(A.data if sp.issparse(A) else A) for A in (self.X, W))
+        x, w = (np.ravel(entries(A)) for A in (self.X, W))
         log = np.log(w, where=w > 0, out=np.zeros_like(w))
         P, Q = (F.sum(axis=0, dtype=np.float64) for F in (self.P, self.Q))
         return inner(x, log) - float(x.sum(dtype=np.float64)) + float(P @ Q)
@@ -127,7 +127,7 @@ class Squares:
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update F in place."""
-        F *= np.sqrt(_quotient(num, den))
+        F *= np.sqrt(quotient(num, den))
 
     def couple(
         self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
@@ -160,7 +160,7 @@ class Divergence:
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update F in place."""
-        F *= _quotient(num, den)
+        F *= quotient(num, den)
 
     def couple(
         self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
@@ -169,13 +169,13 @@ class Divergence:
         if self.coupling == "exact" and beta:
             M[:] = _nearest(M * num, den, Y, beta)
         else:
-            M[:] = _quotient(M * num + beta * Y, den + beta)
+            M[:] = quotient(M * num + beta * Y, den + beta)
 
     def couple_labels(
         self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
     ) -> None:
         """Update the M of the labels in place, which β holds to those of all views."""
-        Y[:] = _quotient(Y * num + beta * sum(views), den + beta * len(views))
+        Y[:] = quotient(Y * num + beta * sum(views), den + beta * len(views))
 
     def apart(self, M: list[np.ndarray]) -> float:
         """Σ_j D(M_j‖M_Y)."""
@@ -199,6 +199,6 @@ def _nearest(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.nda
     return np.asarray(H)
 
 
-def _quotient(num: np.ndarray, den: np.ndarray) -> np.ndarray:
+def quotient(num: np.ndarray, den: np.ndarray) -> np.ndarray:
     """num / den, but finite where den vanishes, and 0 where both do."""
     return np.asarray(num / np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny)))

@@ -15,7 +15,7 @@ from transferbench.core.decide import top1 as with_best
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
-from transferbench.core.scale import present
+from transferbench.core.scale import entries, present
 from transferbench.core.validation import best_setting
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
@@ -92,26 +92,28 @@ class Plan:
 
     def instances(self, X: list[Matrix], p: int) -> np.ndarray:
         """R (n, p) from views X (n, d_j)."""
-        return self._cluster(side_by_side(X), p, 0)
+        return self._cluster(X, p, 0)
 
     def features(self, X: Matrix, q: int, place: int) -> np.ndarray:
         """C (d, q) from X (n, d), its columns scaled; place tells random starts of views apart."""
-        C = self._cluster(X, q, 1 + place)
+        C = self._cluster([X], q, 1 + place)
         size = C.sum(axis=0) if self.columns == "sum" else np.sqrt(np.sum(C * C, axis=0))
         return np.asarray(C / np.where(size > 0, size, 1))
 
-    def _cluster(self, X: Matrix, k: int, place: int) -> np.ndarray:
+    def _cluster(self, views: list[Matrix], k: int, place: int) -> np.ndarray:
         """P(topic | row) (n, k) at place 0, elsewhere P(column | topic) (d, k); or random."""
+        kind = views[0].dtype
         if self.start == "random":
             rng = np.random.default_rng([self.seed, place])
-            return rng.random((X.shape[min(place, 1)], k), dtype=X.dtype)
-        counts = sp.csr_array(X, copy=True)
+            return rng.random((views[0].shape[min(place, 1)], k), dtype=kind)
         # Shares of topics come as small as numbers can be; to divide by what fits them is to
         # divide by zero.
-        counts.data[counts.data < SMALL**2 * counts.data.max(initial=0)] = 0
-        counts.eliminate_zeros()
+        counts = [view.copy() for view in views]
+        least = SMALL**2 * max(entries(view).max(initial=0) for view in views)
+        for view in counts:
+            entries(view)[entries(view) < least] = 0
         documents, words, _ = plsa(counts, k, max_iter=self.start_iter, tol=0.0, seed=self.seed)
-        return (words if place else documents).astype(X.dtype)
+        return (words if place else documents).astype(kind)
 
 
 def side_by_side(views: list[Matrix]) -> Matrix:

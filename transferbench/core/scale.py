@@ -43,10 +43,14 @@ def present(X: Matrix) -> Matrix:
     return X[:, np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())]
 
 
+def entries(X: Matrix) -> np.ndarray:
+    """The entries of a dense X, the stored ones of a sparse X; not a copy."""
+    return np.asarray(X.data if sp.issparse(X) else X)
+
+
 def norm2(X: Matrix) -> float:
     """Squared Frobenius norm."""
-    values = np.asarray(X.data if sp.issparse(X) else X)
-    return inner(values, values)
+    return inner(entries(X), entries(X))
 
 
 def inner(A: np.ndarray, B: np.ndarray) -> float:

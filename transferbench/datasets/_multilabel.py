@@ -34,7 +34,7 @@ def deal(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
 
 def topic_view(counts: sp.csr_array, topics: int) -> np.ndarray:
     """P(z|d) (n, topics) by PLSA; never zero, so that rounding does not decide what is."""
-    found, _, _ = plsa(counts, topics, max_iter=100, tol=1e-4, seed=0)
+    found, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
     return np.asarray(np.maximum(found, np.float32(1e-6)))
 
 

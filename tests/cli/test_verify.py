@@ -1,0 +1,98 @@
+"""Committed figures are compared with runs made anew."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from transferbench import experiment, verify
+from transferbench.settings import Settings
+
+ROOT = Path(__file__).parent.parent.parent
+
+EXPERIMENT = """
+title: Plain clusters
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+unit: percent
+repeats: 3
+rows:
+  made up: {task: "generated/clusters:documents=200"}
+columns:
+  k-means: {model: kmeans, params: {starts: 1, together: false, max_iter: 100}}
+  kernels: {model: kernel-kmeans, params: {sigma: 1.0, together: false, max_iter: 100}}
+"""
+
+
+@pytest.fixture
+def made(call, tmp_path) -> Path:
+    """An experiment of one's own that has been run."""
+    path = tmp_path / "plain.yaml"
+    path.write_text(EXPERIMENT)
+    code, _, err = call("reproduce", str(path))
+    assert code == 0, err
+    return path
+
+
+def change(home: Settings, name: str, model: str, by: float) -> None:
+    """Falsify one measure of all runs of a model."""
+    path = home.results / "plain" / "runs.csv"
+    lines = list(csv.DictReader(path.open(newline="")))
+    for line in lines:
+        if line["model"] == model:
+            line[name] = f"{float(line[name]) + by}"
+    out = io.StringIO()
+    writer = csv.DictWriter(out, lines[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    path.write_text(out.getvalue())
+
+
+def test_what_is_as_committed_holds_and_nothing_is_written(call, home, made):
+    before = {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
+    code, out, _ = call("verify", str(made), "--seconds", "60")
+    assert code == 0, out
+    assert "2 runs made again, 12 figures compared: none differs" in out
+    assert [line[0] for line in out.splitlines()[1:3]] == ["=", "="]
+    assert before == {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
+
+
+def test_what_is_not_as_committed_is_told_by_run_and_measure(call, home, made):
+    change(home, "nmi", "kmeans", 1.0)  # beyond any spread
+    code, out, _ = call("verify", str(made), "--seconds", "60")
+    assert code == 1
+    bad = [line for line in out.splitlines() if line.startswith("NO")]
+    assert len(bad) == 2
+    assert all("kmeans on generated" in line and "nmi, task-" in line for line in bad)
+    assert out.endswith("1 runs differ\n")
+
+
+def test_nothing_quick_enough_is_an_error(call, made):
+    code, _, err = call("verify", str(made), "--seconds", "1e-9")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "try more --seconds" in err
+
+
+def test_what_may_differ_is_what_repeats_differ_by():
+    settings = Settings(data=ROOT / "data", results=ROOT / "results")
+    runs = list(verify.committed(["dtl-table3"], settings))
+    dtl = next(r for r in runs if r.cell.model == "dtl" and r.cell.task == "reuters/orgs-vs-people")
+    assert dtl.jitter["target"]["accuracy"] > verify.ROUNDING
+    lr = next(r for r in runs if r.cell.model == "lr")
+    assert lr.jitter["target"] == dict.fromkeys(lr.measures["target"], verify.ROUNDING)
+    assert {run.cell.identity for run in runs} == {
+        run.cell.identity for run in experiment.load("dtl-table3").cells()
+    }
+
+
+def test_of_every_model_the_quickest_is_made_again():
+    settings = Settings(data=ROOT / "data", results=ROOT / "results")
+    runs = list(verify.committed(["dtl-table3"], settings))
+    chosen = verify.quickest(runs, 2.0)
+    for run in chosen:
+        assert run.seconds == min(r.seconds for r in runs if r.cell.model == run.cell.model) <= 2
+    slow = {run.cell.model for run in runs} - {run.cell.model for run in chosen}
+    assert all(run.seconds > 2 for run in runs if run.cell.model in slow)
