@@ -175,6 +175,14 @@ def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
         assert wording.comparisons(file, found)[0][3] == "× 2.50"
 
 
+def test_a_claim_may_be_about_some_rows_alone(tmp_path):
+    claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec, sci-vs-talk]"
+    found = judged(TABLE, claim, ONE_LOST, tmp_path)
+    assert found.outcome == "holds"  # it fails on rec-vs-sci, which is not among them
+    assert list(found.pairs[0].rows) == ["comp-vs-rec", "sci-vs-talk"]
+    assert wording.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
+
+
 def test_rows_of_other_experiments_count(tmp_path):
     text = TABLE + (
         "claims:\n  - {says: s, place: p, better: {columns: [A], over: [B]}, also: [mtc-table4]}\n"
@@ -305,6 +313,7 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "[B]", "[B], times: 2", "times is for seconds"),
         (TABLE, "}}", "}, measure: f1}", "no row shows f1; expected accuracy"),
         (TABLE, "}}", "}, also: [gtl-tabel3]}", "Did you mean 'gtl-table3'?"),
+        (TABLE, "}}", "}, among: [comp-vs-rex]}", "Did you mean 'comp-vs-rec'?"),
         (SWEEP, "[B]", "[C], x: [7, 5]", "expected the smaller x first"),
         (SWEEP, "[B]", "[C], x: [1, 3]", "no value of the figure lies from 1 to 3"),
     ],

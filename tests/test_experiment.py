@@ -91,7 +91,7 @@ def test_cells_and_published_values():
         ("value: 1.0", "value: .inf", 14, "less than inf"),
         ("rows:\n  one: {task: gtl/comp-vs-rec}", "rows: {}", 5, "at least 1 item"),
         ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
-        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or seconds for these"),
+        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or seconds or peak_mib"),
         ("params: {max_iter: 5}", "grid: {max_iter: [5, 6]}", 11, "grid and choose together"),
         ("params: {max_iter: 5}", f"{GRID}, params: {{max_iter: 5}}", 11, "under params, too"),
         ("params: {max_iter: 5}", GRID.replace("6", "-6"), 11, "expected integer ≥ 1, got -6"),

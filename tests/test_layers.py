@@ -40,6 +40,8 @@ MAY = {
         "problem",
         "text",
     },
+    # Reached by its entry points alone, like a package of another's.
+    "modern": {"core", "datasets", "errors", "models", "parameters", "problem"},
     "tasks": {
         "errors",
         "problem",
@@ -74,7 +76,7 @@ MAY = {
         "records",
         "schema",
     },
-    "worker": {"metrics", "models", "problem", "records", "tasks"},
+    "worker": {"errors", "metrics", "models", "problem", "records", "tasks"},
     "engines": {"errors", "files", "models", "records", "settings", "source", "tasks", "worker"},
     "runner": {
         "engines",

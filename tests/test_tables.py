@@ -71,6 +71,33 @@ def test_mean_deviation_and_difference(tmp_path):
     assert found.difference == pytest.approx(79.0 - 79.11)
 
 
+def test_what_runs_cost_stands_beside_their_accuracy_in_units_of_its_own(tmp_path):
+    rows = """\
+  one: {task: gtl/comp-vs-rec, group: shares}
+  time: {task: gtl/comp-vs-rec, group: time, metric: seconds}
+  space: {task: gtl/comp-vs-rec, group: space, metric: peak_mib}
+columns:
+"""
+    text = GOOD.replace("  one: {task: gtl/comp-vs-rec}\ncolumns:\n", rows)
+    text = text[: text.index("published:")] + "unit: percent\n"
+    file = experiment.read(text, PATH)
+    runs = [
+        (row, column, x, cell, {
+            "key": "k", "status": "done", "reason": "", "source": "s", "finished": "now",
+            "metrics": {"target": {"accuracy": 0.5}}, "peak_bytes": 2**28,
+            "seconds": {"fit": 1.5, "load": 9.0},
+        })
+        for row, column, x, cell in file.cells()
+    ]  # fmt: skip
+    path = tmp_path / "runs.csv"
+    path.write_text(records.runs_csv(runs))
+    found = entries.entries(file, records.read_runs(path))
+    means = {e.row: e.mean for e in found if e.column == "LG"}
+    assert means == {"one": 50, "time": 1.5, "space": 256}
+    page = tables.render(file, records.read_runs(path))["table.md"]
+    assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
+
+
 def test_the_edge_of_the_tolerance_is_within_and_beyond_it_is_not():
     assert entries._verdict(1.0, 1.0) == entries._verdict(-1.0, 1.0) == "within"
     assert (entries._verdict(1.01, 1.0), entries._verdict(-1.01, 1.0)) == ("above", "below")

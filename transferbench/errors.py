@@ -14,7 +14,7 @@ class UserError(Exception):
 
 
 class Unavailable(UserError):
-    """Data that cannot be had here: every place it could come from was tried or is ruled out."""
+    """What cannot be had here: data whose every place was tried or is ruled out, or a library."""
 
     @property
     def brief(self) -> str:

@@ -15,7 +15,17 @@ from transferbench import located, models, parameters, settings, tasks
 from transferbench.errors import UserError, unknown
 from transferbench.problem import Fit
 from transferbench.records import Cell
-from transferbench.schema import METRICS, Better, Claim, Column, Figure, Schema, Span, first_fault
+from transferbench.schema import (
+    COSTS,
+    METRICS,
+    Better,
+    Claim,
+    Column,
+    Figure,
+    Schema,
+    Span,
+    first_fault,
+)
 
 MOST = 10_000  # settings of a grid
 
@@ -53,6 +63,10 @@ class Experiment:
     def metric(self, row: str) -> str:
         """The measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric
+
+    def scale(self, row: str) -> int:
+        """What brings values of a row to the table's unit; costs have units of their own."""
+        return 100 if self.spec.unit == "percent" and self.metric(row) not in COSTS else 1
 
     def tolerance(self, row: str) -> float | None:
         """How far ours may lie from the published value of a row; None where none is published."""
@@ -217,7 +231,11 @@ def _check_claim(spec: Schema, claim: Claim) -> None:
     for name in claim.also:
         if name not in names():
             raise unknown("experiment", name, names())
-    measures = dict.fromkeys(row.metric or spec.metric for row in spec.rows.values())
+    for name in claim.among:
+        if name not in spec.rows:
+            raise unknown("row", name, spec.rows)
+    there = [row for name, row in spec.rows.items() if name in claim.among or not claim.among]
+    measures = dict.fromkeys(row.metric or spec.metric for row in there)
     measure = claim.measure or spec.metric
     if measure not in measures:
         raise UserError(f"no row shows {measure}; expected {' or '.join(measures)}.")
@@ -225,8 +243,8 @@ def _check_claim(spec: Schema, claim: Claim) -> None:
     if isinstance(given, Better):
         if set(given.columns) & set(given.over):
             raise UserError("a column stands under columns and under over.")
-        if given.times != 1 and (measure != "seconds" or given.by):
-            raise UserError("times is for seconds, in place of by.")
+        if given.times != 1 and (measure not in COSTS or given.by):
+            raise UserError(f"times is for {' and '.join(COSTS)}, in place of by.")
     for name in (*given.columns, *given.over) if isinstance(given, Better) else (given.column,):
         if name not in spec.columns:
             raise unknown("column", name, spec.columns)

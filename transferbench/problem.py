@@ -21,7 +21,8 @@ class Domain:
     """Documents of one domain (or task).
 
     name   : what the domain is called in tables.
-    views  : matrices (n, d), documents by features, nonnegative, sparse CSR or dense; at least one.
+    views  : matrices (n, d), documents by features, sparse CSR or dense; at least one, and the
+             first nonnegative. Others may be of either sign for models that say they read them.
     Y      : (n, c) nonnegative label indicator, zero on unseen rows.
     seen   : (n,) bool, the rows whose labels a model may use.
     """

@@ -13,17 +13,20 @@ from transferbench import located
 from transferbench.errors import UserError, brief, did_you_mean
 from transferbench.parameters import Positive, Weight
 
+#: What a run costs, in units of its own; compared as ratios.
+COSTS = ("seconds", "peak_mib")
 #: Measures a table or figure of each family can show; explained variance needs no labels.
 METRICS = {
-    "transfer": ("accuracy", "f1", "seconds"),
-    "clustering": ("accuracy", "nmi", "explained", "seconds"),
-    "multilabel": ("f1", "accuracy", "hamming", "seconds"),
+    "transfer": ("accuracy", "f1", *COSTS),
+    "clustering": ("accuracy", "nmi", "explained", *COSTS),
+    "multilabel": ("f1", "accuracy", "hamming", *COSTS),
 }
 #: Measures as a reader calls them, where that is not their name.
-NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance"}
+NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance",
+         "peak_mib": "peak memory in MiB"}  # fmt: skip
 #: Those of which less is better.
-LESS = ("hamming", "seconds")
-Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds"]
+LESS = ("hamming", *COSTS)
+Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds", "peak_mib"]
 Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
 
 
@@ -120,8 +123,8 @@ class Better(_Strict):
     """Each of `columns` is ahead of each of `over` by more than `by`.
 
     Without `over`: of every other column that is no control. On every row, most, some, or on the
-    rows' average; in a figure, at each `x`. Where less is better, ahead is below. Seconds are
-    compared as ratios: ahead is `times` as fast.
+    rows' average; in a figure, at each `x`. Where less is better, ahead is below. Seconds and MiB
+    are compared as ratios: ahead is `times` as fast, or as small.
     """
 
     columns: Annotated[tuple[str, ...], MinLen(1)]
@@ -152,8 +155,9 @@ class Higher(_Strict):
 class Claim(_Strict):
     """A sentence of the paper, in our words, and the one predicate that it comes to.
 
-    `measure` picks the rows that show it (the experiment's own, if none is named); rows of the
-    experiments under `also` count as rows of this one. Objectives are compared by log10.
+    `measure` picks the rows that show it (the experiment's own, if none is named), `among` those
+    that it names; rows of the experiments under `also` count as rows of this one. Objectives are
+    compared by log10.
     """
 
     says: str
@@ -162,6 +166,7 @@ class Claim(_Strict):
     stable: Stable | None = None
     higher: Higher | None = None
     measure: Metric | None = None
+    among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
     @property
@@ -173,7 +178,7 @@ class Claim(_Strict):
 
 
 class Schema(_Strict):
-    """The file itself. Values are per cent where `unit` says so, else as they are measured."""
+    """The file itself. Values are per cent where `unit` says so, else as measured; so are costs."""
 
     title: str
     paper: Paper

@@ -13,7 +13,7 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models, tasks
+from transferbench.errors import Unavailable
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.records import Cell, Record, now, outcome
 
@@ -73,9 +74,12 @@ class Run:
 
 
 def versions() -> dict[str, str]:
-    """Versions of this program and of the libraries that results come from."""
-    libraries = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn")
-    return {"transferbench": __version__} | {name: version(name) for name in libraries}
+    """Versions of this program and of the libraries that results come from, those of extras too."""
+    found = {"transferbench": __version__}
+    for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def begin(progress: Connection | None) -> None:
@@ -149,6 +153,8 @@ def _attempt(record: Record, run: Run, start: float, cpu: float) -> Record:
     except MemoryError as error:
         reason = f"past its limit of {_size(limits.memory)}" + (f": {error}" if str(error) else "")
         record |= {"status": "memory", "reason": reason}
+    except Unavailable as error:
+        record |= {"status": "unavailable", "reason": error.brief}
     except Exception as error:  # whatever a model raises is that run's result, not the batch's end
         record |= {
             "status": "failed",

@@ -70,6 +70,31 @@ def test_what_is_not_as_committed_is_told_by_run_and_measure(call, home, made):
     assert out.endswith("1 runs differ\n")
 
 
+def test_what_cannot_be_had_is_told_and_differs_only_where_nothing_is_left(
+    call, home, made, monkeypatch
+):
+    from transferbench import runner
+
+    def without(*lost: str):
+        def run(cells, settings, **options):
+            done = perform([c for c in cells if c.model not in lost], settings, **options)
+            gone = {"status": "unavailable", "reason": "not installed", "metrics": {}}
+            return [gone if c.model in lost else done.pop(0) for c in cells]
+
+        monkeypatch.setattr(runner, "run", run)
+        return call("verify", str(made), "--seconds", "60")
+
+    perform = runner.run
+    code, out, _ = without("kmeans")
+    assert code == 0
+    assert [line[0] for line in out.splitlines()[1:3]] == ["=", "–"]
+    assert out.endswith(
+        "1 runs made again, 6 figures compared: none differs; 1 cannot be made here\n"
+    )
+    code, out, _ = without("kmeans", "kernel-kmeans")
+    assert (code, out.count("not installed")) == (1, 2)
+
+
 def test_nothing_quick_enough_is_an_error(call, made):
     code, _, err = call("verify", str(made), "--seconds", "1e-9")
     assert (code, err.count("\n")) == (2, 1)

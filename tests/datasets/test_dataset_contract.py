@@ -12,7 +12,9 @@ from transferbench.errors import Unavailable
 OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
 #: Tasks from files of the user's, which their option `path` names.
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
-FETCHED = [name for name in OPTIONS if name not in OWN]
+#: Built in tests of their own: embeddings take minutes, and a library of an extra.
+EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
+FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED}]
 
 
 @pytest.mark.parametrize("name", datasets.tasks())

@@ -91,7 +91,8 @@ def _number(file: Experiment, one: Origin) -> list[str]:
     from statistics import stdev
 
     spec, entry = file.spec, one.entry
-    unit = {"percent": " %", "seconds": " s"}.get(spec.unit, "")
+    unit = {"seconds": " s", "peak_mib": " MiB"}.get(file.metric(one.row), "")
+    unit = " %" if file.scale(one.row) == 100 else unit
     place = "" if one.x is None else f", x = {one.x:g}"
 
     def text(number: float) -> str:

@@ -29,7 +29,8 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
 
     Of every model its quickest run in the experiments named, or in all, is made from scratch;
     records and results stay as they are. Exit code 1 where a figure lies further from the committed
-    one than repeats of the run do from each other.
+    one than repeats of the run do from each other. What cannot be had here, data or the library of
+    an extra, is told and leaves the code alone, unless nothing is left.
     """
     from transferbench import experiment, runner, verify
     from transferbench.cli._report import aligned
@@ -46,11 +47,23 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         anew = settings.but(results=Path(folder))
         records = runner.run([run.cell for run in chosen], anew, engine=Local(jobs))
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
-    figures = bad = 0
+    figures = bad = lost = 0
     for run, record in zip(chosen, records, strict=True):
         if record["status"] != "done":
-            bad += 1
-            rows.append(["NO", f"{run.cell}", record["status"], "", "", "", record["reason"]])
+            away = record["status"] == "unavailable"
+            lost += away
+            bad += not away
+            rows.append(
+                [
+                    "–" if away else "NO",
+                    f"{run.cell}",
+                    record["status"],
+                    "",
+                    "",
+                    "",
+                    record["reason"],
+                ]
+            )
             continue
         found = sorted(verify.differences(run, record), key=lambda d: -d.apart)
         figures += len(found)
@@ -61,5 +74,6 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
             rows.append(["=" if d.held else "NO", f"{run.cell}", place, *values, run.experiment])
     click.echo("\n".join(aligned(rows)))
     what = f"{bad} runs differ" if bad else "none differs"
-    click.echo(f"{len(chosen)} runs made again, {figures} figures compared: {what}")
-    return 1 if bad else 0
+    what += f"; {lost} cannot be made here" if lost else ""
+    click.echo(f"{len(chosen) - lost} runs made again, {figures} figures compared: {what}")
+    return 1 if bad or not figures else 0

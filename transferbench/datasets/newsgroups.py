@@ -7,6 +7,7 @@ The texts are Cachopo's "all-terms" form: letters only, lower case, subject firs
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -181,9 +182,7 @@ def build(
     split = SPLITS[task]
     parts = {}
     for name, domain in split.items():
-        label = np.full(len(groups), -1)
-        for c, members in enumerate(domain.values()):
-            label[np.isin(groups, [GROUPS[member] for member in members])] = c
+        label = labels(domain, groups)
         parts[name] = counts[label >= 0], label[label >= 0]
     own = [m for domain in split.values() for members in domain.values() for m in members]
     frame = np.isin(groups, [GROUPS[member] for member in (own if clustering else GROUPS)])
@@ -205,14 +204,19 @@ def build(
     )
 
 
-@lru_cache(maxsize=1)
-def _corpus(
-    paths: tuple[Path, ...], token_pattern: str
-) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
+def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
+    """(n,) the class of each post in a domain of a split, by its group; −1 where it is not in."""
     import numpy as np
 
-    from transferbench.text import count
+    found = np.full(len(groups), -1)
+    for c, members in enumerate(domain.values()):
+        found[np.isin(groups, [GROUPS[member] for member in members])] = c
+    return found
+
+
+def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
+    """The group and the text of every post, in the order of the files."""
+    import numpy as np
 
     groups, texts = [], []
     for path in paths:
@@ -222,5 +226,15 @@ def _corpus(
             if tab:
                 groups.append(group)
                 texts.append(text)
-    counts, vocabulary = count(texts, token_pattern)
-    return counts, vocabulary, np.array(groups)
+    return np.array(groups), texts
+
+
+@lru_cache(maxsize=1)
+def _corpus(
+    paths: tuple[Path, ...], token_pattern: str
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
+    from transferbench.text import count
+
+    groups, texts = posts(paths)
+    return (*count(texts, token_pattern), groups)

@@ -116,7 +116,7 @@ def _entry(
 ) -> Entry:
     spec, grid = experiment.spec, experiment.spec.columns[column.column].grid
     metric = MEASURED.get(experiment.metric(row), experiment.metric(row))
-    scale = 100 if spec.unit == "percent" else 1
+    scale = experiment.scale(row)
     by_seed: dict[str, float] = {}
     statuses = []
     for cell in cells:

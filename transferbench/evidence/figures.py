@@ -74,7 +74,7 @@ def _read(
     """(x, y) of one run: along its iterations, or the one point it stands for."""
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
-    scale = 100 if spec.unit == "percent" and not figure.objective else 1
+    scale = 1 if figure.objective else experiment.scale(row)
     if figure.iterations and line["curve"]:
         for i, value in enumerate(json.loads(line["objectives" if figure.objective else "curve"])):
             yield i + 1.0, value * scale

@@ -12,7 +12,7 @@ from transferbench.evidence import figures
 from transferbench.evidence.entries import ENOUGH, entries
 from transferbench.experiment import Experiment
 from transferbench.records import by_cell
-from transferbench.schema import LESS, Better, Claim, Span
+from transferbench.schema import COSTS, LESS, Better, Claim, Span
 
 Lines = list[dict[str, str]]
 
@@ -87,12 +87,12 @@ def field(claim: Claim, seen: Sequence[tuple[Experiment, Observed]]) -> Field:
         labels = {
             row: f"{file.name}, {row}" if i else row
             for row in file.spec.rows
-            if file.metric(row) == measure
+            if file.metric(row) == measure and (i or not claim.among or row in claim.among)
         }
         objective = bool(file.spec.figure and file.spec.figure.objective)
 
         def scale(value: float, measure: str = measure, objective: bool = objective) -> float:
-            if objective or measure == "seconds":
+            if objective or measure in COSTS:
                 value = math.log10(value) if value > 0 else math.nan
             return -value if measure in LESS else value
 

@@ -20,7 +20,7 @@ from transferbench.evidence.origin import Lines, Origin, origins
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs
-from transferbench.schema import NAMES, Figure
+from transferbench.schema import Figure
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: What a cell's dialog tells, in order.
@@ -102,13 +102,11 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
     made = [] if spec.figure else entries(file, lines)
     judged = claims.judge(file, lines, claims.others(file, results))
     ranking = ranks.ranking(file, made)
-    words = dict.fromkeys(NAMES.get(m, m) for m in map(file.metric, spec.rows))
-    unit = ", per cent" if spec.unit == "percent" else ""
     return {
         "name": file.name,
         "title": spec.title,
         "place": spec.paper.place,
-        "measure": ", ".join(words) + unit,
+        "measure": tables.measures(file, "per cent" if spec.unit == "percent" else ""),
         "repeats": spec.repeats,
         "tolerance": spec.tolerance,
         "points": _title(spec.figure) if spec.figure else "",

@@ -12,7 +12,7 @@ from transferbench.evidence.entries import Entry, entries, shown, value
 from transferbench.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.records import read_runs, short
-from transferbench.schema import NAMES
+from transferbench.schema import COSTS, NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 
@@ -75,9 +75,7 @@ def drift(experiment: Experiment, folder: Path) -> list[Path]:
 
 def _markdown(experiment: Experiment, made: list[Entry]) -> str:
     spec = experiment.spec
-    unit = "per cent" if spec.unit == "percent" else "fractions"
     columns = [column.label for column in shown(experiment)]
-    measures = dict.fromkeys(experiment.metric(row) for row in spec.rows)
     own = {label: row.tolerance for label, row in spec.rows.items() if row.tolerance is not None}
     others = "".join(f" ({value:g} for {label})" for label, value in own.items())
     verdicts = (
@@ -90,12 +88,13 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         if spec.tolerance
         else []
     )
-    places, named = digits(experiment), ", ".join(NAMES.get(m, m) for m in measures)
+    places = digits(experiment)
+    named = measures(experiment, {"percent": "per cent"}.get(spec.unit, "fractions"))
     lines = [
         f"# {experiment.name}: {spec.title}",
         "",
         f"{spec.paper.authors}: *{spec.paper.title}*, {spec.paper.venue}, {spec.paper.place}.",
-        f"{named[0].upper()}{named[1:]}, {unit}; mean ± standard deviation of up to "
+        f"{named[0].upper()}{named[1:]}; mean ± standard deviation of up to "
         f"{spec.repeats} runs; deterministic methods run once.",
         *verdicts,
         "",
@@ -111,6 +110,14 @@ def _markdown(experiment: Experiment, made: list[Entry]) -> str:
         if items:
             lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
     return "\n".join(lines) + "\n"
+
+
+def measures(experiment: Experiment, unit: str) -> str:
+    """What the rows show: shares in the unit, then what runs cost, in units of its own."""
+    shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
+    shares = [NAMES.get(measure, measure) for measure in shown if measure not in COSTS]
+    costs = [NAMES.get(measure, measure) for measure in shown if measure in COSTS]
+    return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
 def problems(experiment: Experiment, made: list[Entry]) -> list[str]:

@@ -9,7 +9,7 @@ from transferbench.evidence.claims import Judged, extent, span
 from transferbench.evidence.entries import Entry
 from transferbench.evidence.paired import ALPHA, Pair
 from transferbench.experiment import Experiment
-from transferbench.schema import NAMES, Better, Claim, Higher
+from transferbench.schema import COSTS, NAMES, Better, Claim, Higher
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 ROWS = {
@@ -34,7 +34,8 @@ def meaning(claim: Claim) -> str:
     if isinstance(given, Better):
         relation = "ahead of"
         if given.times != 1:
-            relation = f"at least {given.times:g} times as fast as"
+            as_ = "small" if claim.measure == "peak_mib" else "fast"
+            relation = f"at least {given.times:g} times as {as_} as"
         elif given.by:
             far = f"{abs(given.by):g}"
             relation = f"more than {far} ahead of" if given.by > 0 else f"less than {far} behind"
@@ -46,6 +47,7 @@ def meaning(claim: Claim) -> str:
         words += f" by more than {given.by:g}" if given.by else ""
     else:
         words = f"{given.column} at x = {span(given.x)} within {given.within:g}"
+    words += f"; among {', '.join(claim.among)}" if claim.among else ""
     words += f"; by {NAMES.get(claim.measure, claim.measure)}" if claim.measure else ""
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
@@ -68,7 +70,7 @@ def _line(experiment: Experiment, claim: Claim, pair: Pair, total: int) -> tuple
         value = difference + pair.margin
         if claim.stable:
             return f"range {-value:.{digits}f}"
-        if (claim.measure or experiment.spec.metric) == "seconds":
+        if (claim.measure or experiment.spec.metric) in COSTS:
             return f"× {10**value:.2f}"
         return f"{value:+.{digits}f}".replace("-", "−")
 
