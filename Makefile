@@ -46,7 +46,7 @@ bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in 
 chaos: $(VENV)/.installed-test  ## Break things on purpose, for half an hour. CHAOS="--times 20 kills" for some of it.
 	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
-constraints: EXTRAS = test,report,browser
+constraints: EXTRAS = test,report,browser,modern
 constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 

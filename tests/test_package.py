@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -131,6 +132,32 @@ def test_the_table_of_the_readme_is_the_committed_one():
     assert list(shown) == list(full)
     for name, cells in shown.items():
         assert cells.items() <= full[name].items()
+
+
+def test_todays_methods_in_the_readme_are_the_committed_ones():
+    """Its averages are those of modern-baselines, to the digits shown."""
+    columns = {
+        "the document graph alone": "graph only",
+        "embeddings, logistic regression, k-means": "embeddings → LR → k-means",
+        "SVD, logistic regression, k-means": "LR → k-means on SVD",
+        "logistic regression, k-means": "LR → k-means",
+        "embeddings, logistic regression": "embeddings → LR",
+        "logistic regression": "LR",
+    }
+    rows = ("20 Newsgroups", "Reuters", "seconds", "MiB")
+    with (ROOT / "results" / "modern-baselines" / "table.csv").open(newline="") as file:
+        found = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
+    part = README[README.index("### Beside what one would use today") :].partition("Only on sci")[0]
+    lines = [line.split("|")[1:-1] for line in part.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) == 12
+    for name, *shown in ([cell.strip() for cell in line] for line in lines):
+        for row, text in zip(rows, shown, strict=True):
+            ours = found[f"average {row}", columns.get(name, name)]
+            number = re.match(r"[\d,.]*", text)[0].strip(",").replace(",", "")
+            assert bool(number) == bool(ours)
+            if number:
+                digits = len(number.partition(".")[2])
+                assert float(number) == pytest.approx(float(ours), abs=0.51 * 10**-digits)
 
 
 def test_make_targets_of_the_readme_exist():

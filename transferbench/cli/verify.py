@@ -53,17 +53,8 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
             away = record["status"] == "unavailable"
             lost += away
             bad += not away
-            rows.append(
-                [
-                    "–" if away else "NO",
-                    f"{run.cell}",
-                    record["status"],
-                    "",
-                    "",
-                    "",
-                    record["reason"],
-                ]
-            )
+            mark = "–" if away else "NO"
+            rows.append([mark, f"{run.cell}", record["status"], "", "", "", record["reason"]])
             continue
         found = sorted(verify.differences(run, record), key=lambda d: -d.apart)
         figures += len(found)
