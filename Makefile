@@ -7,6 +7,8 @@ BIN := $(VENV)/Scripts
 endif
 # Tests in parallel: one process a core.
 WORKERS ?= auto
+# Runs at a time: one a core.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # What `make test` installs: with report and browser, the tests of diagrams and of the report, too.
 EXTRAS ?= test
 
@@ -32,13 +34,13 @@ tables: $(VENV)/.installed  ## Fail where a committed table, or the report, is n
 	$(BIN)/transferbench report --check
 
 verify: $(VENV)/.installed  ## Make every model's quickest committed run again and compare.
-	$(BIN)/transferbench verify --jobs $(or $(JOBS),2)
+	$(BIN)/transferbench verify --jobs $(JOBS)
 
 report: $(VENV)/.installed  ## Every result on one page, results/report.html.
 	$(BIN)/transferbench report
 
 reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. REPEATS=1 for a quick look.
-	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(or $(JOBS),1)
+	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
