@@ -279,8 +279,9 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
     times = Counter(shell.log.read_text().split())
     assert set(times) == {str(seed) for seed in range(16)}
     assert all(times[str(seed)] == 1 for seed in kept)
-    # Only what was under way when the end came has been started twice.
-    assert sum(times.values()) - 16 <= 2
+    # Only what was under way when the end came has been started twice; and, killed, one that had
+    # ended and made room for the next, but was not written yet.
+    assert sum(times.values()) - 16 <= (3 if how == signal.SIGKILL else 2)
     lines = (shell.results / "kill" / "runs.csv").read_text().splitlines()
     assert len(lines) == 17
 

@@ -201,8 +201,8 @@ def test_without_the_extra_a_run_is_unavailable_and_says_what_to_install(name, h
     with pytest.raises(Unavailable) as error:
         transferbench.fit(name, problem)
     assert str(error.value) == expected
-    monkeypatch.setattr(worker.tasks, "load", lambda *_: (problem, truth))
-    cell = Cell("gtl/comp-vs-rec", name, {}, None)
-    record = worker.perform("k", cell, home, 1, None)
+    monkeypatch.setattr(worker, "_load", lambda task: (problem, truth))
+    built = worker.Built("gtl/comp-vs-rec", home.data / "built", b"", {})
+    record = worker.perform(worker.Run("k", Cell(built.name, name, {}, None), built))
     assert (record["status"], record["reason"]) == ("unavailable", expected)
     assert "traceback" not in record

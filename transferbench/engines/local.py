@@ -73,6 +73,11 @@ class Local:
                         break
                 taken -= 1
                 yield settled(run, future)
+        except KeyboardInterrupt:  # what has ended by now is not lost
+            ready.clear()
+            while not ended.empty():
+                yield settled(*ended.get())
+            raise
         finally:
             ready.clear()  # nothing more is begun
 
