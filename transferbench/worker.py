@@ -99,6 +99,12 @@ def begin(progress: Connection | None) -> None:
         threading.Thread(target=follow, daemon=True).start()
 
 
+def ended(run: Run, status: str, reason: str = "") -> Record:
+    """What the record of a run says in any case, its limits included."""
+    limits = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
+    return outcome(run.key, run.cell, status, reason) | {"limits": limits}
+
+
 def perform(run: Run) -> Record:
     """One run, measured, in a process forked from this one, so that no run sees another's traces.
 
@@ -106,11 +112,9 @@ def perform(run: Run) -> Record:
     is not safe (outside Linux) the run is performed here, and this process serves no other.
     """
     start, cpu = time.perf_counter(), time.process_time()
-    limits = run.limits
-    record = outcome(run.key, run.cell, "done") | {
+    record = ended(run, "done") | {
         "versions": {"python": platform.python_version()} | versions(),
         "machine": {"system": platform.system(), "processor": platform.machine()},
-        "limits": {"seconds": limits.seconds, "memory_bytes": limits.memory},
     }
     with suppress(Exception):  # the run itself meets it again, and tells it
         _load(run.task)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 import click
 
+from transferbench.settings import Settings
+
 
 def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """A shell_complete callback over the names `known` gives."""
@@ -36,6 +38,14 @@ def experiment_names() -> Iterable[str]:
     from transferbench import settings
 
     return [path.stem for path in settings.experiments_dir().glob("*.yaml")]
+
+
+def have_run(settings: Settings) -> tuple[str, ...]:
+    """The experiments that have results."""
+    there = (
+        name for name in experiment_names() if (settings.results / name / "runs.csv").is_file()
+    )
+    return tuple(sorted(there))
 
 
 def all_names() -> Iterable[str]:

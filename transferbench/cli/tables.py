@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from transferbench.cli._names import completing, experiment_names
+from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.settings import Settings
 
 
@@ -21,9 +21,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench.errors import UserError
     from transferbench.evidence import tables
 
-    names = names or tuple(
-        name for name in experiment.names() if (settings.results / name / "runs.csv").is_file()
-    )
+    names = names or have_run(settings)
     if not names:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
     drifted = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._names import completing, experiment_names
+from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.cli._options import Seconds
 from transferbench.settings import Settings
 
@@ -32,14 +32,12 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     one than repeats of the run do from each other. What cannot be had here, data or the library of
     an extra, is told and leaves the code alone, unless nothing is left.
     """
-    from transferbench import experiment, runner, verify
+    from transferbench import runner, verify
     from transferbench.cli._report import aligned
     from transferbench.engines.local import Local
     from transferbench.errors import UserError
 
-    names = names or tuple(
-        name for name in experiment.names() if (settings.results / name / "runs.csv").is_file()
-    )
+    names = names or have_run(settings)
     chosen = verify.quickest(verify.committed(names, settings), seconds)
     if not chosen:
         raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")

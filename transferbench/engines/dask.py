@@ -22,8 +22,8 @@ from transferbench.engines import Say, remote
 from transferbench.engines.local import shared
 from transferbench.engines.server import interrupts_kept
 from transferbench.errors import Lost, UserError
-from transferbench.records import Record, outcome
-from transferbench.worker import Run
+from transferbench.records import Record
+from transferbench.worker import Run, ended
 
 QUIET = logging.CRITICAL + 1  # for dask's own messages: what counts is said here
 GONE = "went away; every finished run is kept, the same command completes the rest."
@@ -177,5 +177,4 @@ def _crashed(run: Run, error: BaseException) -> Record:
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
     if isinstance(error, KilledWorker):
         reason = f"each of the {error.allowed_failures + 1} workers that began it died"
-    known = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
-    return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}
+    return ended(run, "crashed", reason)

@@ -16,7 +16,7 @@ from threading import RLock
 
 from transferbench import worker
 from transferbench.engines import Say, server
-from transferbench.records import Record, outcome
+from transferbench.records import Record
 from transferbench.worker import Limits, Run
 
 
@@ -140,19 +140,17 @@ class Pool:
 
 def settled(run: Run, future: Future[Record]) -> Record:
     """The record of a run that has ended, one way or another."""
-    limits = run.limits
     try:
         return future.result()
     except TimeoutError:
-        status, reason = "timeout", f"past {limits.seconds:g} s"
+        status, reason = "timeout", f"past {run.limits.seconds:g} s"
     except Exception as error:  # whatever befell its process is that run's alone
         code = getattr(error, "exitcode", None)
         status = "crashed"
         reason = f"{type(error).__name__} in its process: {error}"
         if code is not None:
             reason = f"its process ended with code {code}"
-    known = {"seconds": limits.seconds, "memory_bytes": limits.memory}
-    return outcome(run.key, run.cell, status, reason) | {"limits": known}
+    return worker.ended(run, status, reason)
 
 
 def shared(limits: Limits, jobs: int) -> Limits:

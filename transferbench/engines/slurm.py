@@ -21,8 +21,8 @@ from submitit.helpers import as_completed
 
 from transferbench.engines import Say, remote
 from transferbench.errors import UserError
-from transferbench.records import Record, outcome
-from transferbench.worker import Limits, Run
+from transferbench.records import Record
+from transferbench.worker import Limits, Run, ended
 
 Result = Record | UserError
 
@@ -125,5 +125,4 @@ def _record(run: Run, job: submitit.Job[Result]) -> Record:
     reason = f"its job ended in the state {job.state}, without a record"
     if isinstance(error, FailedJobError):  # whose text has the traceback between two rules
         reason = str(error).split("-" * 22)[1].strip().splitlines()[-1]
-    known = {"seconds": run.limits.seconds, "memory_bytes": run.limits.memory}
-    return outcome(run.key, run.cell, "crashed", reason) | {"limits": known}
+    return ended(run, "crashed", reason)
