@@ -18,6 +18,7 @@ MAY = {
     "errors": set(),
     "problem": set(),
     "source": set(),
+    "interrupts": set(),
     "settings": {"errors", "parameters"},
     "files": {"errors"},
     "located": {"errors"},
@@ -81,6 +82,7 @@ MAY = {
     "runner": {
         "engines",
         "errors",
+        "interrupts",
         "models",
         "parameters",
         "records",

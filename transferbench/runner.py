@@ -10,6 +10,7 @@ from transferbench import models, parameters, tasks
 from transferbench.engines import Engine
 from transferbench.engines.local import Local
 from transferbench.errors import Unavailable
+from transferbench.interrupts import Held
 from transferbench.records import Cell, Record, Store, outcome
 from transferbench.settings import Settings
 from transferbench.worker import Built, Limits, Run
@@ -43,8 +44,8 @@ def run(
     Records are written by this process alone, each as soon as its run ends; on_record is told of
     every cell, done before or now. A run that raises, crashes, or goes past a limit is recorded
     with its reason and costs nothing but itself; a task whose data cannot be had makes
-    `unavailable` records. Raises KeyboardInterrupt when interrupted, with every finished run
-    written.
+    `unavailable` records. Raises KeyboardInterrupt when interrupted, once every run that has ended
+    is written.
     """
     store = Store(settings.results)
     known = _Tasks(settings)
@@ -56,9 +57,14 @@ def run(
         bar.finished(record["key"])
         on_record(cell, record)
 
+    def say(key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
+        held.check()
+        bar.say(key, iteration, planned)
+
     def runs() -> Iterator[Run]:
         for cell in dict.fromkeys(todo):
-            task = known.of(cell)
+            with held.released():
+                task = known.of(cell)
             key = cell.key(task.facts if isinstance(task, Built) else {})
             record = None if force else store.find(key)
             if not isinstance(task, Built):
@@ -74,8 +80,9 @@ def run(
                 yield Run(key, cell, task, limits(cell))
 
     with (
+        Held() as held,
         _Bar(len(set(todo)), progress, begun) as bar,
-        closing(engine.records(runs(), bar.say)) as records,
+        closing(engine.records(runs(), say)) as records,
     ):
         for record in records:
             store.write(record)

@@ -21,7 +21,10 @@ NAMES = {"local": "pebble", "dask": "distributed", "slurm": "submitit"}
 
 
 class Say(Protocol):
-    """Takes how far a run has come, or, called without a key, that time has passed."""
+    """Takes how far a run has come, or, called without a key, that time has passed.
+
+    Raises KeyboardInterrupt where the user wants an end.
+    """
 
     def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
         """key: of the run; iteration of as many as are planned."""
@@ -33,8 +36,10 @@ class Engine(Protocol):
     def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """A record of every run as it ends, in any order; closed early, it stops all that runs.
 
-        Runs may be taken one by one, as making the next may take its time. Raises UserError where
-        the engine cannot be used as asked, Lost where it breaks down.
+        Runs may be taken one by one, as making the next may take its time. While none ends, `say`
+        is called at least every half second; interrupted by it, the engine begins no more, gives
+        the records of runs that are done by now, and raises KeyboardInterrupt. Raises UserError
+        where the engine cannot be used as asked, Lost where it breaks down.
         """
 
 

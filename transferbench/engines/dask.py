@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -40,19 +41,19 @@ class Dask:
     def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
         """See Engine."""
         try:
-            yield from self._records(list(runs))
+            yield from self._records(list(runs), say)
         except OSError as error:
             place = f" at {self.scheduler}" if self.scheduler else ""
             raise Lost(f"the scheduler{place} {GONE}") from error
 
-    def _records(self, runs: Sequence[Run]) -> Generator[Record, None, None]:
+    def _records(self, runs: Sequence[Run], say: Say) -> Generator[Record, None, None]:
         if not runs:
             return
         if not self.scheduler:
             runs = [replace(run, limits=shared(run.limits, self.jobs)) for run in runs]
         with ExitStack() as stack:
             client = stack.enter_context(self._client(len(runs)))
-            self._check(client, runs)
+            self._check(client, runs, say)
             if self.scheduler:  # its workers may lie where the caller's files cannot be seen
                 stack.enter_context(_published(client, runs))
             else:
@@ -61,7 +62,13 @@ class Dask:
                 client.submit(_perform, run, remote.identity([run.cell.model]), pure=False): run
                 for run in runs
             }
-            for future in as_completed(futures):
+            arriving = as_completed(futures)
+            while not arriving.is_empty():
+                if not arriving.has_ready():
+                    say()
+                    time.sleep(0.05)
+                    continue
+                future = next(arriving)
                 run = futures[future]
                 if future.status == "cancelled":  # not by us, who have not come to an end
                     raise ConnectionError
@@ -99,15 +106,17 @@ class Dask:
                 ) from error
             yield client
 
-    def _check(self, client: Client, runs: Sequence[Run]) -> None:
+    def _check(self, client: Client, runs: Sequence[Run], say: Say) -> None:
         """Raises UserError where there is no worker, or other code or versions than here."""
-        try:
-            client.wait_for_workers(1, timeout=self.patience)
-        except TimeoutError:
-            raise UserError(
-                f"the scheduler at {self.scheduler} has no workers; start some with "
-                f"`dask worker {self.scheduler}`."
-            ) from None
+        deadline = time.monotonic() + self.patience
+        while not client.scheduler_info()["workers"]:
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"the scheduler at {self.scheduler} has no workers; start some with "
+                    f"`dask worker {self.scheduler}`."
+                )
+            say()
+            time.sleep(0.1)
         names = sorted({run.cell.model for run in runs})
         found: dict[str, Any] = client.run(remote.identity, names, on_error="return")
         try:  # it reads the runs that it hands out

@@ -53,10 +53,10 @@ class Local:
 
         def end(run: Run, future: Future[Record]) -> None:
             nonlocal running
-            with lock:
+            with lock:  # it is known to have ended before another begins
+                ended.put((run, future))
                 running -= 1
-            begin()
-            ended.put((run, future))
+                begin()
 
         try:
             while True:
@@ -72,14 +72,21 @@ class Local:
                         run, future = ended.get(timeout=0.1)
                         break
                 taken -= 1
-                yield settled(run, future)
-        except KeyboardInterrupt:  # what has ended by now is not lost
-            ready.clear()
+                record = settled(run, future)
+                if record["status"] == "crashed":
+                    pool.listen()  # an interrupt, sent to us all, may have ended it: no record
+                yield record
+        except KeyboardInterrupt:  # what has been done by now is not lost
+            with lock:
+                ready.clear()
             while not ended.empty():
-                yield settled(*ended.get())
+                record = settled(*ended.get())
+                if record["status"] == "done":
+                    yield record
             raise
         finally:
-            ready.clear()  # nothing more is begun
+            with lock:
+                ready.clear()  # nothing more is begun
 
 
 class Pool:
@@ -126,16 +133,18 @@ class Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        if kind and self.say:
-            # A process stopped while it is being born complains on the terminal: let it come up.
-            deadline = time.monotonic() + 5
-            while self.born < self.size and time.monotonic() < deadline:
-                self.listen()
-                time.sleep(0.02)
-        self.pool.stop()
-        self.pool.join()
-        self.send.close()
-        self.receive.close()
+        try:
+            if kind and self.say:
+                # A process stopped while it is born complains on the terminal: let it come up.
+                deadline = time.monotonic() + 5
+                while self.born < self.size and time.monotonic() < deadline:
+                    self.listen()
+                    time.sleep(0.02)
+        finally:
+            self.pool.stop()
+            self.pool.join()
+            self.send.close()
+            self.receive.close()
 
 
 def settled(run: Run, future: Future[Record]) -> Record:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,6 @@ from typing import Any
 
 import submitit
 from submitit.core.utils import FailedJobError
-from submitit.helpers import as_completed
 
 from transferbench.engines import Say, remote
 from transferbench.errors import UserError
@@ -63,8 +63,12 @@ class Slurm:
                     ]
                 started += jobs
                 of = {job.job_id: run for job, run in zip(jobs, part, strict=True)}
-                for job in as_completed(jobs, poll_frequency=self.pause):
-                    yield _record(of[job.job_id], job)
+                while jobs:
+                    say()
+                    for job in [job for job in jobs if job.done()]:
+                        jobs.remove(job)
+                        yield _record(of[job.job_id], job)
+                    time.sleep(self.pause if jobs else 0)
         finally:
             for job in started:
                 if not job.done():
