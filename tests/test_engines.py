@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import toys
 from conftest import make_problem
 
 import transferbench
@@ -28,34 +29,7 @@ needs_dask = pytest.mark.skipif(not engines.installed("dask"), reason="no [dask]
 needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 
-FILES = {
-    "own.py": """
-        from conftest import make_problem
-        FILES = {}
-        TASKS = {"own/small": "made up"}
-        FACTS = {}
-        def build(task, files):
-            return make_problem()
-    """,
-    "good.py": """
-        import os, time
-        from transferbench.problem import Fit
-        def fit(problem, *, pause: float = 0.0, seed: int, watch=None):
-            with open(os.environ["RUN_LOG"], "a") as log:
-                log.write(f"{seed} {os.getpid()}\\n")
-            time.sleep(pause)
-            return Fit(tuple(d.Y + 0.5 for d in problem.domains))
-    """,
-    "sleeps.py": """
-        import time
-        def fit(problem, *, watch=None):
-            time.sleep(600)
-    """,
-    "dies.py": """
-        import os
-        def fit(problem, *, watch=None):
-            os.kill(os.getpid(), 9)
-    """,
+FILES = toys.FILES | {
     "kills.py": """
         import os, signal
         from test_engines import worker_of
@@ -63,10 +37,6 @@ FILES = {
             os.kill(worker_of(os.getpid()), signal.SIGKILL)
     """,
 }
-MODELS = [name.removesuffix(".py") for name in FILES if name != "own.py"]
-POINTS = "[transferbench.datasets]\nown = plugged.own\n[transferbench.models.transfer]\n" + "".join(
-    f"{name} = plugged.{name}\n" for name in MODELS
-)
 RUN = ("run", "own/small", "--no-reference", "--json")
 
 
@@ -81,10 +51,9 @@ def worker_of(pid: int) -> int:
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
     """Calls the command line in a process of its own, from a folder that no worker is in."""
-    site = plugin(FILES, POINTS)
+    site = plugin(FILES, toys.points(FILES))
     paths = [site, Path(__file__).parent, Path(transferbench.__file__).parents[1]]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
-    monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
     monkeypatch.setenv("TRANSFERBENCH_OFFLINE", "1")
     (tmp_path / "caller").mkdir()
 
@@ -99,11 +68,7 @@ def shell(plugin, home, tmp_path, monkeypatch):
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
-    log = tmp_path / "log"
-    call.begun = lambda: (
-        [tuple(map(int, line.split())) for line in log.open()] if log.is_file() else []
-    )
-    call.log = log
+    call.log = toys.Log(tmp_path / "log", monkeypatch)
     call.folder = tmp_path / "caller"
     return call
 
@@ -196,11 +161,11 @@ def test_a_killed_worker_costs_a_retry_and_one_that_kills_all_only_itself(shell,
     address = cluster(workers=2)
     slow = [*RUN, "-m", "good", "--repeats", "3", "--set", "pause=2", "--scheduler", address]
     process = shell(*slow, wait=False)
-    os.kill(worker_of(wait_until(shell.begun)[0][1]), signal.SIGKILL)
+    os.kill(worker_of(wait_until(shell.log.begun)[0][1]), signal.SIGKILL)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     assert {record["status"] for record in records(out).values()} == {"done"}
-    times = Counter(seed for seed, _ in shell.begun())
+    times = Counter(seed for seed, _ in shell.log.begun())
     assert set(times) == {0, 1, 2}
     assert sum(times.values()) == 4  # the killed worker's run, twice
 
@@ -230,7 +195,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_the_command_goes_on_later(sh
     cluster(port=int(address.rpartition(":")[2]))
     code, out, err = shell(*call)
     assert (code, len(records(out))) == (0, 5), err
-    times = Counter(seed for seed, _ in shell.begun())
+    times = Counter(seed for seed, _ in shell.log.begun())
     assert all(times[seed] == 1 for seed in before)
 
 
@@ -238,9 +203,9 @@ def test_a_scheduler_that_goes_away_is_one_line_and_the_command_goes_on_later(sh
 def test_ctrl_c_ends_what_workers_are_doing(shell, cluster):
     address = cluster()
     for where in (["--scheduler", address], ["--engine", "dask"]):
-        shell.log.unlink(missing_ok=True)
+        shell.log.path.unlink(missing_ok=True)
         process = shell(*RUN, "-m", "good", "--set", "pause=500", *where, wait=False)
-        wait_until(shell.begun)
+        wait_until(shell.log.begun)
         os.killpg(process.pid, signal.SIGINT)
         err = process.communicate(timeout=60)[1]
         assert process.returncode == 130
@@ -263,7 +228,7 @@ def test_another_version_is_told_before_the_first_run(shell, cluster, tmp_path, 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "transferbench is 9 on tcp://127.0.0.1:" in err
     assert f"and {transferbench.__version__} here" in err
-    assert not shell.log.exists()
+    assert not shell.log.path.exists()
 
 
 @needs_dask

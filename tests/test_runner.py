@@ -12,50 +12,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import toys
 
 from transferbench import runner, worker
 from transferbench.interrupts import Held
 from transferbench.records import Store
 
-FILES = {
-    "own.py": """
-        from conftest import make_problem
-        FILES = {}
-        TASKS = {"own/small": "made up", "own/lost": "not to be had"}
-        FACTS = {}
-        def build(task, files):
-            if task == "own/lost":
-                from transferbench.errors import Unavailable
-                raise Unavailable("own/lost: not to be had; bring it.")
-            return make_problem()
-    """,
-    "good.py": """
-        import os, pathlib, time
-        from transferbench.problem import Fit
-        def fit(problem, *, pause: float = 0.0, seed: int, watch=None):
-            with open(os.environ["RUN_LOG"], "a") as log:
-                log.write(f"{seed}\\n")
-            time.sleep(pause)
-            return Fit(tuple(d.Y + 0.5 for d in problem.domains))
-    """,
-    "raises.py": """
-        def fit(problem, *, watch=None):
-            raise ZeroDivisionError("by the model")
-    """,
-    "sleeps.py": """
-        import time
-        def fit(problem, *, watch=None):
-            time.sleep(600)
-    """,
+FILES = toys.FILES | {
     "hogs.py": """
         import numpy as np
         def fit(problem, *, watch=None):
             return [np.ones(2**27) for _ in range(64)]
-    """,
-    "dies.py": """
-        import os
-        def fit(problem, *, watch=None):
-            os.kill(os.getpid(), 9)
     """,
     "marks.py": """
         import numpy as np, time
@@ -77,9 +44,6 @@ FILES = {
     """,
 }
 MODELS = [name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py")]
-POINTS = "[transferbench.datasets]\nown = plugged.own\n[transferbench.models.transfer]\n" + "".join(
-    f"{name} = plugged.{name}\n" for name in [*MODELS, "marks"]
-)
 EXPERIMENT = """
 title: kill me
 paper: {title: t, authors: a, venue: v, place: p}
@@ -100,9 +64,8 @@ COLUMNS = (
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
     """Calls the command line in a process of its own, with the misbehaving models installed."""
-    site = plugin(FILES, POINTS)
+    site = plugin(FILES, toys.points(FILES))
     monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{Path(__file__).parent}")
-    monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
     start = [sys.executable, "-m", "transferbench", "--offline"]
     start += ["--data", str(home.data), "--results", str(home.results)]
 
@@ -114,7 +77,7 @@ def shell(plugin, home, tmp_path, monkeypatch):
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
-    call.log = tmp_path / "log"
+    call.log = toys.Log(tmp_path / "log", monkeypatch)
     call.results = home.results
     return call
 
@@ -185,11 +148,11 @@ def test_runs_share_a_process_but_no_trace_memory_or_time_of_each_other(shell, t
 def test_what_is_done_is_not_run_again_unless_forced(shell):
     call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--repeats", "2")
     assert shell(*call)[1] == shell(*call)[1]
-    assert shell.log.read_text().split() == ["0", "1"]
+    assert shell.log.seeds() == [0, 1]
     shell(*call, "--force")
-    assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2}
+    assert Counter(shell.log.seeds()) == {0: 2, 1: 2}
     shell(*call[:-1], "3")
-    assert Counter(shell.log.read_text().split()) == {"0": 2, "1": 2, "2": 1}
+    assert Counter(shell.log.seeds()) == {0: 2, 1: 2, 2: 1}
 
 
 def test_a_run_that_fails_never_replaces_one_that_finished(shell):
@@ -329,7 +292,7 @@ def test_a_dry_run_says_what_would_run_and_runs_nothing(shell):
     assert out.splitlines() == [
         "done  good on own/small, seed 0", "to run  good on own/small, seed 1"
     ]  # fmt: skip
-    assert shell.log.read_text().split() == ["0"]
+    assert shell.log.seeds() == [0]
 
 
 def test_data_that_cannot_be_had_is_one_line(shell):
@@ -356,16 +319,16 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
         assert "every finished run is kept" in err
     # Whatever was under way has ended with its parent.
     time.sleep(1)
-    started = shell.log.read_text().split()
+    started = shell.log.seeds()
     time.sleep(0.7)
-    assert shell.log.read_text().split() == started
+    assert shell.log.seeds() == started
 
     code, out, err = shell("reproduce", str(file), "--jobs", "2")
     assert code == 0, err
     assert "16 of 16 runs finished" in out
-    times = Counter(shell.log.read_text().split())
-    assert set(times) == {str(seed) for seed in range(16)}
-    assert all(times[str(seed)] == 1 for seed in kept)
+    times = Counter(shell.log.seeds())
+    assert set(times) == set(range(16))
+    assert all(times[seed] == 1 for seed in kept)
     # Only what was under way when the end came has been started twice; and, killed, what had ended
     # and made room for the next, but was not written yet: of both together, twice the jobs at most.
     assert sum(times.values()) - 16 <= (4 if how == signal.SIGKILL else 2)
@@ -412,7 +375,7 @@ def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
     both = [shell("reproduce", str(file), wait=False) for _ in range(2)]
     said = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert sorted(shell.log.read_text().split()) == ["0", "1", "2", "3"]
+    assert sorted(shell.log.seeds()) == [0, 1, 2, 3]
     assert all("4 of 4 runs finished" in out for out, _ in said)
     assert sorted(err.count("another reproduce") for _, err in said) == [0, 1]
 

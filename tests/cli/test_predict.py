@@ -137,7 +137,7 @@ def test_doubts_are_said_and_the_file_is_written_all_the_same(call, here):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"--source": "no.csv"}, "no.csv: no such file."),
+        ({"--source": "no.csv"}, "no.csv: no such file; give the path of a file of documents."),
         ({"--target": "bad.csv"}, "bad.csv:2: 1 columns"),
         ({"--source": "one.csv"}, "the one label 'cat'; expected documents of two classes"),
         ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),

@@ -57,7 +57,8 @@ def fault(path: Path, line: int, message: str) -> UserError:
 def check_size(path: Path) -> None:
     """Raises UserError where there is no such file, or it is empty or too large."""
     if not path.is_file():
-        raise UserError(f"{path}: {'not a file' if path.exists() else 'no such file'}.")
+        what = "not a file" if path.exists() else "no such file"
+        raise UserError(f"{path}: {what}; give the path of a file of documents.")
     size = path.stat().st_size
     if not size:
         raise UserError(f"{path}: the file is empty; expected documents.")
