@@ -21,7 +21,7 @@ import toys
 from conftest import make_problem
 
 import transferbench
-from transferbench import engines, tasks, worker
+from transferbench import engines, runner, tasks, worker
 from transferbench.engines import remote
 from transferbench.errors import UserError
 
@@ -30,6 +30,16 @@ needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slu
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 
 FILES = toys.FILES | {
+    "counts.py": """
+        import time
+        from transferbench.problem import Fit
+        def fit(problem, *, watch=None):
+            fit = Fit(tuple(d.Y + 0.5 for d in problem.domains))
+            for i in range(1, 41):
+                time.sleep(0.1)
+                watch(i, 40, fit.scores)
+            return fit
+    """,
     "kills.py": """
         import os, signal
         from test_engines import worker_of
@@ -153,6 +163,46 @@ def test_the_records_are_the_same_on_every_engine(shell):
                 k: v for k, v in ours.items() if k not in CHANGING
             }
     assert found["local"]["mtrick", 0]["trace"] != found["local"]["mtrick", 1]["trace"]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(lambda folder: engines.choose("local", 1, None, {}, folder), id="local"),
+        pytest.param(
+            lambda folder: engines.choose("dask", 1, None, {}, folder), id="dask", marks=needs_dask
+        ),
+        pytest.param(
+            lambda folder: engines.choose(None, 1, None, {"cluster": "local"}, folder),
+            id="slurm",
+            marks=needs_slurm,
+        ),
+    ],
+)
+def test_the_progress_of_a_run_is_told(shell, home, tmp_path, monkeypatch, engine):
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    heard = []
+    monkeypatch.setattr(runner._Bar, "say", lambda bar, *far: heard.append(far))
+    (record,) = runner.run(
+        runner.cells("own/small", "counts", {}, [0]), home, engine=engine(tmp_path / "jobs")
+    )
+    assert record["status"] == "done", record
+    far = [(iteration, planned) for key, iteration, planned in heard if key]
+    assert all(planned == 40 for _, planned in far)
+    assert any(0 < iteration < 40 for iteration, _ in far)
+    assert far == sorted(far)
+
+
+def test_a_run_that_has_ended_comes_no_further(capsys):
+    cells = {"one": "a run", "two": "another"}
+    with runner._Bar(2, True, cells) as bar:
+        bar.say("one", 1, 2)
+        assert (bar.tqdm.n, len(bar.partial)) == (0.5, 1)
+        del cells["one"]
+        bar.finished("one")
+        bar.say("one", 2, 2)
+        bar.say()
+        assert (bar.tqdm.n, len(bar.partial)) == (1, 0)
 
 
 @linux

@@ -86,7 +86,7 @@ def run(
     ):
         for record in records:
             store.write(record)
-            take(begun[record["key"]], record)
+            take(begun.pop(record["key"]), record)
     return [found[cell] for cell in todo]
 
 
@@ -159,8 +159,8 @@ class _Bar:
         self.tqdm.close()
 
     def say(self, key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
-        """How far a run has come; without a key, that time has passed."""
-        if key is not None:
+        """How far a run has come; without a key, or that of a run that has ended, time passed."""
+        if key in self.cells:
             self.partial[key] = iteration / planned
             text = f"{self.cells[key]} ({iteration}/{planned})"
             self.tqdm.set_description_str(text, refresh=False)

@@ -58,13 +58,20 @@ class Dask:
                 stack.enter_context(_published(client, runs))
             else:
                 client.register_plugin(_Stopping())
+            heard: dict[str, tuple[int, int]] = {}
+            client.subscribe_topic(client.id, lambda event: heard.update([event[1]]))
             futures = {
-                client.submit(_perform, run, remote.identity([run.cell.model]), pure=False): run
+                client.submit(
+                    _perform, run, remote.identity([run.cell.model]), client.id, pure=False
+                ): run
                 for run in runs
             }
             arriving = as_completed(futures)
             while not arriving.is_empty():
                 if not arriving.has_ready():
+                    while heard:
+                        key, far = heard.popitem()
+                        say(key, *far)
                     say()
                     time.sleep(0.05)
                     continue
@@ -141,8 +148,8 @@ class _Stopping(WorkerPlugin):
         remote.stop()
 
 
-def _perform(run: Run, caller: remote.Identity) -> Record:
-    """On the worker: a run in a process of its own."""
+def _perform(run: Run, caller: remote.Identity, topic: str) -> Record:
+    """On the worker: a run in a process of its own; how far it has come is told under the topic."""
     me = get_worker()
     task = me.get_current_task()
 
@@ -158,6 +165,7 @@ def _perform(run: Run, caller: remote.Identity) -> Record:
         run,
         caller,
         lambda: get_client().get_dataset(_name(run)),
+        lambda *far: me.log_event(topic, (run.key, far)),
         place=me.address,
         jobs=jobs,
         unwanted=unwanted,

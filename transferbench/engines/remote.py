@@ -25,9 +25,12 @@ from transferbench.source import PACKAGE, fingerprint
 from transferbench.worker import Built, Run
 
 Identity = Mapping[str, str]
+#: Takes how far a run has come: the iteration, of as many as are planned.
+Tell = Callable[[int, int], None]
 
 _lock = threading.Lock()
 _pools: list[Pool] = []  # one, once there is a run; it is kept from run to run
+_heard: dict[str, tuple[int, int]] = {}  # how far the runs in the pool have come, by key
 
 
 def identity(names: Iterable[str]) -> dict[str, str]:
@@ -63,6 +66,7 @@ def perform(
     run: Run,
     caller: Identity,
     receive: Callable[[], bytes],
+    tell: Tell,
     *,
     place: str,
     jobs: int = 1,
@@ -71,9 +75,9 @@ def perform(
     """The record of a run, performed by a process of this worker's as the local engine does it.
 
     caller: its `identity` for the run's model; receive: gives the bytes of the built task, called
-    where it cannot be had otherwise; place: of this worker; jobs: runs it performs at once;
-    unwanted: whether the caller has lost interest, which ends the run. Raises UserError where code
-    or versions are not the caller's.
+    where it cannot be had otherwise; tell: called once a second at most; place: of this worker;
+    jobs: runs it performs at once; unwanted: whether the caller has lost interest, which ends the
+    run. Raises UserError where code or versions are not the caller's.
     """
     compare(caller, {place: identity([run.cell.model])})
     with _lock:
@@ -84,13 +88,23 @@ def perform(
             # Workers of dask are daemons, which may have no children lest these be left behind;
             # the processes of a pool end with their parent.
             current_process().daemon = False
-            _pools.append(Pool(jobs))
+            _pools.append(Pool(jobs, _hear))
         pool = _pools[0]
         future = pool.submit(run)
     while not wait([future], timeout=1).done:
         if unwanted() or pool not in _pools:
             future.cancel()
+            continue
+        with _lock, suppress(OSError):  # it has just been ended
+            pool.listen()
+        if run.key in _heard:
+            tell(*_heard.pop(run.key))
     return settled(run, future)
+
+
+def _hear(key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
+    if key is not None:
+        _heard[key] = iteration, planned
 
 
 def stop() -> None:

@@ -21,6 +21,7 @@ from submitit.core.utils import FailedJobError
 
 from transferbench.engines import Say, remote
 from transferbench.errors import UserError
+from transferbench.files import write_text
 from transferbench.records import Record
 from transferbench.worker import Limits, Run, ended
 
@@ -64,6 +65,10 @@ class Slurm:
                 started += jobs
                 of = {job.job_id: run for job, run in zip(jobs, part, strict=True)}
                 while jobs:
+                    for job in jobs:
+                        with suppress(OSError):  # nothing is told yet
+                            key = of[job.job_id].key
+                            say(key, *map(int, _progress(folder, key).read_text().split()))
                     say()
                     for job in [job for job in jobs if job.done()]:
                         jobs.remove(job)
@@ -113,10 +118,19 @@ def _perform(run: Run, caller: remote.Identity, folder: Path) -> Result:
         run = replace(run, limits=replace(run.limits, memory=share))
     file = folder / run.task.digest.hex()
     place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
+
+    def tell(iteration: int, planned: int) -> None:
+        write_text(_progress(folder, run.key), f"{iteration} {planned}")
+
     try:
-        return remote.perform(run, caller, file.read_bytes, place=place)
+        return remote.perform(run, caller, file.read_bytes, tell, place=place)
     except UserError as error:  # raised, it would come back as the text of a traceback
         return error
+
+
+def _progress(folder: Path, key: str) -> Path:
+    """Where a job notes how far its run has come."""
+    return folder / f"{key}.progress"
 
 
 def _record(run: Run, job: submitit.Job[Result]) -> Record:
