@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -165,29 +166,38 @@ def test_the_records_are_the_same_on_every_engine(shell):
     assert found["local"]["mtrick", 0]["trace"] != found["local"]["mtrick", 1]["trace"]
 
 
+PROGRESS = """
+from pathlib import Path
+from transferbench import engines, runner, settings
+runner._Bar.say = lambda bar, key, *far: print(*far) if key else None
+name, *slurm = sys.argv[1:]
+engine = engines.choose(name, 1, None, dict(s.split("=") for s in slurm), Path("jobs"))
+cells = runner.cells("own/small", "counts", {}, [0])
+here = settings.load().but(data=Path("data").resolve(), results=Path("results").resolve())
+(record,) = runner.run(cells, here, engine=engine)
+assert record["status"] == "done", record
+"""
+
+
 @pytest.mark.parametrize(
     "engine",
     [
-        pytest.param(lambda folder: engines.choose("local", 1, None, {}, folder), id="local"),
-        pytest.param(
-            lambda folder: engines.choose("dask", 1, None, {}, folder), id="dask", marks=needs_dask
-        ),
-        pytest.param(
-            lambda folder: engines.choose(None, 1, None, {"cluster": "local"}, folder),
-            id="slurm",
-            marks=needs_slurm,
-        ),
+        pytest.param(["local"], id="local"),
+        pytest.param(["dask"], id="dask", marks=needs_dask),
+        pytest.param(["slurm", "cluster=local"], id="slurm", marks=needs_slurm),
     ],
 )
-def test_the_progress_of_a_run_is_told(shell, home, tmp_path, monkeypatch, engine):
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    heard = []
-    monkeypatch.setattr(runner._Bar, "say", lambda bar, *far: heard.append(far))
-    (record,) = runner.run(
-        runner.cells("own/small", "counts", {}, [0]), home, engine=engine(tmp_path / "jobs")
+def test_the_progress_of_a_run_is_told(shell, tmp_path, engine):
+    script = tmp_path / "progress.py"
+    script.write_text(
+        f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
     )
-    assert record["status"] == "done", record
-    far = [(iteration, planned) for key, iteration, planned in heard if key]
+    done = subprocess.run(
+        [sys.executable, script, *engine], cwd=shell.folder, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    far = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     assert all(planned == 40 for _, planned in far)
     assert any(0 < iteration < 40 for iteration, _ in far)
     assert far == sorted(far)

@@ -460,7 +460,7 @@ def test_clustering_tasks_and_columns_of_other_names(mine, home):
 @pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
 def test_a_changed_file_makes_the_task_anew_and_another_record(mine, home, name):
     class Keys:
-        def records(self, runs, say):
+        def records(self, runs, say, keep):
             for run in runs:
                 yield outcome(run.key, run.cell, "failed")
 

@@ -206,7 +206,7 @@ def test_ctrl_c_in_the_midst_of_a_record_loses_nothing(home, ctrl_c, monkeypatch
     class Engine:
         """Ends two runs; a third is done by the time the caller says that it wants an end."""
 
-        def records(self, runs, say):
+        def records(self, runs, say, keep):
             first, second, third, *_ = (worker.ended(run, "done") for run in runs)
             say()
             yield first
@@ -264,6 +264,16 @@ def test_a_second_ctrl_c_does_not_wait_nor_does_one_where_nothing_can_be_lost(ct
         with pytest.raises(KeyboardInterrupt):
             use()
     assert reached == ["held", "before"]
+
+
+def test_what_ends_while_a_task_is_built_is_written_by_then(shell, tmp_path):
+    file = tmp_path / "waits.yaml"
+    rows = "{small: {task: own/small}, waits: {task: own/waits}}"
+    text = EXPERIMENT.replace("{small: {task: own/small}}", rows)
+    file.write_text(text.replace("repeats: 16", "repeats: 2").replace("pause: 0.25", "pause: 0"))
+    code, _, err = shell("reproduce", str(file))
+    assert code == 0, err
+    assert len(finished(shell.results)) == 4
 
 
 def test_what_does_not_raise_is_not_held(monkeypatch):

@@ -7,14 +7,25 @@ from pathlib import Path
 #: Files of a package, for the fixture `plugin`.
 FILES = {
     "own.py": """
+        import os, time
+        from pathlib import Path
         from conftest import make_problem
+        from transferbench.errors import Unavailable
         FILES = {}
-        TASKS = {"own/small": "made up", "own/lost": "not to be had"}
+        TASKS = {
+            "own/small": "made up",
+            "own/lost": "not to be had",
+            "own/waits": "there as soon as two runs are recorded",
+        }
         FACTS = {}
         def build(task, files):
             if task == "own/lost":
-                from transferbench.errors import Unavailable
                 raise Unavailable("own/lost: not to be had; bring it.")
+            results = Path(os.environ["RUN_LOG"]).with_name("results")
+            deadline = time.monotonic() + 20
+            while task == "own/waits" and len(list(results.glob("records/*/*.json"))) < 2:
+                assert time.monotonic() < deadline, "what has ended was not written"
+                time.sleep(0.1)
             return make_problem()
     """,
     "good.py": """

@@ -16,6 +16,10 @@ try:
 except ImportError:  # Windows, where what killed processes left stays
     fcntl = None  # type: ignore[assignment]
 
+#: Read once: to read it is to change it for a moment, for every thread.
+UMASK = os.umask(0)
+os.umask(UMASK)
+
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
@@ -31,7 +35,7 @@ def writing(path: Path) -> Iterator[Path]:
         handle, temporary = _temporary(path)
         with os.fdopen(handle):  # the lock is held while it is open
             # What is written is for all who may read the folder, as with any other file.
-            temporary.chmod(0o666 & ~_umask())
+            temporary.chmod(0o666 & ~UMASK)
             yield temporary
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
@@ -95,12 +99,6 @@ def alone(lock: Path, waits: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         held.release()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_text(path: Path, text: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from transferbench import models, parameters, tasks
 from transferbench.engines import Engine
 from transferbench.engines.local import Local
-from transferbench.errors import Unavailable
+from transferbench.errors import Unavailable, UserError
 from transferbench.interrupts import Held
 from transferbench.records import Cell, Record, Store, outcome
 from transferbench.settings import Settings
@@ -51,6 +51,7 @@ def run(
     known = _Tasks(settings)
     begun: dict[str, Cell] = {}
     found: dict[Cell, Record] = {}
+    kept: set[str] = set()
 
     def take(cell: Cell, record: Record) -> None:
         found[cell] = record
@@ -60,6 +61,11 @@ def run(
     def say(key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
         held.check()
         bar.say(key, iteration, planned)
+
+    def keep(record: Record) -> None:
+        with suppress(UserError):  # that it cannot be written is said when it has its turn
+            store.write(record)
+            kept.add(record["key"])
 
     def runs() -> Iterator[Run]:
         for cell in dict.fromkeys(todo):
@@ -82,10 +88,11 @@ def run(
     with (
         Held() as held,
         _Bar(len(set(todo)), progress, begun) as bar,
-        closing(engine.records(runs(), say)) as records,
+        closing(engine.records(runs(), say, keep)) as records,
     ):
         for record in records:
-            store.write(record)
+            if record["key"] not in kept:
+                store.write(record)
             take(begun.pop(record["key"]), record)
     return [found[cell] for cell in todo]
 

@@ -5,7 +5,7 @@ An engine is one method. It writes nothing and knows no experiment: the caller a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -33,13 +33,16 @@ class Say(Protocol):
 class Engine(Protocol):
     """What the runner needs of a place where runs are performed."""
 
-    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
+    def records(
+        self, runs: Iterable[Run], say: Say, keep: Callable[[Record], None]
+    ) -> Generator[Record, None, None]:
         """A record of every run as it ends, in any order; closed early, it stops all that runs.
 
-        Runs may be taken one by one, as making the next may take its time. While none ends, `say`
-        is called at least every half second; interrupted by it, the engine begins no more, gives
-        the records of runs that are done by now, and raises KeyboardInterrupt. Raises UserError
-        where the engine cannot be used as asked, Lost where it breaks down.
+        Runs may be taken one by one, as making the next may take its time; records of those that
+        are done meanwhile go to `keep`, from another thread, before their turn. While none ends,
+        `say` is called at least every half second; interrupted by it, the engine begins no more,
+        gives the records of runs that are done by now, and raises KeyboardInterrupt. Raises
+        UserError where the engine cannot be used as asked, Lost where it breaks down.
         """
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,8 +38,10 @@ class Dask:
     scheduler: str | None = None
     patience: float = 30.0  # seconds to wait for a scheduler's first worker
 
-    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
-        """See Engine."""
+    def records(
+        self, runs: Iterable[Run], say: Say, keep: Callable[[Record], None]
+    ) -> Generator[Record, None, None]:
+        """See Engine; all runs are made before the first begins."""
         try:
             yield from self._records(list(runs), say)
         except OSError as error:

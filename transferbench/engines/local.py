@@ -6,7 +6,7 @@ import os
 import queue
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,17 +26,21 @@ class Local:
 
     jobs: int = 1
 
-    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
+    def records(
+        self, runs: Iterable[Run], say: Say, keep: Callable[[Record], None]
+    ) -> Generator[Record, None, None]:
         """See Engine."""
         waiting = iter(runs)
         for first in waiting:  # without any, no process is begun
             with Pool(self.jobs, say) as pool:
-                yield from self._through(pool, chain([first], waiting))
+                yield from self._through(pool, chain([first], waiting), keep)
 
-    def _through(self, pool: Pool, waiting: Iterator[Run]) -> Generator[Record, None, None]:
-        ready: deque[Run] = deque()  # begun without the caller, who may be busy with records
-        ended: queue.SimpleQueue[tuple[Run, Future[Record]]] = queue.SimpleQueue()
-        lock, running, taken = RLock(), 0, 0
+    def _through(
+        self, pool: Pool, waiting: Iterator[Run], keep: Callable[[Record], None]
+    ) -> Generator[Record, None, None]:
+        ready: deque[Run] = deque()  # begun without the caller, who may be busy
+        ended: queue.SimpleQueue[Record] = queue.SimpleQueue()
+        lock, running, taken, making = RLock(), 0, 0, False
 
         def begin() -> None:
             nonlocal running
@@ -53,26 +57,32 @@ class Local:
 
         def end(run: Run, future: Future[Record]) -> None:
             nonlocal running
+            record = settled(run, future)
             with lock:  # it is known to have ended before another begins
-                ended.put((run, future))
+                ended.put(record)
                 running -= 1
                 begin()
+                busy = making
+            if busy and record["status"] == "done":
+                keep(record)
 
         try:
             while True:
-                for run in islice(waiting, 2 * self.jobs - taken):
+                with lock:
+                    making = ended.empty()
+                for run in islice(waiting, 2 * self.jobs - taken) if making else ():
                     taken += 1
                     ready.append(replace(run, limits=shared(run.limits, self.jobs)))
                     begin()
+                making = False
                 if not taken:
                     return
                 while True:
                     pool.listen()
                     with suppress(queue.Empty):
-                        run, future = ended.get(timeout=0.1)
+                        record = ended.get(timeout=0.1)
                         break
                 taken -= 1
-                record = settled(run, future)
                 if record["status"] == "crashed":
                     pool.listen()  # an interrupt, sent to us all, may have ended it: no record
                 yield record
@@ -80,7 +90,7 @@ class Local:
             with lock:
                 ready.clear()
             while not ended.empty():
-                record = settled(*ended.get())
+                record = ended.get()
                 if record["status"] == "done":
                     yield record
             raise

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -41,8 +41,10 @@ class Slurm:
     options: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.5  # seconds between looks at the jobs
 
-    def records(self, runs: Iterable[Run], say: Say) -> Generator[Record, None, None]:
-        """See Engine."""
+    def records(
+        self, runs: Iterable[Run], say: Say, keep: Callable[[Record], None]
+    ) -> Generator[Record, None, None]:
+        """See Engine; all runs are made before the first begins."""
         runs = list(runs)
         if not runs:
             return
