@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -71,7 +73,7 @@ def shell(plugin, home, tmp_path, monkeypatch):
 
     def call(*arguments: str, wait: bool = True, **options):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen([*start, *arguments], **pipes, **options)
+        process = subprocess.Popen([*start, *arguments], **pipes | options)
         if not wait:
             return process
         out, err = process.communicate(timeout=120)
@@ -286,6 +288,28 @@ def test_what_does_not_raise_is_not_held(monkeypatch):
     finally:
         signal.signal(signal.SIGINT, former)
     assert taken == [signal.SIGINT]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminal can be made here")
+def test_a_terminal_is_shown_how_far_the_runs_have_come(shell):
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 30, 100, 0, 0))
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--repeats", "2")
+    process = shell(*call, stderr=theirs, wait=False)
+    process.communicate(timeout=60)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # there is no more
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+    bars = [bar for bar in shown.decode().split("\r") if "%|" in bar]
+    assert any(" 50%|" in bar for bar in bars), bars
+    assert all(len(bar) <= 100 for bar in bars)
 
 
 def test_a_failed_run_is_tried_again(shell):
