@@ -108,7 +108,7 @@ def transduce(
 
 
 def _train(X: Matrix, sign: np.ndarray, weight: np.ndarray) -> LinearSVC:
-    svm = LinearSVC(loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
+    svm = LinearSVC(loss="hinge", tol=1e-4, max_iter=100_000, random_state=0)
     return svm.fit(X, sign, sample_weight=weight)
 
 
