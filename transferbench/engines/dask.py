@@ -27,6 +27,7 @@ from transferbench.records import Record
 from transferbench.worker import Run, ended
 
 QUIET = logging.CRITICAL + 1  # for dask's own messages: what counts is said here
+TOPIC = "transferbench"  # of dask's events, of which it keeps a limited number
 GONE = "went away; every finished run is kept, the same command completes the rest."
 
 
@@ -61,11 +62,9 @@ class Dask:
             else:
                 client.register_plugin(_Stopping())
             heard: dict[str, tuple[int, int]] = {}
-            client.subscribe_topic(client.id, lambda event: heard.update([event[1]]))
+            client.subscribe_topic(TOPIC, lambda event: heard.update([event[1]]))
             futures = {
-                client.submit(
-                    _perform, run, remote.identity([run.cell.model]), client.id, pure=False
-                ): run
+                client.submit(_perform, run, remote.identity([run.cell.model]), pure=False): run
                 for run in runs
             }
             arriving = as_completed(futures)
@@ -150,8 +149,8 @@ class _Stopping(WorkerPlugin):
         remote.stop()
 
 
-def _perform(run: Run, caller: remote.Identity, topic: str) -> Record:
-    """On the worker: a run in a process of its own; how far it has come is told under the topic."""
+def _perform(run: Run, caller: remote.Identity) -> Record:
+    """On the worker: a run in a process of its own, which tells how far it has come."""
     me = get_worker()
     task = me.get_current_task()
 
@@ -167,7 +166,7 @@ def _perform(run: Run, caller: remote.Identity, topic: str) -> Record:
         run,
         caller,
         lambda: get_client().get_dataset(_name(run)),
-        lambda *far: me.log_event(topic, (run.key, far)),
+        lambda *far: me.log_event(TOPIC, (run.key, far)),
         place=me.address,
         jobs=jobs,
         unwanted=unwanted,
