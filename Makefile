@@ -45,7 +45,7 @@ reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. 
 bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
-chaos: $(VENV)/.installed-test  ## Break things on purpose, for half an hour. CHAOS="--times 20 kills" for some of it.
+chaos: $(VENV)/.installed-test  ## Break things on purpose, for a quarter of an hour. CHAOS="--times 20 kills" for some of it.
 	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
 constraints: EXTRAS = test,report,browser,modern
