@@ -20,9 +20,10 @@ Departures from the paper:
 - PLSA reads weights as counts. How the paper tunes α and β beyond "cross-validation" it does not
   say; here several values are tried once, on a hidden share of the seen labels.
 
-α = 1 lets seen documents learn their labels by heart, as their R is free; unseen ones fare better
-with a small α. The coupling has no scale: in thousands of sweeps M shrinks and R grows, which makes
-it vanish at no cost, so that the factors do not come to rest.
+α = 1 lets seen documents learn their labels by heart, as their R is free; the F1 of unseen ones,
+read at 0.5, hardly changes from α = .01 on (`himls-figure2a`). The coupling has no scale: in
+thousands of sweeps M shrinks and R grows, which makes it vanish at no cost, so that the factors do
+not come to rest.
 """
 
 from __future__ import annotations
