@@ -203,7 +203,7 @@ def test_the_progress_of_a_run_is_told(shell, tmp_path, engine):
     assert far == sorted(far)
 
 
-def test_a_run_that_has_ended_comes_no_further(capsys):
+def test_a_run_that_has_ended_comes_no_further():
     cells = {"one": "a run", "two": "another"}
     with runner._Bar(2, True, cells) as bar:
         bar.say("one", 1, 2)

@@ -9,7 +9,7 @@ from typing import Any
 from transferbench import models, parameters, tasks
 from transferbench.engines import Engine
 from transferbench.engines.local import Local
-from transferbench.errors import Unavailable, UserError
+from transferbench.errors import Unavailable
 from transferbench.interrupts import Held
 from transferbench.records import Cell, Record, Store, outcome
 from transferbench.settings import Settings
@@ -63,7 +63,7 @@ def run(
         bar.say(key, iteration, planned)
 
     def keep(record: Record) -> None:
-        with suppress(UserError):  # that it cannot be written is said when it has its turn
+        with suppress(Exception):  # that it cannot be written is said when it has its turn
             store.write(record)
             kept.add(record["key"])
 

@@ -38,11 +38,12 @@ class Engine(Protocol):
     ) -> Generator[Record, None, None]:
         """A record of every run as it ends, in any order; closed early, it stops all that runs.
 
-        Runs may be taken one by one, as making the next may take its time; records of those that
-        are done meanwhile go to `keep`, from another thread, before their turn. While none ends,
-        `say` is called at least every half second; interrupted by it, the engine begins no more,
-        gives the records of runs that are done by now, and raises KeyboardInterrupt. Raises
-        UserError where the engine cannot be used as asked, Lost where it breaks down.
+        Runs may be taken one by one, as making the next may take its time; an engine that does so
+        gives the record of a run that is done to `keep`, from any thread, before another begins.
+        While none ends, `say` is called at least every half second; interrupted by it, the engine
+        begins no more, gives the records of runs that are done by now, and raises
+        KeyboardInterrupt. Raises UserError where the engine cannot be used as asked, Lost where it
+        breaks down.
         """
 
 

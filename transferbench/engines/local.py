@@ -40,7 +40,7 @@ class Local:
     ) -> Generator[Record, None, None]:
         ready: deque[Run] = deque()  # begun without the caller, who may be busy
         ended: queue.SimpleQueue[Record] = queue.SimpleQueue()
-        lock, running, taken, making = RLock(), 0, 0, False
+        lock, running, taken = RLock(), 0, 0
 
         def begin() -> None:
             nonlocal running
@@ -58,23 +58,19 @@ class Local:
         def end(run: Run, future: Future[Record]) -> None:
             nonlocal running
             record = settled(run, future)
-            with lock:  # it is known to have ended before another begins
+            if record["status"] == "done":
+                keep(record)
+            with lock:  # it is kept, and known to have ended, before another begins
                 ended.put(record)
                 running -= 1
                 begin()
-                busy = making
-            if busy and record["status"] == "done":
-                keep(record)
 
         try:
             while True:
-                with lock:
-                    making = ended.empty()
-                for run in islice(waiting, 2 * self.jobs - taken) if making else ():
+                for run in islice(waiting, 2 * self.jobs - taken):
                     taken += 1
                     ready.append(replace(run, limits=shared(run.limits, self.jobs)))
                     begin()
-                making = False
                 if not taken:
                     return
                 while True:
