@@ -82,13 +82,12 @@ def versions() -> dict[str, str]:
     return found
 
 
-def begin(progress: Connection | None) -> None:
+def begin(progress: Connection) -> None:
     """Called once in a new process: keeps the way back for progress, and ends with the parent."""
     global _progress
     _progress = progress
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if progress is not None:
-        progress.send(None)  # there now
+    progress.send(None)  # there now
     parent = parent_process()
     if parent is not None:
 

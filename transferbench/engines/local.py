@@ -98,10 +98,10 @@ class Local:
 class Pool:
     """`size` processes, each of which forks one for every run; one that dies is replaced.
 
-    say: told of the runs' progress when `listen` is called; None: nobody asks for it.
+    say: told of the runs' progress when `listen` is called.
     """
 
-    def __init__(self, size: int, say: Say | None = None) -> None:
+    def __init__(self, size: int, say: Say) -> None:
         from pebble import ProcessPool
 
         self.size = size
@@ -114,7 +114,7 @@ class Pool:
             max_tasks=0 if worker.FORKS else 1,
             context=context,
             initializer=worker.begin,
-            initargs=(self.send if say else None,),
+            initargs=(self.send,),
         )
 
     def submit(self, run: Run) -> Future[Record]:
@@ -126,7 +126,6 @@ class Pool:
 
     def listen(self) -> None:
         """Pass on what the processes have said of their progress."""
-        assert self.say
         while self.receive.poll():
             message = self.receive.recv()
             if message is None:
@@ -140,7 +139,7 @@ class Pool:
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         try:
-            if kind and self.say:
+            if kind:
                 # A process stopped while it is born complains on the terminal: let it come up.
                 deadline = time.monotonic() + 5
                 while self.born < self.size and time.monotonic() < deadline:
