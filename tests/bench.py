@@ -22,9 +22,10 @@ from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
 import transferbench
-from transferbench import settings, tasks
+from transferbench import settings
 from transferbench.core.graph import cosine_graph
 from transferbench.core.scale import present
+from transferbench.data import tasks
 
 ROUNDS = 3
 TASK = "gtl/comp-vs-rec"

@@ -21,8 +21,9 @@ from sklearn.cluster import SpectralClustering
 from threadpoolctl import threadpool_limits
 
 import transferbench
-from transferbench import settings, tasks
+from transferbench import settings
 from transferbench.core import spectral
+from transferbench.data import tasks
 
 ROUNDS = 3
 TASK = "mtc/rec-vs-talk"

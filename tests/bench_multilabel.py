@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from transferbench import settings, tasks
+from transferbench import settings
 from transferbench.core import hierarchy
 from transferbench.core.losses import Divergence, Squares, sampled
 from transferbench.core.multilabel import Documents, Plan, layer_data, starting_layer
+from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.problem import Domain, Problem
 

@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 import transferbench
+from transferbench.data.userdata.predictions import shares
 from transferbench.errors import UserError
 from transferbench.estimators import MultiTaskClusterer, TransferClassifier
-from transferbench.own.predictions import shares
 
 SMALL = {"k": 6, "p": 4, "max_iter": 20}
 

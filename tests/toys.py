@@ -80,3 +80,11 @@ class Log:
     def seeds(self) -> list[int]:
         """Seeds of the runs so far, as they began."""
         return [seed for seed, _ in self.begun()]
+
+
+def worker_of(pid: int) -> int:
+    """The worker of dask that a run's process belongs to, by way of warm process and server."""
+    for _ in range(3):
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return pid

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transferbench import metrics, models, parameters, settings, tasks
+from transferbench import metrics, models, parameters, settings
+from transferbench.data import tasks
 from transferbench.problem import Fit, Problem, Truth, Watch
 
 
@@ -29,7 +30,7 @@ def fit(
     Raises UserError for an unknown model or parameter, or one that is not made for the problem.
     """
     function = models.load(model)
-    models.suit(model, problem.family)
+    models.check_family(model, problem.family)
     resolved = parameters.resolve(function, params, model)
     if parameters.takes_seed(function):
         resolved["seed"] = seed

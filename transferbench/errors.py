@@ -22,7 +22,7 @@ class Unavailable(UserError):
         return str(self).partition(";")[0]
 
 
-class Lost(Exception):
+class EngineLost(Exception):
     """A part of the world that broke away while it was used; what was done until then is kept.
 
     The command line shows the message alone and exits with code 1.

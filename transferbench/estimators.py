@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
-from transferbench.own.predictions import shares
+from transferbench.data.userdata.predictions import shares
 from transferbench.problem import Domain, Family, Fit, Problem
 
 #: The label that stands for none, and the domains of those that have one and have none.

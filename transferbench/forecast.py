@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from transferbench import fetch, runner, tasks
+from transferbench.data import fetch, tasks
 from transferbench.errors import UserError
-from transferbench.experiment import Planned
-from transferbench.records import Cell, by_cell, read_runs
+from transferbench.evidence.frame import by_cell, read_runs
+from transferbench.experiments.experiment import PlannedRun
+from transferbench.runs import runner
+from transferbench.runs.record import Run
 from transferbench.settings import Settings
 
 
@@ -34,15 +36,15 @@ class Forecast:
         return f"{self.todo} runs to do, {self.finished} finished; {known}{unknown}"
 
 
-def forecasts(planned: dict[str, list[Planned]], settings: Settings) -> dict[str, Forecast]:
+def forecasts(planned: dict[str, list[PlannedRun]], settings: Settings) -> dict[str, Forecast]:
     """For each experiment by name; a run that several share counts for the first of them."""
     seconds = _seconds(planned, settings)
     told: set[tuple[str, ...]] = set()
     found = {}
-    cells = {run.cell.identity: run.cell for runs in planned.values() for run in runs}
+    cells = {run.run.identity: run.run for runs in planned.values() for run in runs}
     ready = dict(zip(cells, runner.done(list(cells.values()), settings), strict=True))
     for name, runs in planned.items():
-        own = {run.cell.identity: run.cell for run in runs if run.cell.identity not in told}
+        own = {run.run.identity: run.run for run in runs if run.run.identity not in told}
         told |= set(own)
         guesses = [_guess(cell, seconds) for cell in own.values() if not ready[cell.identity]]
         known = [guess for guess in guesses if guess is not None]
@@ -51,9 +53,9 @@ def forecasts(planned: dict[str, list[Planned]], settings: Settings) -> dict[str
     return found
 
 
-def megabytes(planned: dict[str, list[Planned]], settings: Settings) -> float:
+def megabytes(planned: dict[str, list[PlannedRun]], settings: Settings) -> float:
     """What is to be fetched from anywhere, as far as sizes are known."""
-    names = {run.cell.task for runs in planned.values() for run in runs}
+    names = {run.run.task for runs in planned.values() for run in runs}
     files: dict[str, fetch.File] = {}
     for name in names:
         task = tasks.Task.named(name)
@@ -73,14 +75,14 @@ def _seconds(names: Iterable[str], settings: Settings) -> dict[tuple[str, ...], 
             continue
         for (task, model, params, _), domains in by_cell(lines).items():
             line = next(iter(domains.values()))  # of one run, whose domains took the same time
-            if line["status"] == "done" and line["fit_seconds"]:
-                spent = float(line["fit_seconds"]) + float(line["load_seconds"] or 0)
+            if line["status"] == "done" and line["seconds"]:
+                spent = float(line["seconds"]) + float(line["load_seconds"] or 0)
                 for key in ((task, model, params), (model,)):
                     found.setdefault(key, []).append(spent)
     return found
 
 
-def _guess(cell: Cell, seconds: dict[tuple[str, ...], list[float]]) -> float | None:
+def _guess(cell: Run, seconds: dict[tuple[str, ...], list[float]]) -> float | None:
     """The mean of the same model on the same task with these parameters, or of the model."""
     spent = seconds.get(cell.identity[:3]) or seconds.get((cell.model,))
     return fmean(spent) if spent else None

@@ -41,7 +41,7 @@ def checkout() -> Path | None:
 
 def experiments_dir() -> Path:
     """The folder of experiment files: inside the wheel, or at the top of the source tree."""
-    inside = PACKAGE / "experiments"
+    inside = PACKAGE / "experiment_files"
     return inside if inside.is_dir() else PACKAGE.parent / "experiments"
 
 

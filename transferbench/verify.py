@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import Any
 
-from transferbench import experiment
-from transferbench.records import MEASURES, Cell, Record, by_cell, read_runs
+from transferbench.evidence.frame import by_cell, read_runs
+from transferbench.experiments import experiment
+from transferbench.runs.record import MEASURES, Record, Run
 from transferbench.settings import Settings
 
 #: Another processor adds in another order, and a document that lies between two classes changes
@@ -28,7 +29,7 @@ class Committed:
     """
 
     experiment: str
-    cell: Cell
+    run: Run
     seconds: float
     measures: dict[str, dict[str, float]]
     jitter: dict[str, dict[str, float]]
@@ -60,7 +61,7 @@ def committed(names: Iterable[str], settings: Settings) -> Iterator[Committed]:
     for name in names:
         file = experiment.load(name)
         found = by_cell(read_runs(settings.results / file.name / "runs.csv"))
-        for cell in dict.fromkeys(run.cell for run in file.cells()):
+        for cell in dict.fromkeys(run.run for run in file.runs()):
             lines = found.get(cell.identity, {})
             first: dict[str, str] = next(iter(lines.values()), {})
             if first.get("status") != "done":
@@ -70,7 +71,7 @@ def committed(names: Iterable[str], settings: Settings) -> Iterator[Committed]:
                 domain: {measure: _jitter(found, cell, domain, measure) for measure in values}
                 for domain, values in measures.items()
             }
-            seconds = float(first["fit_seconds"])
+            seconds = float(first["seconds"])
             yield Committed(file.name, cell, seconds, measures, jitter)
 
 
@@ -79,7 +80,7 @@ def quickest(runs: Iterable[Committed], seconds: float) -> list[Committed]:
     first: dict[str, Committed] = {}
     for run in sorted(runs, key=lambda run: run.seconds):
         if run.seconds <= seconds:
-            first.setdefault(run.cell.model, run)
+            first.setdefault(run.run.model, run)
     return [first[model] for model in sorted(first)]
 
 
@@ -87,7 +88,7 @@ def differences(run: Committed, record: Record) -> list[Difference]:
     """What a finished record says of the measures that are committed."""
     return [
         Difference(
-            domain, measure, value, record["metrics"][domain][measure], run.jitter[domain][measure]
+            domain, measure, value, record.metrics[domain][measure], run.jitter[domain][measure]
         )
         for domain, values in run.measures.items()
         for measure, value in values.items()
@@ -99,7 +100,7 @@ def _measures(line: dict[str, str]) -> dict[str, float]:
 
 
 def _jitter(
-    found: dict[tuple[str, str, str, str], dict[str, Any]], cell: Cell, domain: str, measure: str
+    found: dict[tuple[str, str, str, str], dict[str, Any]], cell: Run, domain: str, measure: str
 ) -> float:
     alike = [lines for identity, lines in found.items() if identity[:3] == cell.identity[:3]]
     values = [

@@ -17,10 +17,12 @@ from pathlib import Path
 from chaos.fuzzing import _record_seed
 from chaos.home import EXPERIMENT
 from chaos.watched import apart, within
-from transferbench import experiment, fetch, records, tasks
-from transferbench.archive import members
+from transferbench.data import fetch, tasks
+from transferbench.data.archive import members
 from transferbench.errors import UserError
 from transferbench.evidence import tables
+from transferbench.experiments import experiment
+from transferbench.runs import record
 from transferbench.settings import Settings
 
 Outcome = tuple[bool, str]
@@ -69,13 +71,13 @@ def _original(folder: Path) -> Kind:
 
 
 def _record(folder: Path) -> Kind:
-    store = records.Store(folder)
-    record = _record_seed() | {"metrics": {"one": {"accuracy": 0.8125, "nmi": 0.53125}}}
-    path = store.write(record)
-    before = store.find(record["key"])
+    store = record.Store(folder)
+    made = _record_seed() | {"metrics": {"one": {"accuracy": 0.8125, "nmi": 0.53125}}}
+    path = store.write(made)
+    before = store.find(made["key"])
 
     def read() -> str:
-        found = store.find(record["key"])
+        found = store.find(made["key"])
         same = found and all(found.get(name) == before[name] for name in record if name != "sha256")
         return "noticed" if found is None else "harmless" if same else "WRONG"
 
@@ -87,10 +89,10 @@ def _runs(folder: Path) -> Kind:
     rng = random.Random(0)
     told = [
         (*run, _record_seed() | {"metrics": {"one": {"accuracy": rng.random()}}})
-        for run in made.cells()
+        for run in made.runs()
     ]
     path = folder / "runs.csv"
-    path.write_text(records.runs_csv(told))
+    path.write_text(record.runs_csv(told))
     tables.write(made, folder)
 
     def read() -> str:

@@ -22,12 +22,14 @@ from hypothesis import strategies as st
 
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
-from transferbench import experiment, records
-from transferbench.datasets import _rda, own_multilabel, own_task
-from transferbench.datasets._documents import problem
+from transferbench.data.datasets import own_multilabel, own_task
+from transferbench.data.datasets._documents import problem
+from transferbench.data.formats import rda
+from transferbench.data.userdata import read as own_read
 from transferbench.errors import UserError
 from transferbench.evidence import tables
-from transferbench.own import read as own_read
+from transferbench.experiments import experiment
+from transferbench.runs import record
 
 Parts = dict[str, bytes]
 
@@ -167,7 +169,7 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
 
 def _experiment(path: Path) -> None:
     made = experiment.read(path.read_bytes().decode("utf-8", "replace"), path)
-    list(itertools.islice(made.cells(), 2000))
+    list(itertools.islice(made.runs(), 2000))
     tables.render(made, [])
 
 
@@ -183,13 +185,13 @@ def _own(path: Path) -> None:
 
 
 def _runs(path: Path) -> None:
-    lines = records.read_runs(path)
-    records.by_cell(lines)
+    lines = record.read_runs(path)
+    record.by_cell(lines)
     tables.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:
-    store = records.Store(path.parents[2])
+    store = record.Store(path.parents[2])
     found = store.find(path.stem)
     if found is None:
         raise UserError("none")
@@ -253,7 +255,7 @@ def _record_seed() -> dict[str, Any]:
 
 def _runs_seed() -> bytes:
     made = experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
-    return records.runs_csv((*run, _record_seed()) for run in made.cells()).encode()
+    return record.runs_csv((*run, _record_seed()) for run in made.runs()).encode()
 
 
 TEXTS = b'text,label,id\r\n"the cat, purrs",cat,1\r\n"a ship\nat sea",sea,2\r\nK\xc3\xa4se,cat,\r\n'
@@ -306,7 +308,7 @@ READERS = {
         (*ANY[:9], *NUMBERS, b"'<f8'", b"'|O'", b"(99999999999,)", b"(-1,)", b"True"), _zip,
     ),
     "rda": Reader(
-        _rda.read, "own.rda", (_rda_seed(),), (*NUMBERS, *CODES),
+        rda.read, "own.rda", (_rda_seed(),), (*NUMBERS, *CODES),
         lambda parts: lzma.compress(b"".join(parts.values()), preset=0), (ValueError,),
     ),
     "multi-label views": Reader(

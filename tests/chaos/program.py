@@ -12,25 +12,25 @@ import signal
 import time
 from datetime import UTC, datetime
 
-from transferbench import records, worker
+from transferbench.runs import record, worker
 
 
 def shift_clock(seconds: float) -> None:
     real = time.time
     time.time = lambda: real() + seconds
     told = lambda: datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")  # noqa: E731
-    records.now = worker.now = told
+    record.now = worker.now = told
 
 
 def keep_diary(path: str) -> None:
-    write = records.Store.write
+    write = record.Store.write
 
     def noted(self, record):
         with open(path, "a") as diary:  # noqa: PTH123
             diary.write(record["key"] + "\n")
         return write(self, record)
 
-    records.Store.write = noted
+    record.Store.write = noted
 
 
 def die_in_write(number: int) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import experiment, parameters, records, runner
+from transferbench import parameters
 from transferbench.cli import _plot, invoke
 from transferbench.cli.run import command
-from transferbench.evidence import origin
+from transferbench.evidence import provenance
+from transferbench.experiments import experiment
+from transferbench.runs import record, runner
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -30,33 +32,33 @@ def explain(home, capfd):
 def test_the_command_of_every_cell_runs_its_cells(name):
     """Parsed as the shell and the command line parse it, it comes to the same runs."""
     planned: dict = {}
-    for row, column, x, cell in experiment.load(name).cells():
+    for row, column, x, cell in experiment.load(name).runs():
         planned.setdefault((row, column, x, cell.identity[2]), []).append(cell)
     for cells in planned.values():
-        program, verb, *arguments = shlex.split(origin.command(cells))
+        program, verb, *arguments = shlex.split(provenance.command(cells))
         assert (program, verb) == ("transferbench", "run")
         given = command.make_context("run", arguments).params
         seeds = given["seeds"] or range(given["repeats"] or 1)
         (model,) = given["names"]
-        again = runner.cells(given["task"], model, parameters.parse(given["assignments"]), seeds)
+        again = runner.plan(given["task"], model, parameters.parse(given["assignments"]), seeds)
         assert [cell.identity for cell in again] == [cell.identity for cell in cells]
 
 
 def test_lists_are_parameters_of_the_command_line():
     assert parameters.convert("200,40", tuple[parameters.Count, ...], "p") == (200, 40)
-    assert origin._text((200, 40)) == "200,40"
-    assert [origin._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
+    assert provenance._text((200, 40)) == "200,40"
+    assert [provenance._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
 
 
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     file = experiment.load("gtl-table3")
-    lines = records.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
-    found = origin.origins(file, lines)
+    lines = record.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
+    found = provenance.origins(file, lines)
     one = next(o for o in found if (o.row, o.column) == ("comp vs rec", "LG"))
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
     assert invoke([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
-    record = json.loads(capfd.readouterr().out)
-    assert 100 * record["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
+    answer = json.loads(capfd.readouterr().out)
+    assert 100 * answer["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
 
 
 def test_a_number_is_explained(explain):
@@ -80,7 +82,7 @@ def test_what_has_changed_is_said(home, tmp_path, capfd):
     folder = tmp_path / "gtl-table3"
     folder.mkdir()
     text = (ROOT / "results" / "gtl-table3" / "runs.csv").read_text(encoding="utf-8")
-    line = records.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
+    line = record.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
     assert line["model"] == "lr"
     changed = text.replace(line["source"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
     (folder / "runs.csv").write_text(changed, encoding="utf-8")

@@ -55,16 +55,16 @@ def test_a_run_that_several_share_is_made_once(call, home, write):
 
 
 def test_experiments_are_written_when_their_last_run_ends(call, home, write, monkeypatch):
-    from transferbench.evidence import rebuild
+    from transferbench import reproduce
 
     seen = []
-    whole = rebuild.Rebuild.write
+    whole = reproduce.Rebuild.write
 
     def written(self):
         seen.append((self.name, sum(1 for _ in (home.results / "records").glob("*/*.json"))))
         return whole(self)
 
-    monkeypatch.setattr(rebuild.Rebuild, "write", written)
+    monkeypatch.setattr(reproduce.Rebuild, "write", written)
     code, _, err = call("reproduce", write("one"), write("two", starts=3))
     assert code == 0, err
     assert seen == [("one", 2), ("two", 4)]

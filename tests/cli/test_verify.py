@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import experiment, verify
+from transferbench import verify
+from transferbench.experiments import experiment
 from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
@@ -73,7 +74,7 @@ def test_what_is_not_as_committed_is_told_by_run_and_measure(call, home, made):
 def test_what_cannot_be_had_is_told_and_differs_only_where_nothing_is_left(
     call, home, made, monkeypatch
 ):
-    from transferbench import runner
+    from transferbench.runs import runner
 
     def without(*lost: str):
         def run(cells, settings, **options):
@@ -104,12 +105,12 @@ def test_nothing_quick_enough_is_an_error(call, made):
 def test_what_may_differ_is_what_repeats_differ_by():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
     runs = list(verify.committed(["dtl-table3"], settings))
-    dtl = next(r for r in runs if r.cell.model == "dtl" and r.cell.task == "reuters/orgs-vs-people")
+    dtl = next(r for r in runs if r.run.model == "dtl" and r.run.task == "reuters/orgs-vs-people")
     assert dtl.jitter["target"]["accuracy"] > verify.ROUNDING
-    lr = next(r for r in runs if r.cell.model == "lr")
+    lr = next(r for r in runs if r.run.model == "lr")
     assert lr.jitter["target"] == dict.fromkeys(lr.measures["target"], verify.ROUNDING)
-    assert {run.cell.identity for run in runs} == {
-        run.cell.identity for run in experiment.load("dtl-table3").cells()
+    assert {run.run.identity for run in runs} == {
+        run.run.identity for run in experiment.load("dtl-table3").runs()
     }
 
 
@@ -118,6 +119,6 @@ def test_of_every_model_the_quickest_is_made_again():
     runs = list(verify.committed(["dtl-table3"], settings))
     chosen = verify.quickest(runs, 2.0)
     for run in chosen:
-        assert run.seconds == min(r.seconds for r in runs if r.cell.model == run.cell.model) <= 2
-    slow = {run.cell.model for run in runs} - {run.cell.model for run in chosen}
-    assert all(run.seconds > 2 for run in runs if run.cell.model in slow)
+        assert run.seconds == min(r.seconds for r in runs if r.run.model == run.run.model) <= 2
+    slow = {run.run.model for run in runs} - {run.run.model for run in chosen}
+    assert all(run.seconds > 2 for run in runs if run.run.model in slow)

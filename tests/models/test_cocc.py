@@ -158,7 +158,7 @@ def test_features_that_never_occur_change_nothing():
 
 
 def test_beats_its_own_start_on_real_data(real):
-    from transferbench import tasks
+    from transferbench.data import tasks
     from transferbench.metrics import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)

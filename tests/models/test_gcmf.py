@@ -133,7 +133,7 @@ def test_columns_of_v_sum_to_one_and_source_labels_stay():
 
 
 def test_float32_agrees_with_float64_on_real_data(real):
-    from transferbench import tasks
+    from transferbench.data import tasks
     from transferbench.metrics import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)

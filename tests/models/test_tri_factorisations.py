@@ -298,7 +298,7 @@ def test_float32_agrees_with_float64(name):
 )
 def test_levels_on_real_data(real, name, level):
     """Within a point of what independent trials reached on comp-vs-rec."""
-    from transferbench import tasks
+    from transferbench.data import tasks
     from transferbench.metrics import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)

@@ -144,7 +144,7 @@ def test_a_share_is_refused_for_three_classes():
 
 
 def test_beats_the_svm_on_real_data(real):
-    from transferbench import tasks
+    from transferbench.data import tasks
     from transferbench.metrics import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)

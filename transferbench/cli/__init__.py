@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from transferbench import __version__, settings
-from transferbench.errors import Lost, UserError
+from transferbench.errors import EngineLost, UserError
 
 FOLDER = Path(__file__).parent
 
@@ -95,7 +95,7 @@ def invoke(arguments: list[str] | None = None) -> int:
         return 2
     except UserError as error:
         return _say(f"Error: {error}", 2, debug)
-    except Lost as error:
+    except EngineLost as error:
         return _say(f"Error: {error}", 1, debug)
     except click.UsageError as error:
         usage = f" See `{error.ctx.command_path} --help`." if error.ctx else ""

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from transferbench import engines, runner
-from transferbench.records import Cell, Record
+from transferbench.runs import engines, runner
+from transferbench.runs.record import Limits, Record, Run
 from transferbench.settings import Settings
-from transferbench.worker import Limits
 
 
 def execute(
-    cells: Sequence[Cell],
+    cells: Sequence[Run],
     settings: Settings,
     *,
     jobs: int,
@@ -26,8 +25,8 @@ def execute(
     engine: str | None,
     scheduler: str | None,
     slurm: tuple[tuple[str, str], ...],
-    stated: Callable[[Cell], Limits] = lambda cell: Limits(),
-    on_record: Callable[[Cell, Record], None] = lambda cell, record: None,
+    stated: Callable[[Run], Limits] = lambda cell: Limits(),
+    on_record: Callable[[Run, Record], None] = lambda cell, record: None,
 ) -> list[Record]:
     """The records of the cells; with dry_run none, and what would run is printed.
 
@@ -39,14 +38,14 @@ def execute(
             click.echo(f"{'done' if finished and not force else 'to run'}  {cell}")
         return []
 
-    def limits(cell: Cell) -> Limits:
+    def limits(cell: Run) -> Limits:
         own = stated(cell)
         seconds = own.seconds if time_limit is None else time_limit
         return Limits(seconds, own.memory if memory_limit is None else memory_limit, threads)
 
-    def take(cell: Cell, record: Record) -> None:
-        if record["status"] not in ("done", "unavailable"):
-            say(f"{record['status']}: {cell}: {record['reason']}", err=True)
+    def take(cell: Run, record: Record) -> None:
+        if record.status not in ("done", "unavailable"):
+            say(f"{record.status}: {cell}: {record.reason}", err=True)
         on_record(cell, record)
 
     return runner.run(

@@ -27,7 +27,7 @@ def model_names() -> Iterable[str]:
 
 def task_names() -> Iterable[str]:
     """All tasks, in full and bare."""
-    from transferbench import datasets
+    from transferbench.data import datasets
 
     names = datasets.tasks()
     return {*names, *(name.rpartition("/")[2] for name in names)}

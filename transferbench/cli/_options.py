@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from transferbench import engines
-from transferbench.engines import server
+from transferbench.runs import engines
+from transferbench.runs.engines import server
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 

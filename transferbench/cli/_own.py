@@ -11,7 +11,7 @@ import click
 from transferbench.cli._names import completing, model_names
 
 if TYPE_CHECKING:
-    from transferbench.own.documents import Documents, Labels
+    from transferbench.data.userdata.documents import Documents, Labels
     from transferbench.problem import Fit, Problem, Truth
 
 FILE = click.Path(path_type=Path)
@@ -55,9 +55,9 @@ def gather(
 ) -> tuple[Problem, Truth, list[Documents]]:
     """The problem of these files, its truth and the documents of its targets."""
     from transferbench import parameters
-    from transferbench.datasets._documents import problem
-    from transferbench.own.documents import Columns
-    from transferbench.own.read import read
+    from transferbench.data.datasets._documents import problem
+    from transferbench.data.userdata.documents import Columns
+    from transferbench.data.userdata.read import read
 
     named, given = Columns(*columns), parameters.parse(options)
     labelled = [read(path, named, "all") for path in sources]
@@ -76,8 +76,8 @@ def fitted(
     from tqdm import tqdm
 
     from transferbench import api, parameters
+    from transferbench.data.userdata.predictions import doubts
     from transferbench.errors import UserError
-    from transferbench.own.predictions import doubts
 
     given = parameters.parse(assignments)
     with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:

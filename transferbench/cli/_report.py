@@ -6,8 +6,10 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 
-from transferbench import experiment, tasks
-from transferbench.records import Record, Store
+from transferbench.data import tasks
+from transferbench.experiments import experiment
+from transferbench.runs.record import Record
+from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
 
@@ -18,7 +20,7 @@ def report(task: str, records: list[Record], settings: Settings) -> str:
     lines = [f"{task}: documents: {sizes}; features: {problem.domains[0].X.shape[1]}", ""]
     lines += aligned(_rows(task, records))
     store = Store(settings.results)
-    lines += ["", *(f"record: {_near(store.path(record['key']))}" for record in records)]
+    lines += ["", *(f"record: {_near(store.path(record.key))}" for record in records)]
     return "\n".join(lines)
 
 
@@ -30,20 +32,20 @@ def _near(path: Path) -> Path:
 def _rows(task: str, records: list[Record]) -> list[list[str]]:
     by_model: dict[str, list[Record]] = {}
     for record in records:
-        by_model.setdefault(record["model"], []).append(record)
-    done = [record for record in records if record["status"] == "done"]
-    measures = list(next(iter(done[0]["metrics"].values()))) if done else ["result"]
+        by_model.setdefault(record.model, []).append(record)
+    done = [record for record in records if record.done]
+    measures = list(next(iter(done[0].metrics.values()))) if done else ["result"]
     first, *others = [f"{measure} %" for measure in measures]
     rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
     for model, runs in by_model.items():
-        finished = [run for run in runs if run["status"] == "done"]
+        finished = [run for run in runs if run.done]
         if not finished:
-            reason = f"{runs[0]['status']}: {runs[0]['reason']}"
+            reason = f"{runs[0].status}: {runs[0].reason}"
             rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
             continue
-        seconds = f"{fmean(run['seconds']['fit'] for run in finished):.2f}"
-        for domain in finished[0]["metrics"]:
-            ours = [_spread([100 * r["metrics"][domain][m] for r in finished]) for m in measures]
+        seconds = f"{fmean(run.seconds or 0 for run in finished):.2f}"
+        for domain in finished[0].metrics:
+            ours = [_spread([100 * r.metrics[domain][m] for r in finished]) for m in measures]
             value, where = _published(task, domain, measures[0], finished[0])
             count = f"{len(finished)}"
             rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, where])
@@ -65,10 +67,10 @@ def _published(task: str, domain: str, measure: str, record: Record) -> tuple[st
     for file in _experiments():
         if file.spec.unit != "percent":
             continue
-        for row, column, _, cell in file.cells(repeats=1):
-            same = (cell.task, cell.model, cell.params) == (task, record["model"], record["params"])
+        for row, column, _, cell in file.runs(repeats=1):
+            same = (cell.task, cell.model, cell.params) == (task, record.model, record.params)
             value = file.published(row, column)
-            alone = len(record["metrics"]) == 1
+            alone = len(record.metrics) == 1
             scored = file.spec.rows[row].domain
             same = same and file.metric(row) == measure
             if same and value and (scored == domain or (alone and scored is None)):

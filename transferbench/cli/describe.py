@@ -10,7 +10,7 @@ from transferbench.cli._names import all_names, completing
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.tasks import Task
+    from transferbench.data.tasks import Task
 
 
 @click.command()
@@ -21,9 +21,11 @@ def command(settings: Settings, name: str) -> None:
 
     Objective and parameters; facts, options and origins; published values' place and settings.
     """
-    from transferbench import experiment, models, tasks
+    from transferbench import models
     from transferbench.cli._names import task_names
+    from transferbench.data import tasks
     from transferbench.errors import unknown
+    from transferbench.experiments import experiment
 
     bare = name.partition(":")[0]
     if name in models.registry():
@@ -56,7 +58,8 @@ def _model(name: str) -> str:
 def _task(name: str) -> str:
     import json
 
-    from transferbench import datasets, parameters, tasks
+    from transferbench import parameters
+    from transferbench.data import datasets, tasks
 
     module = datasets.tasks()[name]
     doc = (module.__doc__ or "").strip()
@@ -80,17 +83,18 @@ def _own(task: Task, settings: Settings) -> str:
     """What a task from the user's own files is, which only the files tell."""
     import json
 
-    from transferbench import tasks
+    from transferbench.data import tasks
+    from transferbench.data.facts import Facts
 
     problem, truth = tasks.load(task, settings)
     lines = [task.name, "", f"A {problem.family} task of your own.", "", "Facts:"]
-    facts = tasks.facts(problem, truth, tasks.contents(task, settings))
+    facts = Facts.of(problem, truth, tasks.contents(task, settings)).to_json()
     lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
     return "\n".join(lines)
 
 
 def _experiment(name: str) -> str:
-    from transferbench import experiment
+    from transferbench.experiments import experiment
 
     spec = experiment.load(name).spec
     paper = spec.paper

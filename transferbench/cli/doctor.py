@@ -22,7 +22,8 @@ def command(settings: Settings, network: bool) -> int:  # fmt: skip
     import os
     import platform
 
-    from transferbench import datasets, engines, fetch, worker
+    from transferbench.data import datasets, fetch
+    from transferbench.runs import engines, worker
     from transferbench.settings import config_path
 
     click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")

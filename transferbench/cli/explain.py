@@ -14,8 +14,8 @@ from transferbench.cli._names import completing, experiment_names
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.evidence.origin import Origin
-    from transferbench.experiment import Experiment
+    from transferbench.evidence.provenance import Origin
+    from transferbench.experiments.experiment import Experiment
 
 
 @click.command()
@@ -37,12 +37,12 @@ def command(
 
     The command that runs it again, its runs, what they took, what has changed since.
     """
-    from transferbench import experiment as experiments
-    from transferbench.evidence import origin
-    from transferbench.records import read_runs
+    from transferbench.evidence import provenance
+    from transferbench.evidence.frame import read_runs
+    from transferbench.experiments import experiment as experiments
 
     file = experiments.load(experiment)
-    found = list(origin.origins(file, read_runs(settings.results / file.name / "runs.csv")))
+    found = list(provenance.origins(file, read_runs(settings.results / file.name / "runs.csv")))
     row = _match("row", row, [one.row for one in found])
     column = _match("column", column, [one.column for one in found if one.row == row])
     here = [one for one in found if (one.row, one.column) == (row, column)]
@@ -136,12 +136,14 @@ def _since(one: Origin, settings: Settings) -> list[str]:
     """What the runs were made with, and whether it is so still."""
     import platform
 
-    from transferbench import tasks, worker
+    from transferbench.data import tasks
+    from transferbench.data.facts import Facts
+    from transferbench.runs import worker
 
     task = tasks.Task.named(one.cells[0].task)
     data = ""
     if task.cache(settings).is_file():
-        data = tasks.facts(*tasks.load(task, settings))["digest"]
+        data = Facts.of(*tasks.load(task, settings)).digest
     now = {"python": platform.python_version()} | worker.versions()
     then: dict[str, str] = json.loads((one.told("versions") or ["{}"])[0])
     moved = [f"{name} {v} (here {now.get(name)})" for name, v in then.items() if v != now.get(name)]
@@ -156,7 +158,7 @@ def _since(one: Origin, settings: Settings) -> list[str]:
     facts = {
         "run on": " to ".join(dict.fromkeys((ended[0], ended[-1]))) if ended else "",
         "data": compare("data", data, lost),
-        "code": compare("source", one.cells[0].source),
+        "code": compare("code", one.cells[0].code),
         "versions": f"changed: {', '.join(moved)}"
         if moved
         else "unchanged"
@@ -183,12 +185,13 @@ def _model(one: Origin) -> list[str]:
 
 def _trace(one: Origin, settings: Settings) -> tuple[list[float], str]:
     """The objective of the first run that has one here, and whose it is, or why there is none."""
-    from transferbench.records import Store
+    from transferbench.runs.store import Store
 
     store = Store(settings.results)
     for cell, line in zip(one.cells, one.lines, strict=False):
-        trace = json.loads(line["objectives"] or "[]")
-        trace = trace or (store.find(line["key"]) or {}).get("trace", [])
+        trace = json.loads(line["trace"] or "[]")
+        record = None if trace else store.find(line["key"])
+        trace = trace or list(record.trace if record else ())
         if trace:
             return trace, "" if cell.seed is None else f"seed {cell.seed}"
     if not one.values:

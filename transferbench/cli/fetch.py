@@ -17,7 +17,7 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     All of them, if none is named.
     """
-    from transferbench import datasets, fetch, tasks
+    from transferbench.data import datasets, fetch, tasks
     from transferbench.errors import Unavailable
 
     files: dict[str, fetch.File] = {}

@@ -9,8 +9,10 @@ import click
 @click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
 def command(what: str) -> None:
     """List models, tasks and experiments."""
-    from transferbench import datasets, experiment, models
-    from transferbench.source import summary
+    from transferbench import models
+    from transferbench.data import datasets
+    from transferbench.experiments import experiment
+    from transferbench.fingerprint import summary
 
     def section(title: str, items: dict[str, str]) -> None:
         if what in ("all", title.lower()):

@@ -31,9 +31,9 @@ def command(
     targets are not read.
     """
     from transferbench.cli._own import fitted, gather
+    from transferbench.data.userdata.predictions import SUFFIXES, rows, write
     from transferbench.errors import UserError
     from transferbench.files import writing
-    from transferbench.own.predictions import SUFFIXES, rows, write
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")

@@ -11,6 +11,7 @@ import click
 
 from transferbench.cli._names import completing, experiment_names
 from transferbench.cli._options import execution
+from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 
@@ -35,18 +36,18 @@ def command(
     What is missing is run, and results/EXPERIMENT/ written as soon as its last run has ended; of
     several experiments, the quickest come first.
     """
-    from transferbench import experiment, forecast
+    from transferbench import forecast
     from transferbench.cli._execute import execute, say
     from transferbench.errors import Unavailable, UserError
-    from transferbench.evidence.rebuild import Rebuild
+    from transferbench.experiments import experiment
     from transferbench.files import alone
-    from transferbench.records import Cell, Record
-    from transferbench.worker import Limits
+    from transferbench.reproduce import Rebuild
+    from transferbench.runs.record import Limits, Run
 
     if bool(names) == everything:
         raise UserError("expected names of experiments (`transferbench list`), or --all.")
     files = [experiment.load(name) for name in dict.fromkeys(names or experiment.names())]
-    planned = {file.name: list(file.cells(repeats)) for file in files}
+    planned = {file.name: list(file.runs(repeats)) for file in files}
     if len(files) > 1 and not execution["force"]:
         expected = forecast.forecasts(planned, settings)
         files.sort(key=lambda file: expected[file.name].seconds)  # what fails, fails early
@@ -54,17 +55,17 @@ def command(
         total = forecast.Forecast.sum(expected.values())
         say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
     rebuilds = [Rebuild(file, planned[file.name], settings.results, repeats) for file in files]
-    cells = list(dict.fromkeys(run.cell for file in files for run in planned[file.name]))
-    stated: dict[Cell, Limits] = {}
+    cells = list(dict.fromkeys(run.run for file in files for run in planned[file.name]))
+    stated: dict[Run, Limits] = {}
     for file in files:
         gib = file.spec.limits.memory_gib
         limits = Limits(file.spec.limits.seconds, int(gib * 2**30) if gib else None)
         for run in planned[file.name]:
-            stated.setdefault(run.cell, limits)
+            stated.setdefault(run.run, limits)
     ended = 0
     left: list[str] = []
 
-    def take(cell: Cell, record: Record) -> None:
+    def take(cell: Run, record: Record) -> None:
         nonlocal ended
         for rebuild in rebuilds:
             if not rebuild.take(cell, record):
@@ -93,9 +94,9 @@ def command(
         if len(left) == len(files):
             raise Unavailable(what)
         say(what, err=True)
-    return 1 if {record["status"] for record in done} - {"done", "unavailable"} else 0
+    return 1 if {record.status for record in done} - {"done", "unavailable"} else 0
 
 
-def _outcome(record: dict[str, Any]) -> str:
+def _outcome(record: Record) -> str:
     """How a run ended and, where it did not finish, why."""
-    return f"{record['status']}: {record['reason']}".removesuffix(": ")
+    return f"{record.status}: {record.reason}".removesuffix(": ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -51,28 +50,29 @@ def command(
     Their accuracy is printed beside the paper's.
     Finished runs are recorded and not run again; --force runs them again.
     """
-    from transferbench import models, parameters, runner
+    from transferbench import models, parameters
     from transferbench.cli._execute import execute
+    from transferbench.data.tasks import Task, load
     from transferbench.errors import UserError
-    from transferbench.tasks import Task, load
+    from transferbench.runs import runner
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
     seeds = seeds if seeds is not None else tuple(range(repeats or 1))
     given = parameters.parse(assignments)
     named = Task.named(task)
-    cells = [c for n in dict.fromkeys(names) for c in runner.cells(named.name, n, given, seeds)]
+    cells = [c for n in dict.fromkeys(names) for c in runner.plan(named.name, n, given, seeds)]
     if not execution["dry_run"]:
         load(named, settings)  # what cannot be had is said before anything runs
     transfer = models.get(names[0]).family == "transfer"
     if reference and transfer and "lr" not in names and not as_json:
-        cells += runner.cells(named.name, "lr", {}, seeds)
+        cells += runner.plan(named.name, "lr", {}, seeds)
     records = execute(cells, settings, **execution)
     if as_json:
         for record in records:
-            click.echo(json.dumps(record, ensure_ascii=False))
+            click.echo(record.to_json(indent=None))
     elif records:
         from transferbench.cli._report import report
 
         click.echo(report(named.name, records, settings))
-    return 1 if any(record["status"] != "done" for record in records) else 0
+    return 1 if any(not record.done for record in records) else 0

@@ -17,9 +17,9 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
 
     Those of all experiments run, if none is named.
     """
-    from transferbench import experiment
     from transferbench.errors import UserError
     from transferbench.evidence import tables
+    from transferbench.experiments import experiment
 
     names = names or have_run(settings)
     if not names:

@@ -32,10 +32,11 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     one than repeats of the run do from each other. What cannot be had here, data or the library of
     an extra, is told and leaves the code alone, unless nothing is left.
     """
-    from transferbench import runner, verify
+    from transferbench import verify
     from transferbench.cli._report import aligned
-    from transferbench.engines.local import Local
     from transferbench.errors import UserError
+    from transferbench.runs import runner
+    from transferbench.runs.engines.local import Local
 
     names = names or have_run(settings)
     chosen = verify.quickest(verify.committed(names, settings), seconds)
@@ -43,16 +44,16 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")
     with tempfile.TemporaryDirectory() as folder:
         anew = settings.but(results=Path(folder))
-        records = runner.run([run.cell for run in chosen], anew, engine=Local(jobs))
+        records = runner.run([run.run for run in chosen], anew, engine=Local(jobs))
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     figures = bad = lost = 0
     for run, record in zip(chosen, records, strict=True):
-        if record["status"] != "done":
-            away = record["status"] == "unavailable"
+        if not record.done:
+            away = record.status == "unavailable"
             lost += away
             bad += not away
             mark = "–" if away else "NO"
-            rows.append([mark, f"{run.cell}", record["status"], "", "", "", record["reason"]])
+            rows.append([mark, f"{run.run}", record.status, "", "", "", record.reason])
             continue
         found = sorted(verify.differences(run, record), key=lambda d: -d.apart)
         figures += len(found)
@@ -60,7 +61,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         for d in [d for d in found if not d.held] or found[:1]:
             values = [f"{value:.4f}" for value in (d.committed, d.now, d.jitter)]
             place = f"{d.measure}, {d.domain}"
-            rows.append(["=" if d.held else "NO", f"{run.cell}", place, *values, run.experiment])
+            rows.append(["=" if d.held else "NO", f"{run.run}", place, *values, run.experiment])
     click.echo("\n".join(aligned(rows)))
     what = f"{bad} runs differ" if bad else "none differs"
     what += f"; {lost} cannot be made here" if lost else ""

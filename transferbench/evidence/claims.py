@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from transferbench import experiment as experiments
+from transferbench.evidence.frame import read_runs
 from transferbench.evidence.observations import Field, Lines, Seen, field, observed
-from transferbench.evidence.paired import ALPHA, Case, Pair
-from transferbench.experiment import Experiment
-from transferbench.records import read_runs
-from transferbench.schema import Better, Claim, Higher, Span, Stable
+from transferbench.evidence.stats import ALPHA, Case, Pair
+from transferbench.experiments import experiment as experiments
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 
 #: Rows that the signed-rank test takes to come to 5 per cent: 2⁻⁴ is more, 2⁻⁵ is less.
 FEWEST = 5

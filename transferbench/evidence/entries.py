@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from transferbench.experiment import Experiment
-from transferbench.records import MEASURED, Cell, by_cell, short
+from transferbench.evidence.frame import by_cell
+from transferbench.experiments.experiment import Experiment
+from transferbench.runs.record import Run, short
 
 #: Fewer finished runs of a random model than this say too little.
 ENOUGH = 3
@@ -42,7 +43,7 @@ class Entry:
     reason: str
     chosen: str = ""
     values: dict[str, float] = field(default_factory=dict, hash=False)
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[Run, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -79,10 +80,10 @@ def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
 
     Lines whose task, model, parameters or seed are not the experiment's count as not run.
     """
-    planned: dict[tuple[str, str], dict[str, list[Cell]]] = {}
-    for run in experiment.cells():
+    planned: dict[tuple[str, str], dict[str, list[Run]]] = {}
+    for run in experiment.runs():
         settings = planned.setdefault((run.row, run.column), {})
-        settings.setdefault(run.cell.identity[2], []).append(run.cell)
+        settings.setdefault(run.run.identity[2], []).append(run.run)
     found = by_cell(lines)
     columns = list(shown(experiment))
     made = []
@@ -100,7 +101,7 @@ def entries(experiment: Experiment, lines: list[dict[str, str]]) -> list[Entry]:
     ]
 
 
-def _best(settings: dict[str, list[Cell]], choose: str | None, found: Lines) -> str:
+def _best(settings: dict[str, list[Run]], choose: str | None, found: Lines) -> str:
     """The setting that is best on average by a measure; the first where nothing can be said."""
     means = {}
     for setting, cells in settings.items():
@@ -112,10 +113,10 @@ def _best(settings: dict[str, list[Cell]], choose: str | None, found: Lines) -> 
 
 
 def _entry(
-    experiment: Experiment, row: str, column: Shown, cells: list[Cell], found: Lines
+    experiment: Experiment, row: str, column: Shown, cells: list[Run], found: Lines
 ) -> Entry:
     spec, grid = experiment.spec, experiment.spec.columns[column.column].grid
-    metric = MEASURED.get(experiment.metric(row), experiment.metric(row))
+    metric = experiment.metric(row)
     scale = experiment.scale(row)
     by_seed: dict[str, float] = {}
     statuses = []

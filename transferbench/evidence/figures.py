@@ -10,10 +10,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transferbench import experiment as experiments
-from transferbench.experiment import Experiment
+from transferbench.evidence.frame import by_cell
+from transferbench.experiments import experiment as experiments
+from transferbench.experiments.experiment import Experiment
 from transferbench.files import writing
-from transferbench.records import MEASURED, by_cell, short
+from transferbench.runs.record import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def series(
     """
     found = by_cell(lines)
     values: dict[tuple[str, str, float | None], dict[str, list[float]]] = {}
-    for row, column, x, cell in experiment.cells():
+    for row, column, x, cell in experiment.runs():
         for domain, line in found.get(cell.identity, {}).items():
             scored = experiment.spec.rows[row].domain in (None, domain)
             if line["status"] == "done" and scored:
@@ -76,10 +77,10 @@ def _read(
     assert figure is not None
     scale = 1 if figure.objective else experiment.scale(row)
     if figure.iterations and line["curve"]:
-        for i, value in enumerate(json.loads(line["objectives" if figure.objective else "curve"])):
+        for i, value in enumerate(json.loads(line["trace" if figure.objective else "curve"])):
             yield i + 1.0, value * scale
     else:
-        metric = MEASURED.get(experiment.metric(row), experiment.metric(row))
+        metric = experiment.metric(row)
         x = spec.rows[row].x if figure.rows else x
         yield x, float(line[metric] or "nan") * scale
 

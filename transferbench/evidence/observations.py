@@ -10,9 +10,9 @@ from typing import NamedTuple
 from transferbench.errors import unknown
 from transferbench.evidence import figures
 from transferbench.evidence.entries import ENOUGH, entries
-from transferbench.experiment import Experiment
-from transferbench.records import by_cell
-from transferbench.schema import COSTS, LESS, Better, Claim, Span
+from transferbench.evidence.frame import by_cell
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import COSTS, LESS, Better, Claim, Span
 
 Lines = list[dict[str, str]]
 
@@ -54,7 +54,7 @@ def observed(experiment: Experiment, lines: Lines) -> Observed:
         return {(e.row, e.column, None): Seen(e.values, e.reason * e.open) for e in made}
     found = by_cell(lines)
     planned: dict[tuple[str, str, float | None], list[str]] = {}
-    for row, column, x, cell in experiment.cells():
+    for row, column, x, cell in experiment.runs():
         domains = found.get(cell.identity, {}).values()
         planned.setdefault((row, column, x), []).append(
             next((f"{d['status']}: {d['reason']}" for d in domains if d["status"] != "done"), "")

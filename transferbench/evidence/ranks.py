@@ -13,10 +13,10 @@ from scipy import stats
 
 from transferbench.evidence.entries import Entry
 from transferbench.evidence.figures import COLOURS
-from transferbench.evidence.paired import ALPHA
-from transferbench.experiment import Experiment
+from transferbench.evidence.stats import ALPHA
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import LESS
 from transferbench.files import writing
-from transferbench.schema import LESS
 
 TITLE = "Critical-difference diagram of average ranks"
 

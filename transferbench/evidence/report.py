@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import stdev
 from typing import Any
@@ -12,15 +13,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench import experiment
 from transferbench.errors import UserError
-from transferbench.evidence import claims, figures, ranks, svg, tables, wording
+from transferbench.evidence import claims, claims_page, figures, ranks, svg, tables
 from transferbench.evidence.entries import Entry, entries, shown
-from transferbench.evidence.origin import Lines, Origin, origins
-from transferbench.experiment import Experiment
+from transferbench.evidence.frame import read_runs
+from transferbench.evidence.provenance import Lines, Origin, origins
+from transferbench.experiments import experiment
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
-from transferbench.records import read_runs
-from transferbench.schema import Figure
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: What a cell's dialog tells, in order.
@@ -74,8 +75,8 @@ def render(results: Path) -> str:
     return environment.get_template("report.html").render(
         papers=list(papers.values()),
         verdicts={word: (mark, total[word]) for word, mark in tables.MARKS.items()},
-        outcomes={word: (mark, decided[word]) for word, mark in wording.MARKS.items()},
-        how=wording.HOW,
+        outcomes={word: (mark, decided[word]) for word, mark in claims_page.MARKS.items()},
+        how=claims_page.HOW,
         waiting=[file.name for file in files if file not in there],
         data=_script({"facts": FACTS, "texts": list(pool.texts), "cells": pool.cells}),
     )  # fmt: skip
@@ -118,12 +119,12 @@ def _experiment(file: Experiment, results: Path, pool: Pool) -> Dict:
                 "outcome": one.outcome,
                 "says": one.claim.says,
                 "place": one.claim.place,
-                "meaning": one.reason or wording.meaning(one.claim),
-                "lines": wording.comparisons(file, one),
+                "meaning": one.reason or claims_page.meaning(one.claim),
+                "lines": claims_page.comparisons(file, one),
             }
             for one in judged
         ],
-        "header": wording.HEADER,
+        "header": claims_page.HEADER,
         "ranks": ranks.words(ranking) if ranking else "",
         "ranks_picture": svg.inline(folder / "ranks.svg") if ranking else None,
         "notes": [*tables.choices(file, made), *spec.notes],
@@ -236,13 +237,13 @@ def _facts(file: Experiment, one: Origin, cell: Dict) -> dict[str, str]:
         "Peak memory": f"{max(peaks):.0f} MiB" if peaks else "",
         "Run on": " to ".join(dict.fromkeys((ended[0][:10], ended[-1][:10]))) if ended else "",
         "Data digest": ", ".join(one.told("data")),
-        "Code": ", ".join(one.told("source")),
+        "Code": ", ".join(one.told("code")),
         "Versions": "; ".join(versions),
         "Note": spec.columns[one.column].note if one.column in spec.columns else "",
     }  # fmt: skip
 
 
-def _setting(params: Dict) -> str:
+def _setting(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in params.items())
 
 

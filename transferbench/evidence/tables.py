@@ -7,12 +7,13 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from transferbench.evidence import claims, figures, ranks, wording
+from transferbench.evidence import claims, claims_page, figures, ranks
 from transferbench.evidence.entries import Entry, entries, shown, value
-from transferbench.experiment import Experiment
+from transferbench.evidence.frame import read_runs
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import COSTS, NAMES
 from transferbench.files import write_text
-from transferbench.records import read_runs, short
-from transferbench.schema import COSTS, NAMES
+from transferbench.runs.record import short
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 
@@ -37,7 +38,7 @@ def render(
         }
     if experiment.spec.claims:
         judged = claims.judge(experiment, lines, others)
-        files["claims.md"] = wording.page(experiment, judged, made)
+        files["claims.md"] = claims_page.page(experiment, judged, made)
     return files
 
 

@@ -64,7 +64,7 @@ def load(name: str) -> Callable[..., Fit]:
     return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
 
 
-def suit(name: str, family: str) -> None:
+def check_family(name: str, family: str) -> None:
     """Raises UserError where a model is not made for problems of this family."""
     if get(name).family != family:
         fitting = [model.name for model in registry().values() if model.family == family]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from transferbench.fetch import File
+from transferbench.data.fetch import File
+from transferbench.data.text import Weighting, count, weight
 from transferbench.problem import Domain, Problem, Truth
-from transferbench.text import Weighting, count, weight
 
 FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.fetch for what can be said here
 TASKS = {"example/pets": "Pets, cats against dogs: owners' sentences labelled, vets' to label"}

@@ -1,0 +1,83 @@
+"""What every task of every dataset promises, asked of each; a new one is tested by existing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ELSEWHERE, originals
+
+from transferbench import parameters
+from transferbench.data import datasets, tasks
+from transferbench.errors import Unavailable
+
+OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
+#: Tasks from files of the user's, which their option `path` names.
+OWN = [name for name, options in OPTIONS.items() if "path" in options]
+#: Built in tests of their own: embeddings take minutes, and a library of an extra.
+EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
+FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED}]
+
+
+@pytest.mark.parametrize("name", datasets.tasks())
+def test_a_task_says_what_it_is_made_of_and_what_must_hold(name):
+    module = datasets.tasks()[name]
+    assert name in module.FACTS
+    assert name in {*ELSEWHERE, *OWN} or "digest" in module.FACTS[name]
+    assert tasks.Task.named(name).standard
+    needed = tasks.needed(tasks.Task.named(name))
+    assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
+    for key, file in needed.items():
+        assert file.name == key
+        assert file.origins
+        assert file.licence
+        assert file.size or name in ELSEWHERE
+
+
+@pytest.mark.parametrize("module", datasets.modules().values(), ids=list(datasets.modules()))
+def test_every_original_and_every_fact_belongs_to_a_task(module):
+    assert set(module.FACTS) <= set(module.TASKS)
+    used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.named(name))}
+    assert used == set(module.FILES)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_task_from_the_users_own_files_says_in_one_line_what_to_do_without_them(name, home):
+    with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
+        tasks.load(tasks.Task.named(name), home)
+    assert "\n" not in str(error.value)
+    assert datasets.tasks()[name].own(home.data) == []
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_built_from_the_originals_every_fact_holds(name):
+    """Without the cache of built tasks, so that the builder itself is run and checked."""
+    module = datasets.tasks()[name]
+    problem, truth = module.build(name, originals(name), **tasks.Task.named(name).options)
+    expected = dict(module.FACTS[name])
+    if "weight" in expected:
+        expected["weight"] = pytest.approx(expected["weight"], rel=1e-5)
+    found = tasks.facts(problem, truth)
+    assert {key: found[key] for key in expected} == expected
+
+    transfer = problem.family == "transfer"
+    unit_length = "unit_length" in parameters.schema(module.build)
+    for i, (domain, Y, scored) in enumerate(
+        zip(problem.domains, truth.Y, truth.scored, strict=True)
+    ):
+        if problem.family != "multilabel":
+            labelled = transfer and i == 0
+            assert (domain.seen == labelled).all()
+            np.testing.assert_array_equal(Y.sum(axis=1), 1)
+        assert (scored == ~domain.seen).all()
+        np.testing.assert_array_equal(domain.Y, np.where(domain.seen[:, None], Y, 0))
+        assert problem.family == "multilabel" or Y.any(axis=0).all()
+        for view, first in zip(domain.views, problem.domains[0].views, strict=True):
+            assert view.shape == (len(Y), first.shape[1])
+            assert view.min() >= 0
+            assert np.isfinite(view.sum())
+            if unit_length:
+                length = np.sqrt(view.multiply(view).sum(axis=1))
+                assert ((np.abs(length - 1) < 1e-5) | (length == 0)).all()
+    assert np.vstack(truth.Y).any(axis=0).all()
+    for views in zip(*(domain.views for domain in problem.domains), strict=True):
+        assert sum(view.sum(axis=0) for view in views).all()  # no feature that never occurs

@@ -1,0 +1,650 @@
+"""fetch: places are tried in order, everything is verified, nothing half-written is left."""
+
+from __future__ import annotations
+
+import base64
+import concurrent.futures
+import dataclasses
+import functools
+import hashlib
+import http.server
+import multiprocessing
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from packing import FILES, pack_tar, pack_zip
+
+from transferbench.data import fetch
+from transferbench.data.archive import digest, members
+from transferbench.data.fetch import File, Members, Url, Wheel
+from transferbench.errors import Unavailable, UserError
+from transferbench.settings import Settings
+
+GOOD = b"good data\n" * 1000
+BAD = b"bad data\n"
+NAME = "toy/sub/a file.bin"
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def sha256(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+FILE = File(NAME, len(GOOD), sha256(GOOD), (), "toy licence")
+
+
+def from_origins(*origins: Wheel | Url) -> File:
+    return dataclasses.replace(FILE, origins=origins)
+
+
+def stored(settings: Settings) -> list[str]:
+    """What lies in the cache, without the locks and the marker of the notice."""
+    raw = settings.data / "raw"
+    found = [p for p in raw.rglob("*") if not p.is_dir()]
+    kept = (p for p in found if p.suffix != ".lock" and p.name != ".notice")
+    return sorted(p.relative_to(raw).as_posix() for p in kept)
+
+
+def mirror(folder: Path, content: bytes) -> Path:
+    path = folder / NAME
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return folder
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers each path with the next of its answers, the last one over and over; counts requests.
+
+    An answer is bytes, or a callable that is given the handler.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: dict[str, list] = {}
+        self.asked: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, *_) -> None:
+        """A client that was killed is part of the tests."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        answers = self.server.answers.get(self.path)
+        if not answers:
+            return self.send_error(404)
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if callable(answer):
+            return answer(self)
+        self.start(len(answer))
+        self.wfile.write(answer)
+
+    def start(self, length: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(length))
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def settings(tmp_path) -> Settings:
+    return Settings(data=tmp_path / "data", results=tmp_path / "results")
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path, monkeypatch):
+    """No proxy and no pip configuration of this machine, no wheels of the test before."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # so that it is looked for again
+    fetch._wheels.cache_clear()
+    for name in list(os.environ):
+        if name.upper().startswith("PIP_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+
+
+def make_wheel(
+    folder: Path, files: dict[str, bytes], compression: int = zipfile.ZIP_STORED
+) -> Path:
+    info = "toy_data-1.0.dist-info"
+    entries = dict(files)
+    entries[f"{info}/METADATA"] = b"Metadata-Version: 2.1\nName: toy-data\nVersion: 1.0\n"
+    entries[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = ""
+    for name, content in entries.items():
+        sha = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record += f"{name},sha256={sha},{len(content)}\n"
+    entries[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    folder.mkdir()
+    path = folder / "toy_data-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return path
+
+
+# Places
+
+
+def test_the_module_is_light_to_import():
+    code = "import sys, transferbench.fetch; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"pooch", "requests", "filelock", "tqdm", "numpy", "scipy", "yaml"}
+    assert not heavy & set(run.stdout.split())
+
+
+def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, tmp_path):
+    folder = mirror(tmp_path / "mirror", GOOD)
+    server.answers = {"/m/toy/sub/a%20file.bin": [GOOD], "/first": [GOOD], "/second": [GOOD]}
+    settings = settings.but(mirrors=(f"{tmp_path}/lacking", str(folder), f"{server.url}/m/"))
+    file = from_origins(Url(f"{server.url}/first"), Url(f"{server.url}/second"))
+
+    dest = fetch.get(file, settings)
+    assert dest == settings.data / "raw" / NAME
+    assert dest.read_bytes() == GOOD
+    assert server.asked == []  # the folder came before the network
+
+    (folder / NAME).unlink()
+    fetch.get(file, settings)
+    assert server.asked == []  # from the cache
+
+    dest.unlink()
+    fetch.get(file, settings)
+    assert server.asked == ["/m/toy/sub/a%20file.bin"]
+
+    dest.unlink()
+    server.asked.clear()
+    fetch.get(file, settings.but(mirrors=()))
+    assert server.asked == ["/first"]
+
+    dest.unlink()
+    server.answers["/first"] = [BAD]
+    server.asked.clear()
+    assert fetch.get(file, settings.but(mirrors=())).read_bytes() == GOOD
+    assert server.asked == ["/first", "/first", "/second"]
+    assert stored(settings) == [NAME]
+
+
+def test_a_mirror_may_be_in_the_home_folder(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    mirror(tmp_path / "mirror", GOOD)
+    got = fetch.get(FILE, settings.but(mirrors=("~nobody-here/mirror", "~/mirror")))
+    assert got.read_bytes() == GOOD
+
+
+def test_a_mirror_may_be_a_file_url(settings, tmp_path):
+    folder = mirror(tmp_path / "with space", GOOD)
+    got = fetch.get(FILE, settings.but(mirrors=(folder.as_uri(),), offline=True))
+    assert got.read_bytes() == GOOD
+
+
+def test_a_wheel_gives_its_member_through_the_users_pip(settings, tmp_path, monkeypatch):
+    make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD, "toy_data/b.bin": BAD})
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    file = from_origins(Wheel("toy-data", "1.0", "toy_data/a.bin"))
+    assert fetch.get(file, settings).read_bytes() == GOOD
+    assert stored(settings) == [NAME]  # not the wheel
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """Two files of one wheel, and the list of what pip has been asked for."""
+    make_wheel(tmp_path / "links", {"a": GOOD, "b": GOOD})
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    asked: list[Wheel] = []
+    download = fetch._download_wheel
+
+    def count(wheel: Wheel, folder: Path) -> None:
+        asked.append(wheel)
+        download(wheel, folder)
+
+    monkeypatch.setattr(fetch, "_download_wheel", count)
+    a = from_origins(Wheel("toy-data", "1.0", "a"))
+    b = dataclasses.replace(from_origins(Wheel("toy-data", "1.0", "b")), name="toy/b")
+    return a, b, asked
+
+
+def test_two_files_of_one_wheel_are_one_download(settings, two):
+    a, b, asked = two
+    assert fetch.get(a, settings).read_bytes() == GOOD
+    assert fetch.get(b, settings).read_bytes() == GOOD
+    assert len(asked) == 1
+    other = dataclasses.replace(b, name="toy/c", origins=(Wheel("toy-data", "1.1", "b"),))
+    with pytest.raises(Unavailable, match="No matching distribution"):
+        fetch.get(other, settings)  # of another version
+
+
+def test_two_files_of_one_wheel_at_once_are_one_download(settings, two):
+    a, b, asked = two
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(fetch.get, (a, b), (settings, settings)))
+    assert stored(settings) == ["toy/b", NAME]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("harm", ["damaged", "wrong", "gone"])
+def test_a_kept_wheel_that_turns_out_bad_is_downloaded_once_more(settings, tmp_path, two, harm):
+    a, b, asked = two
+    fetch.get(a, settings)
+    (kept,) = (tmp_path / "temporary").rglob("*.whl")
+    if harm == "damaged":
+        kept.write_bytes(kept.read_bytes()[:5000])
+    elif harm == "wrong":
+        kept.write_bytes(make_wheel(tmp_path / "wrong", {"b": BAD}).read_bytes())
+    else:
+        kept.unlink()
+    assert fetch.get(b, settings).read_bytes() == GOOD
+    assert len(asked) == 2
+
+
+def get_and_see_the_wheel(file: File, settings: Settings, temporary: Path) -> None:
+    fetch.get(file, settings)
+    assert len(list(temporary.rglob("*.whl"))) == 1
+
+
+def test_the_wheels_are_gone_when_the_process_ends(settings, tmp_path, two):
+    temporary = tmp_path / "temporary"
+    process = SPAWN.Process(target=get_and_see_the_wheel, args=(two[0], settings, temporary))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_wheel_without_the_member_or_version_says_so(settings, tmp_path, monkeypatch):
+    make_wheel(tmp_path / "links", {"toy_data/b.bin": BAD})
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    file = from_origins(Wheel("toy-data", "1.0", "gone.bin"), Wheel("toy-data", "9.9", "b.bin"))
+    with pytest.raises(Unavailable) as caught:
+        fetch.get(file, settings)
+    assert "package index: toy-data 1.0: the wheel has no gone.bin" in str(caught.value)
+    assert "package index: toy-data 9.9: No matching distribution" in str(caught.value)
+    assert stored(settings) == []
+
+
+def test_a_damaged_wheel_is_a_reason_and_not_a_crash(settings, tmp_path, monkeypatch):
+    path = make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD})
+    path.write_bytes(path.read_bytes().replace(b"good data", b"evil data", 1))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    with pytest.raises(Unavailable, match=r"not a readable wheel \(Bad CRC"):
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "toy_data/a.bin")), settings)
+    assert stored(settings) == []
+
+
+def test_a_source_distribution_is_not_taken_for_it_would_run_code(settings, tmp_path, monkeypatch):
+    (tmp_path / "links").mkdir()
+    with tarfile.open(tmp_path / "links" / "toy_data-1.0.tar.gz", "w:gz") as archive:
+        info = tarfile.TarInfo("toy_data-1.0/setup.py")
+        archive.addfile(info)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    with pytest.raises(Unavailable, match="No matching distribution found for toy-data"):
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
+
+
+def test_a_missing_pip_is_named(settings, tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(Unavailable, match="pip is not installed in this environment"):
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
+
+
+def test_the_message_names_neither_the_index_nor_its_password(server, settings, monkeypatch):
+    server.answers["/simple/toy-data/"] = [b'<a href="/gone/toy_data-1.0-py3-none-any.whl">x</a>']
+    monkeypatch.delenv("PIP_NO_INDEX")
+    url = server.url.replace("//", "//user:secret@")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{url}/simple")
+    with pytest.raises(Unavailable) as caught:
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings.but(mirrors=(url,)))
+    assert "/gone/toy_data-1.0-py3-none-any.whl" in server.asked
+    message = str(caught.value)
+    assert "package index: toy-data 1.0: " in message
+    assert "404" in message.split("package index")[1]
+    assert "127.0.0.1" not in message.split("package index")[1]
+    assert "secret" not in message
+
+
+def test_an_index_out_of_reach_is_told_as_no_connection(settings, monkeypatch):
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(Unavailable, match="no connection to the package index"):
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
+
+
+def test_offline_rules_out_urls_and_wheels_but_not_folders(server, settings, tmp_path):
+    server.answers["/a"] = [GOOD]
+    file = from_origins(Url(f"{server.url}/a"), Wheel("toy-data", "1.0", "a"))
+    settings = settings.but(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
+    with pytest.raises(Unavailable, match="offline: the network was not tried") as caught:
+        fetch.get(file, settings)
+    assert server.asked == []
+    assert "package index" not in str(caught.value)
+    mirror(tmp_path / "lacking", GOOD)
+    assert fetch.get(file, settings).read_bytes() == GOOD
+
+
+def test_the_plan_names_the_first_place_and_touches_nothing(server, settings, tmp_path):
+    wheel, url = Wheel("toy-data", "1.0", "a"), Url(f"{server.url}/a")
+    dest = settings.data / "raw" / NAME
+    assert fetch.plan(from_origins(wheel, url), settings) == fetch.Plan(
+        NAME, len(GOOD), "package index: toy-data 1.0", dest, False
+    )
+    assert fetch.plan(from_origins(url, wheel), settings).source == url.url
+    assert fetch.plan(from_origins(url), settings.but(offline=True)).source is None
+    folder = mirror(tmp_path / "mirror", GOOD)
+    mirrors = (str(tmp_path / "lacking"), str(folder), server.url)
+    mirrored = fetch.plan(from_origins(url), settings.but(mirrors=mirrors))
+    assert mirrored.source == str(folder / NAME)
+    hidden = settings.but(mirrors=("https://user:secret@example.org/m",))
+    assert fetch.plan(FILE, hidden).source == "https://example.org/m/toy/sub/a%20file.bin"
+    assert not settings.data.exists()
+    assert server.asked == []
+    fetch.get(FILE, settings.but(mirrors=mirrors))
+    cached = fetch.plan(from_origins(url), settings)
+    assert (cached.source, cached.cached) == ("cache", True)
+    dest.write_bytes(BAD)
+    damaged = fetch.plan(from_origins(url), settings)
+    assert (damaged.source, damaged.cached) == (url.url, False)
+    assert dest.read_bytes() == BAD
+
+
+# Wrong and broken copies
+
+
+def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_path):
+    tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
+    content = pack_tar(tmp_path / "a.tar.gz", FILES, "w:gz").read_bytes()
+    file = File(NAME, 1, tree, (), "toy licence")
+    got = fetch.get(file, settings.but(mirrors=(str(mirror(tmp_path / "m", content)),)))
+    assert got.read_bytes() == content
+    (tmp_path / "m" / NAME).write_bytes(BAD)
+    got.unlink()
+    with pytest.raises(Unavailable, match="no readable archive"):
+        fetch.get(file, settings.but(mirrors=(str(tmp_path / "m"),)))
+
+
+def test_the_files_that_are_meant_are_taken_from_a_larger_archive(server, settings, tmp_path):
+    tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
+    larger = {f"at-1a2b/{name}": content for name, content in {**FILES, "c/no": b"no"}.items()}
+    place = Members(f"{server.url}/all.tar.gz", r"[^/]+/(a[.]txt|b/.+)")
+    file = File(NAME, 1, tree, (place,), "toy licence")
+    whole = pack_tar(tmp_path / "all.tar.gz", larger, "w:gz", prefix="./").read_bytes()
+    server.answers = {"/all.tar.gz": [whole[:-9], whole]}
+    assert dict(members(fetch.get(file, settings))) == FILES
+    assert len(server.asked) == 2  # the first was cut off
+    assert fetch.plan(file, settings.but(data=tmp_path / "none")).source == place.url
+    assert stored(settings) == [NAME]
+
+    lacking = pack_tar(tmp_path / "lacking.tar", {"at/a.txt": b"one"}).read_bytes()
+    server.answers = {"/all.tar.gz": [lacking]}
+    with pytest.raises(Unavailable, match=r"all.tar.gz: got tree:"):
+        fetch.get(file, settings.but(data=tmp_path / "other"))
+    server.answers = {"/all.tar.gz": [b"no archive"]}
+    with pytest.raises(Unavailable, match=r"all.tar.gz: no readable archive"):
+        fetch.get(file, settings.but(data=tmp_path / "other"))
+
+
+def test_a_corrupted_cache_is_replaced(settings, tmp_path):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    dest = fetch.get(FILE, settings)
+    dest.write_bytes(BAD)
+    assert fetch.get(FILE, settings).read_bytes() == GOOD
+    dest.write_bytes(BAD)
+    (tmp_path / "mirror" / NAME).unlink()
+    with pytest.raises(Unavailable, match=f"cache: got {sha256(BAD)}"):
+        fetch.get(FILE, settings)
+    assert stored(settings) == []  # thrown away
+
+
+def test_a_corrupted_mirror_is_skipped(settings, tmp_path, monkeypatch):
+    bad, good = mirror(tmp_path / "bad", BAD), mirror(tmp_path / "good", GOOD)
+    copied: list[Path] = []
+    copy = fetch._copy
+    monkeypatch.setattr(fetch, "_copy", lambda *paths: (copied.append(paths[0]), copy(*paths)))
+    got = fetch.get(FILE, settings.but(mirrors=(str(bad), str(good))))
+    assert got.read_bytes() == GOOD
+    assert (bad / NAME).read_bytes() == BAD  # never changed
+    assert copied == [bad / NAME, good / NAME]  # not tried again
+
+
+def test_a_cached_file_thrown_away_by_another_process_is_fetched(settings, tmp_path, monkeypatch):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    fetch.get(FILE, settings)
+    digest = fetch.digest
+
+    def digest_too_late(path: Path, scheme: str) -> str:
+        monkeypatch.setattr(fetch, "digest", digest)
+        path.unlink()
+        return digest(path, scheme)
+
+    monkeypatch.setattr(fetch, "digest", digest_too_late)
+    assert fetch.get(FILE, settings).read_bytes() == GOOD
+
+
+def cut_short(handler: Handler) -> None:
+    handler.start(len(GOOD))
+    handler.wfile.write(GOOD[:5000])
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize("first", [cut_short, GOOD[:5000]], ids=["cut short", "ends early"])
+def test_a_server_is_asked_once_more_after_a_bad_transfer(server, settings, first):
+    server.answers["/a"] = [first, GOOD]
+    assert fetch.get(from_origins(Url(f"{server.url}/a")), settings).read_bytes() == GOOD
+    assert server.asked == ["/a", "/a"]
+    assert stored(settings) == [NAME]
+
+
+def test_a_compressed_file_arrives_as_it_is(server, settings):
+    def answer(handler: Handler) -> None:
+        assert "gzip" not in handler.headers.get("Accept-Encoding", "")
+        handler.start(len(GOOD))
+        handler.wfile.write(GOOD)
+
+    server.answers["/a"] = [answer]
+    assert fetch.get(from_origins(Url(f"{server.url}/a")), settings).read_bytes() == GOOD
+
+
+def test_when_all_places_fail_one_line_says_what_was_expected_and_got(server, settings, tmp_path):
+    server.answers = {"/bad": [BAD], "/cut": [cut_short]}
+    dead = "http://127.0.0.1:9/dead"
+    paths = [f"{server.url}/{name}" for name in ("bad", "cut", "gone")]
+    bad = mirror(tmp_path / "bad", BAD)
+    settings = settings.but(mirrors=(str(tmp_path / "lacking"), str(bad)))
+    with pytest.raises(Unavailable) as caught:
+        fetch.get(from_origins(*map(Url, paths), Url(dead)), settings)
+    message = str(caught.value)
+    assert "\n" not in message
+    got = f"got {sha256(BAD)} ({len(BAD)} bytes)"
+    for part in (
+        f"{NAME}: not to be had; expected {FILE.digest} ({len(GOOD)} bytes); ",
+        f"{tmp_path / 'lacking' / NAME}: No such file or directory; ",
+        f"{bad / NAME}: {got}; ",
+        f"{paths[0]}: {got}; ",
+        f"{paths[1]}: the transfer broke off; ",
+        f"{paths[2]}: HTTP status 404; ",
+        f"{dead}: no network or no answer. ",
+        f"Put the file at {settings.data / 'raw' / NAME} or list a mirror",
+        "TRANSFERBENCH_MIRROR",
+    ):
+        assert part in message
+    assert server.asked == ["/bad", "/bad", "/cut", "/cut", "/gone"]
+    assert stored(settings) == []
+
+
+# Disks
+
+
+def get_with_little_disk(file: File, settings: Settings) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))  # a longer write fails with an OSError
+    fetch.get(file, settings)
+
+
+@pytest.mark.parametrize("place", ["folder", "url", "wheel"])
+def test_a_full_disk_is_a_users_error_and_leaves_nothing(
+    server, settings, tmp_path, monkeypatch, place
+):
+    server.answers["/a"] = [GOOD]
+    origins = {"url": [Url(f"{server.url}/a")], "wheel": [Wheel("toy-data", "1.0", "a")]}
+    if place == "folder":
+        settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    packed = make_wheel(tmp_path / "links", {"a": GOOD}, zipfile.ZIP_DEFLATED)
+    assert packed.stat().st_size < 5000 < len(GOOD)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    file = from_origins(*origins.get(place, []))
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        job = pool.submit(get_with_little_disk, file, settings)
+        with pytest.raises(UserError) as caught:
+            job.result(60)
+    assert not isinstance(caught.value, Unavailable)
+    message = str(caught.value)
+    assert message.startswith(f"{settings.data / 'raw' / NAME}: cannot store {NAME} (")
+    assert "--data" in message
+    assert "TRANSFERBENCH_DATA" in message
+    assert "\n" not in message
+    left = [p.name for p in (settings.data / "raw").rglob("*") if p.suffix != ".lock"]
+    assert left == ["toy", "sub"]
+
+
+def test_nothing_unfinished_is_ever_under_the_true_name(settings, tmp_path, monkeypatch):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+
+    def fail(source: Path, target: Path) -> None:
+        assert source.read_bytes() == GOOD  # whole and verified before the renaming
+        assert not target.exists()
+        raise PermissionError(13, "Permission denied", str(source), None, str(target))
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(UserError, match="Permission denied"):
+        fetch.get(FILE, settings)
+    assert stored(settings) == []
+
+
+def test_a_folder_that_cannot_be_written_is_a_users_error(settings, tmp_path):
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings.data.write_text("a file where a folder should be")
+    with pytest.raises(UserError, match="TRANSFERBENCH_DATA") as caught:
+        fetch.get(FILE, settings)
+    assert str(settings.data) in str(caught.value)
+    assert not isinstance(caught.value, Unavailable)
+
+
+# Processes
+
+
+def get_after(barrier, file: File, settings: Settings) -> None:
+    barrier.wait(60)
+    fetch.get(file, settings)
+
+
+def test_two_processes_at_once_download_once(server, settings):
+    def slow(handler: Handler) -> None:
+        time.sleep(0.7)  # long enough that the other has asked too, were there no lock
+        handler.start(len(GOOD))
+        handler.wfile.write(GOOD)
+
+    server.answers["/a"] = [slow]
+    barrier = SPAWN.Barrier(2)
+    job = (barrier, from_origins(Url(f"{server.url}/a")), settings)
+    processes = [SPAWN.Process(target=get_after, args=job) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert server.asked == ["/a"]
+    assert (settings.data / "raw" / NAME).read_bytes() == GOOD
+    assert stored(settings) == [NAME]
+
+
+def test_after_a_fetch_was_killed_midway_the_next_one_succeeds(server, settings):
+    killed = threading.Event()
+
+    def stall(handler: Handler) -> None:
+        handler.start(len(GOOD) * 100)
+        handler.wfile.write(GOOD * 50)
+        handler.wfile.flush()
+        killed.wait(60)
+
+    content = GOOD * 100
+    server.answers["/a"] = [stall, content]
+    file = dataclasses.replace(from_origins(Url(f"{server.url}/a")), digest=sha256(content))
+    process = SPAWN.Process(target=fetch.get, args=(file, settings))
+    process.start()
+    deadline = time.monotonic() + 60
+    while not any(p.stat().st_size for p in settings.data.rglob("*.part")):
+        assert process.is_alive()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.join(60)
+    killed.set()
+    assert NAME not in stored(settings)  # what is under the true name is whole
+    assert stored(settings) != []  # it was midway
+    assert fetch.get(file, settings).read_bytes() == content
+    assert stored(settings) == [NAME]
+
+
+# The notice
+
+
+def test_the_licence_is_shown_once_for_each_data_set(settings, tmp_path, capsys):
+    folder = mirror(tmp_path / "mirror", GOOD)
+    (folder / "toy" / "second").write_bytes(GOOD)
+    (folder / "other").mkdir()
+    (folder / "other" / "a").write_bytes(GOOD)
+    settings = settings.but(mirrors=(str(folder),))
+    shown: list[str] = []
+    get = functools.partial(fetch.get, settings=settings, notice=shown.append)
+    get(FILE)
+    get(FILE)
+    get(dataclasses.replace(FILE, name="toy/second"))
+    assert shown == ["toy: toy licence"]
+    get(dataclasses.replace(FILE, name="other/a"))
+    assert shown == ["toy: toy licence", "other: toy licence"]
+    assert capsys.readouterr() == ("", "")
+    fetch.get(FILE, settings.but(data=tmp_path / "elsewhere"))
+    assert capsys.readouterr() == ("", "toy: toy licence\n")
+
+
+def test_the_licence_is_not_shown_for_what_was_in_the_cache_or_could_not_be_had(settings):
+    shown: list[str] = []
+    with pytest.raises(Unavailable):
+        fetch.get(FILE, settings, notice=shown.append)
+    dest = settings.data / "raw" / NAME
+    dest.write_bytes(GOOD)
+    fetch.get(FILE, settings, notice=shown.append)
+    assert shown == []

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench.data.text import count, select, weight
+
+TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
+
+
+def test_counts_by_hand():
+    counts, vocabulary = count(TEXTS, "[a-z]{2,}")
+    assert list(vocabulary) == ["cat", "dog", "dogs", "saw", "the", "xy"]
+    np.testing.assert_array_equal(
+        counts.toarray(), [[2, 0, 0, 1, 2, 0], [0, 1, 1, 1, 0, 1], [1, 3, 0, 0, 0, 0]]
+    )
+
+
+def test_a_pattern_that_is_none_is_named():
+    with pytest.raises(ValueError, match="token_pattern"):
+        count(TEXTS, "[a-z")
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"stop_words": "english", "min_df": 1}, ["cat", "dog", "dogs", "saw", "xy"]),
+        ({"stop_words": "none", "min_df": 2}, ["cat", "dog", "saw"]),
+        # cat, dog, saw are in two documents each: alphabetical order decides.
+        ({"stop_words": "none", "min_df": 0, "max_features": 2}, ["cat", "dog"]),
+    ],
+)
+def test_features_are_selected_by_document_frequency(options, kept):
+    counts, vocabulary = count(TEXTS, "[a-z]{2,}")
+    assert list(vocabulary[select(counts, vocabulary, **options)]) == kept
+
+
+def test_weights_are_their_formulas():
+    counts, _ = count(TEXTS, "[a-z]{2,}")
+    C = counts.toarray().astype(float)
+    df = (C > 0).sum(axis=0)
+    idf = np.log((1 + 3) / (1 + df)) + 1
+    logs = np.where(C > 0, 1 + np.log(np.maximum(C, 1)), 0)
+    for name, expected in (("tf", C), ("tf-idf", C * idf), ("log-tf", logs)):
+        plain = weight(counts, name, False)
+        np.testing.assert_allclose(plain.toarray(), expected, rtol=1e-6)
+        unit = weight(counts, name, True).toarray()
+        np.testing.assert_allclose(
+            unit, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6
+        )
+        assert plain.dtype == np.float32
+
+
+def test_an_empty_document_stays_empty():
+    counts = sp.csr_array(np.array([[1, 2], [0, 0]]))
+    assert not weight(counts, "tf-idf", True).toarray()[1].any()

@@ -1,0 +1,162 @@
+"""Figures are drawn from points, and points are a pure function of runs.csv."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from transferbench.errors import UserError
+from transferbench.evidence import figures, tables
+from transferbench.experiments import experiment
+
+SWEEP = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 2
+rows: {comp vs rec: {task: gtl/comp-vs-rec}, comp vs sci: {task: gtl/comp-vs-sci}}
+columns:
+  DTL:
+    model: dtl
+    params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities, together: true,
+             dtype: float32}
+  LG: {model: lr, params: {C: 1.0}}
+figure: {label: κ, params: [kappa], values: [0, 10], levels: {experiment: gtl-table3, column: GCMF}}
+"""
+CURVE = SWEEP.replace("params: [kappa], values: [0, 10]", "iterations: true")
+PATH = Path("mine.yaml")
+
+
+def lines(file, tmp_path, value) -> list[dict[str, str]]:
+    runs = []
+    for planned in file.runs():
+        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
+        record |= {"metrics": {"target": {"accuracy": value(planned)}}, "trace": [4.0, 2.0]}
+        record |= {"curve": {"target": [0.25, value(planned)]}}
+        runs.append((*planned, record))
+    (tmp_path / "runs.csv").write_text(record.runs_csv(runs))
+    return record.read_runs(tmp_path / "runs.csv")
+
+
+def test_a_sweep_varies_what_has_the_parameter_and_draws_the_rest_as_levels():
+    file = experiment.read(SWEEP, PATH)
+    planned = [(p.column, p.x, p.run.params.get("kappa"), p.run.seed) for p in file.runs()]
+    assert planned[:5] == [
+        ("DTL", 0.0, 0, 0), ("DTL", 0.0, 0, 1), ("DTL", 10.0, 10, 0), ("DTL", 10.0, 10, 1),
+        ("LG", None, None, None),
+    ]  # fmt: skip
+
+
+def test_points_of_a_sweep(tmp_path):
+    file = experiment.read(SWEEP, PATH)
+    made = figures.points(
+        file, lines(file, tmp_path, lambda p: 0.5 + (p.x or 0) / 100 + (p.run.seed or 0) / 10)
+    )
+    one = {(p.column, p.x): p for p in made if p.row == "comp vs rec"}
+    assert one["DTL", 10.0].mean == pytest.approx(65)
+    assert one["DTL", 10.0].std == pytest.approx(7.0710678)
+    assert one["DTL", 10.0].runs == 2
+    assert one["LG", None].mean == pytest.approx(50)
+
+
+def test_points_of_a_curve_and_of_the_objective(tmp_path):
+    for text, expected in (
+        (CURVE, [25.0, 60.0]),
+        (CURVE.replace("true, lev", "true, objective: true, lev"), [4.0, 2.0]),
+    ):
+        file = experiment.read(text, PATH)
+        assert all(p.run.curve for p in file.runs())
+        made = figures.points(file, lines(file, tmp_path, lambda p: 0.6))
+        dtl = [p for p in made if (p.row, p.column) == ("comp vs rec", "DTL")]
+        assert [(p.x, p.mean) for p in dtl] == [(1.0, expected[0]), (2.0, expected[1])]
+
+
+def test_runs_of_other_parameters_are_not_drawn(tmp_path):
+    file = experiment.read(SWEEP, PATH)
+    runs = lines(file, tmp_path, lambda p: 0.5)
+    for line in runs:
+        line["params"] = line["params"].replace('"k": 20', '"k": 21')
+    assert {p.column for p in figures.points(file, runs)} == {"LG"}
+
+
+def test_what_is_written_and_that_drift_is_found(tmp_path):
+    file = experiment.read(SWEEP, PATH)
+    lines(file, tmp_path, lambda p: 0.5)
+    written = tables.write(file, tmp_path)
+    assert [path.name for path in written] == [
+        "figure.csv", "figure.md", "figure.svg", "figure.png"
+    ]  # fmt: skip
+    with (tmp_path / "figure.csv").open() as text:
+        rows = list(csv.DictReader(text))
+    assert {row["published"] for row in rows if row["row"] == "comp vs rec"} == {"92.36"}
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "figure.svg").read_text()
+    assert svg.startswith("<?xml")
+    assert tables.drift(file, tmp_path) == []
+    tables.write(file, tmp_path)
+    assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
+    (tmp_path / "figure.csv").write_text("x")
+    assert tables.drift(file, tmp_path) == [tmp_path / "figure.csv"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("params: [kappa], values: [0, 10]", "label2: x", "unknown key 'label2'"),
+        ("params: [kappa], values: [0, 10]", "log: true", "params with values"),
+        ("[kappa]", "[kapa]", "Did you mean 'kappa'?"),
+        ("column: GCMF", "column: GCFM", "Did you mean 'GCMF'?"),
+        ("gtl-table3", "gtl-table4", "Did you mean 'gtl-table3'?"),
+        ("params: [kappa]", "columns: [DTI], params: [kappa]", "Did you mean 'DTL'?"),
+    ],
+)
+def test_a_wrong_figure_is_told(old, new, message):
+    with pytest.raises(UserError, match=r"mine\.yaml:") as error:
+        experiment.read(SWEEP.replace(old, new), PATH)
+    assert message in str(error.value)
+
+
+ROWS = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: seconds
+unit: seconds
+repeats: 2
+rows:
+  small: {task: mtc/rec-vs-talk}
+  large: {task: mtc/comp-vs-sci}
+columns:
+  Kmeans: {model: kmeans, params: {together: false, starts: 1, max_iter: 9}}
+  NCut: {model: ncut, params: {p: 10, together: false}}
+figure: {label: documents, rows: true, log: true}
+"""
+
+
+@pytest.mark.parametrize("x", [False, True])
+def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
+    text = ROWS
+    if x:
+        text = text.replace("rec-vs-talk}", "rec-vs-talk, x: 10}").replace("sci}", "sci, x: 1000}")
+    file = experiment.read(text, PATH)
+    runs = []
+    for planned in file.runs():
+        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
+        record |= {"metrics": {"task-1": {"accuracy": 1.0}}, "seconds": {"fit": 2.0, "load": 1.0}}
+        runs.append((*planned, record))
+    (tmp_path / "runs.csv").write_text(record.runs_csv(runs))
+    made = figures.points(file, record.read_runs(tmp_path / "runs.csv"))
+    assert [(p.row, p.column, p.x, p.mean, p.runs) for p in made] == [
+        (row, column, place if x else None, 2.0, 2)
+        for row, place in (("small", 10.0), ("large", 1000.0))
+        for column in ("Kmeans", "NCut")
+    ]
+    tables.write(file, tmp_path)
+    drawn = (tmp_path / "figure.svg").read_text()
+    assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
+
+
+def test_an_x_for_some_rows_alone_is_refused():
+    with pytest.raises(UserError, match="an x for every row or for none"):
+        experiment.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)

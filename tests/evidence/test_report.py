@@ -1,0 +1,257 @@
+"""The page of all results, as text and as a reader meets it in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from transferbench.cli import invoke
+from transferbench.evidence import provenance, report
+from transferbench.experiments import experiment
+from transferbench.runs import record
+
+ROOT = Path(__file__).parent.parent.parent
+RESULTS = ROOT / "results"
+#: A table, a figure over a parameter, curves, and a table without data.
+SOME = ("gtl-table3", "gtl-figure2a", "dtl-figure4", "mrtl-table3")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def whole() -> str:
+    return report.render(RESULTS)
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Path:
+    """The page of a few experiments, as a file."""
+    results = tmp_path_factory.mktemp("results")
+    for name in SOME:
+        shutil.copytree(RESULTS / name, results / name)
+    report.write(results, results / "report.html")
+    return results / "report.html"
+
+
+def data(page: str) -> dict:
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert text
+    return json.loads(text[1])
+
+
+def test_the_committed_page_is_what_the_results_yield(whole):
+    """Written at another time by another process: the same bytes."""
+    assert (RESULTS / "report.html").read_text(encoding="utf-8") == whole
+
+
+def test_it_needs_nothing_else_and_is_no_burden(whole):
+    assert re.findall(r'(?:src|href|action)="(?!#|data:)[^"]*"', whole) == []
+    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest", whole)
+    assert "default-src 'none'" in whole
+    assert len(whole.encode()) < 4_000_000
+
+
+def test_every_cell_and_claim_is_on_it(whole):
+    found = data(whole)
+    cells = {
+        found["texts"][cell[0]]: [found["texts"][i] for i in cell[1:]] for cell in found["cells"]
+    }
+    planned = 0
+    for folder in sorted(RESULTS.glob("*/runs.csv")):
+        file = experiment.load(folder.parent.name)
+        assert f'id="{file.name}"' in whole
+        for claim in file.spec.claims:
+            assert html.escape(claim.says).replace("&#x27;", "&#39;") in whole
+        for one in provenance.origins(file, record.read_runs(folder)):
+            planned += 1
+            place = f", {file.spec.figure.label} = {one.x:g}" if one.x is not None else ""
+            told = cells[f"{file.name}: {one.column}, {one.row}{place}"]
+            assert told[report.FACTS.index("Run it again")] == one.command
+            assert told[report.FACTS.index("Data digest")] == ", ".join(one.told("data"))
+    assert planned == len(found["cells"])
+    numbers = [int(number) for number in re.findall(r'data-cell="(\d+)"', whole)]
+    assert sorted(numbers) == list(range(planned))
+
+
+def test_texts_cannot_break_out(tmp_path, monkeypatch):
+    """Names come from files of whoever writes an experiment."""
+    evil = "</script><script>alert(1)</script>"
+    text = (experiment.settings.experiments_dir() / "gtl-table3.yaml").read_text(encoding="utf-8")
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+    text = text.replace("title: Average", f"title: '{evil}' #").replace(
+        "comp vs rec", "<b>'c' vs r"
+    )
+    (folder / "gtl-table3.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(experiment.settings, "experiments_dir", lambda: folder)
+    results = tmp_path / "results" / "gtl-table3"
+    results.mkdir(parents=True)
+    shutil.copy(RESULTS / "gtl-table3" / "runs.csv", results)
+    page = report.render(results.parent)
+    assert evil not in page
+    assert "<b>'c'" not in page
+    assert page.count("</script>") == 2
+    titles = [data(page)["texts"][cell[0]] for cell in data(page)["cells"]]
+    assert "gtl-table3: GCMF, <b>'c' vs r" in titles
+
+
+def test_drift_is_told(small, capsys):
+    arguments = ["--results", str(small.parent), "report"]
+    assert invoke([*arguments, "--check"]) == 0
+    copy = small.parent / "other.html"
+    assert invoke([*arguments, "--out", str(copy)]) == 0
+    assert copy.read_bytes() == small.read_bytes()
+    copy.write_text("something else")
+    capsys.readouterr()
+    assert invoke([*arguments, "--out", str(copy), "--check"]) == 1
+    assert "not what the results yield" in capsys.readouterr().err
+
+
+def test_without_results_the_remedy_is_named(tmp_path, capsys):
+    assert invoke(["--results", str(tmp_path), "report"]) == 2
+    assert "run `reproduce` first" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+def missing(reason: str) -> None:
+    """What the browser tests need is installed by .ci/run; elsewhere they skip."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("the extra `browser` is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        missing(f"no browser: {', '.join(names)}")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def look(browser):
+    """Opens a page and fails where it complains or asks for anything but itself."""
+    said: list[str] = []
+    pages = []
+
+    def open_(path: Path, width: int = 1280, scheme: str = "light"):
+        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("requestfailed", lambda request: said.append(request.url))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith(("data:", path.as_uri())) or said.append(request.url)
+            ),
+        )
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield open_
+    for page in pages:
+        page.close()
+    assert said == []
+
+
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+WIDTH = "document.scrollingElement.scrollWidth"
+
+
+def test_the_whole_page_opens_and_fits_a_phone(look):
+    page = look(RESULTS / "report.html", width=360)
+    assert page.title().startswith("transferbench")
+    assert page.evaluate(WIDTH) == 360
+    page.evaluate(UNFOLD)
+    assert page.evaluate(WIDTH) == 360
+    broken = "[...document.images].filter((one) => !one.complete || !one.naturalWidth).length"
+    assert page.evaluate("document.images.length") > 0
+    assert page.evaluate(broken) == 0
+
+
+def column(page, number: int) -> list[float]:
+    cells = page.locator(f"#gtl-table3 .results tbody tr td:nth-child({number}) b")
+    return [float(text) for text in cells.all_inner_texts()]
+
+
+def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
+    page = look(small)
+    head = page.locator("#gtl-table3 .results thead th").nth(2)
+    rows = page.locator("#gtl-table3 .results tbody th")
+    as_written, values = rows.all_inner_texts(), column(page, 3)
+    head.get_by_role("button").click()
+    assert column(page, 3) == sorted(values, reverse=True)
+    assert head.get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Enter")  # the head has the focus
+    assert column(page, 3) == sorted(values)
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert sorted(rows.all_inner_texts()) == sorted(as_written) != rows.all_inner_texts()
+    first = page.locator("#gtl-table3 .results thead th").first
+    first.get_by_role("button").click()
+    assert rows.all_inner_texts() == sorted(as_written)
+    assert head.get_attribute("aria-sort") is None
+    assert page.locator("#gtl-table3 .results tfoot th").inner_text() == "average"
+
+
+def test_a_cell_opens_and_closes(look, small):
+    page = look(small)
+    cell = page.locator("#gtl-table3 .results tbody tr").first.get_by_role("button").nth(6)
+    cell.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="gtl-table3: GCMF, comp vs rec")
+    said = dialog.inner_text()
+    for text in (
+        "transferbench run gtl/comp-vs-rec --model gcmf --repeats 10",
+        "9: 99.1", "46cf0558026be379", "scikit-learn", "10 of 10 runs", "MiB",
+    ):  # fmt: skip
+        assert text in said
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    assert cell.evaluate("(one) => one === document.activeElement")
+    cell.click()
+    dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()
+
+
+def test_what_is_folded_is_printed(look, small):
+    page = look(small)
+    folded = "document.querySelectorAll('details:not([open])').length"
+    before = page.evaluate(folded)
+    assert before > 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(folded) == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(folded) == before
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_nothing_bars_the_way(look, small, width, scheme):
+    """No violation of any of axe-core's rules, folded or not, with a cell open or not."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("the extra `browser` is not installed")
+    page = look(small, width, scheme)
+    page.evaluate(UNFOLD)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.locator("#gtl-table3 td button").first.click()
+    found = Axe().run(page, context="dialog")
+    assert found.violations_count == 0, found.generate_report()

@@ -1,0 +1,153 @@
+"""Experiment files: every one in the folder is whole, and a wrong one is told where and how."""
+
+from __future__ import annotations
+
+import pytest
+from small_experiment import GOOD, PATH
+
+from transferbench import models, parameters
+from transferbench.data import tasks
+from transferbench.errors import UserError
+from transferbench.experiments import experiment
+
+GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
+
+
+@pytest.mark.parametrize("name", experiment.names())
+def test_every_experiment_in_the_folder_is_whole(name):
+    """Loading it checks names and parameters; here what a table needs beyond that."""
+    file = experiment.load(name)
+    spec = file.spec
+    assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern")
+    assert not spec.tolerance or len(spec.tolerance.reason) > 40
+    for label, column in spec.columns.items():
+        stated = column.params | column.grid
+        assert set(stated) == set(parameters.schema(models.load(column.model)))
+        printed = [row for row in spec.published if label in spec.published[row]]
+        assert not spec.published or bool(printed) != column.control, (
+            f"{label}: published values or control: true"
+        )
+        assert column.note or not column.control
+    for row in spec.rows.values():
+        assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
+    planned = list(file.runs())
+    assert len({(p.row, p.column, p.x, p.run.identity) for p in planned}) == len(planned)
+
+
+def test_cells_and_published_values():
+    file = experiment.read(GOOD, PATH)
+    assert file.name == "mine"
+    cells = [(p.row, p.column, p.run.model, p.run.seed) for p in file.runs()]
+    assert cells == [
+        ("one", "LG", "lr", None), *(("one", "NMF", "nmf", seed) for seed in range(3))
+    ]  # fmt: skip
+    assert len(list(file.runs(repeats=1))) == 2
+    assert file.published("one", "LG") == (81.71, None)
+    assert file.published("one", "NMF") == (79.11, 0.5)
+    assert file.published("one", "no") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("title: t\n", "titel: t\n", 1, "unknown key 'titel'. Did you mean 'title'?"),
+        ("metric: accuracy\n", "", 1, "missing key metric"),
+        ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'nmi', 'hamming'"),
+        ("repeats: 3", "repeats: many", 4, "repeats: Input should be a valid integer"),
+        ("repeats: 3", "repeats: 0", 4, "greater than or equal to 1"),
+        ("gtl/comp-vs-rec", "gtl/comp-vs-rek", 6, "Did you mean 'gtl/comp-vs-rec'?"),
+        ("gtl/comp-vs-rec}", "gtl/comp-vs-rec, sed: 1}", 6, "unknown key 'sed'"),
+        ("model: lr", "model: lrr", 9, "unknown model 'lrr'. Did you mean 'lr'?"),
+        ("    model: lr\n", "", 8, "missing key columns.LG.model"),
+        ("{C: 1.0}", "{c: 1.0}", 10, "unknown parameter of lr 'c'"),
+        ("{C: 1.0}", "{C: -1.0}", 10, "expected number > 0, got -1.0"),
+        ("{C: 1.0}", "{}", 10, "lr: missing C; an experiment states every parameter"),
+        ("one: {LG", "oen: {LG", 13, "unknown row 'oen'. Did you mean 'one'?"),
+        ("{LG: 81.71", "{LR: 81.71", 13, "unknown column 'LR'. Did you mean 'LG'?"),
+        ("81.71", "high", 13, "published.one.LG"),
+        ("{value: 1.0, reason: because}", "{value: 1.0}", 14, "missing key tolerance.reason"),
+        ("tolerance: {value: 1.0, reason: because}", "", 1, "they go together"),
+        ("rows:\n", "rows: [\n", 7, "expected valid YAML"),
+        ("repeats: 3", "repeats: 3\nrepeats: 4", 5, "key 'repeats' stands here a second time"),
+        ("  NMF: {", "  LG: {", 11, "key 'LG' stands here a second time"),
+        ("repeats: 3", "repeats: true", 4, "valid integer"),
+        ("81.71", ".nan", 13, "published.one.LG"),
+        ("value: 1.0", "value: .inf", 14, "less than inf"),
+        ("rows:\n  one: {task: gtl/comp-vs-rec}", "rows: {}", 5, "at least 1 item"),
+        ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
+        ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or seconds or peak_mib"),
+        ("params: {max_iter: 5}", "grid: {max_iter: [5, 6]}", 11, "grid and choose together"),
+        ("params: {max_iter: 5}", f"{GRID}, params: {{max_iter: 5}}", 11, "under params, too"),
+        ("params: {max_iter: 5}", GRID.replace("6", "-6"), 11, "expected integer ≥ 1, got -6"),
+        ("params: {max_iter: 5}", GRID.replace("5, 6", "5"), 11, "at least 2 items"),
+        ("params: {max_iter: 5}", GRID.replace("f1", "nmi"), 11, "expected accuracy or f1"),
+        ("comp-vs-rec}", "comp-vs-rec, metric: nmi}", 6, "expected accuracy or f1"),
+        (GOOD, "- a list", 1, "expected a mapping"),
+        (GOOD, "", 1, "expected a mapping"),
+        (GOOD, "!!python/object:os.system {}", 1, "expected valid YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(old, new, line, message):
+    assert old in GOOD
+    with pytest.raises(UserError) as error:
+        experiment.read(GOOD.replace(old, new, 1), PATH)
+    text = str(error.value)
+    assert text.startswith(f"mine.yaml:{line}: "), text
+    assert message in text
+    assert "\n" not in text
+
+
+def test_aliases_are_refused_before_they_are_followed():
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
+        for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
+    )
+    with pytest.raises(UserError, match=r"mine\.yaml: alias \*a is not allowed"):
+        experiment.read(bomb, PATH)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: " + "[" * 20_000, "more than 50 lists within lists"),
+        ("- " * 60 + "a", "more than 50 lists within lists"),
+        ("# long\n" * 2**15, "more than 131,072 characters"),
+        ("a: 1\nb: !!timestamp x", "mine.yaml:2: a tag"),
+        ("!!bool x", "mine.yaml:1: a tag"),
+    ],
+)
+def test_what_is_yaml_and_yet_too_much_is_refused(text, message):
+    with pytest.raises(UserError, match=message):
+        experiment.read(text, PATH)
+
+
+def test_a_grid_without_end_is_refused_before_it_is_run_through():
+    grid = f"grid: {{max_iter: {list(range(1, 10_002))}}}, choose: [f1]"
+    with pytest.raises(UserError, match="the grid has 10,001 settings; expected at most 10,000"):
+        experiment.read(GOOD.replace("params: {max_iter: 5}", grid), PATH)
+
+
+@pytest.mark.parametrize("name", ["records", "gtl-table3"])
+def test_a_file_of_ones_own_cannot_take_the_place_of_results(tmp_path, name):
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(GOOD)
+    with pytest.raises(UserError, match="is taken"):
+        experiment.load(str(path))
+
+
+def test_an_unknown_or_unreadable_file_is_named(tmp_path):
+    with pytest.raises(UserError, match="Did you mean 'gtl-table3'"):
+        experiment.load("gtl-tabel3")
+    with pytest.raises(UserError, match="cannot be read"):
+        experiment.load(str(tmp_path / "no.yaml"))
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="cannot be read"):
+        experiment.load(str(tmp_path / "binary.yaml"))
+
+
+def test_a_grid_runs_every_setting():
+    text = GOOD.replace("params: {max_iter: 5}", GRID.replace("choose", "params: {}, choose"))
+    cells = [p.run for p in experiment.read(text, PATH).runs() if p.column == "NMF"]
+    assert [(c.params["max_iter"], c.seed) for c in cells] == [
+        (5, 0), (5, 1), (5, 2), (6, 0), (6, 1), (6, 2)
+    ]  # fmt: skip

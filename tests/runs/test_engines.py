@@ -1,0 +1,399 @@
+"""Runs beyond one machine: the same records everywhere, and what breaks out there costs little.
+
+Schedulers and workers are real processes on the loopback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import toys
+from conftest import make_problem
+
+import transferbench
+from transferbench.data import tasks
+from transferbench.errors import UserError
+from transferbench.runs import engines, runner, worker
+from transferbench.runs.engines import remote
+
+needs_dask = pytest.mark.skipif(not engines.installed("dask"), reason="no [dask] here")
+needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
+
+FILES = toys.FILES | {
+    "counts.py": """
+        import time
+        from transferbench.problem import Fit
+        def fit(problem, *, watch=None):
+            fit = Fit(tuple(d.Y + 0.5 for d in problem.domains))
+            for i in range(1, 41):
+                time.sleep(0.1)
+                watch(i, 40, fit.scores)
+            return fit
+    """,
+    "kills.py": """
+        import os, signal
+        from toys import worker_of
+        def fit(problem, *, watch=None):
+            os.kill(worker_of(os.getpid()), signal.SIGKILL)
+    """,
+}
+RUN = ("run", "own/small", "--no-reference", "--json")
+
+
+@pytest.fixture
+def shell(plugin, home, tmp_path, monkeypatch):
+    """Calls the command line in a process of its own, from a folder that no worker is in."""
+    site = plugin(FILES, toys.points(FILES))
+    paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+    monkeypatch.setenv("TRANSFERBENCH_OFFLINE", "1")
+    (tmp_path / "caller").mkdir()
+
+    def call(*arguments: str, data: str = "data", results: str = "results", wait: bool = True):
+        program = [sys.executable, "-m", "transferbench", "--data", data, "--results", results]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(
+            [*program, *arguments], **pipes, cwd=tmp_path / "caller", start_new_session=True
+        )
+        if not wait:
+            return process
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    call.log = toys.Log(tmp_path / "log", monkeypatch)
+    call.folder = tmp_path / "caller"
+    return call
+
+
+@pytest.fixture
+def cluster(shell, tmp_path, monkeypatch):
+    """A scheduler and workers of dask, each begun by dask's own command: start(workers)."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "worker-data"))
+    begun: list[subprocess.Popen] = []
+
+    def begin(*arguments: str) -> subprocess.Popen:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments], cwd=tmp_path, start_new_session=True,
+            **quiet,
+        )  # fmt: skip
+        begun.append(process)
+        return process
+
+    def start(workers: int = 1, port: int | None = None) -> str:
+        if port is None:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+        address = f"tcp://127.0.0.1:{port}"
+        start.scheduler = begin(
+            "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"
+        )
+        for _ in range(workers):
+            begin("worker", address, "--nthreads", "1", "--no-dashboard")
+        return address
+
+    yield start
+    for process in reversed(begun):
+        os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+        process.wait()
+
+
+def records(out: str) -> dict[tuple[str, int | None], dict]:
+    found = [json.loads(line) for line in out.splitlines()]
+    return {(record["model"], record["seed"]): record for record in found}
+
+
+def kept(shell) -> list[dict]:
+    return [json.loads(p.read_text()) for p in shell.folder.glob("results/records/*/*.json")]
+
+
+def wait_until(condition, seconds: float = 60.0):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return found
+
+
+CHANGING = {"sha256", "finished", "seconds", "cpu_seconds", "peak_bytes", "traceback"}
+
+
+@needs_dask
+@needs_slurm
+def test_the_records_are_the_same_on_every_engine(shell):
+    models = [part for name in ("mtrick", "lr", "dies", "sleeps") for part in ("-m", name)]
+    call = [*RUN, *models, "--repeats", "2", "--jobs", "3", "--threads", "2"]
+    call += ["--time-limit", "3", "--memory-limit", "2G"]
+    ways = {"local": [], "dask": ["--engine", "dask"], "slurm": ["--slurm", "cluster=local"]}
+    found = {}
+    for name, how in ways.items():
+        code, out, err = shell(*call, *how, results=name)
+        assert code == 1, err
+        assert len(err.splitlines()) == 2, err  # one for each run that did not finish
+        found[name] = records(out)
+    assert {key[0]: record["status"] for key, record in found["local"].items()} == {
+        "mtrick": "done", "lr": "done", "dies": "crashed", "sleeps": "timeout"
+    }  # fmt: skip
+    for name in ("dask", "slurm"):
+        assert found[name].keys() == found["local"].keys()
+        for key, record in found[name].items():
+            ours = found["local"][key]
+            assert record.keys() == ours.keys()
+            assert {k: v for k, v in record.items() if k not in CHANGING} == {
+                k: v for k, v in ours.items() if k not in CHANGING
+            }
+    assert found["local"]["mtrick", 0]["trace"] != found["local"]["mtrick", 1]["trace"]
+
+
+PROGRESS = """
+from pathlib import Path
+from transferbench import engines, runner, settings
+runner._Bar.say = lambda bar, key, *far: print(*far) if key else None
+name, *slurm = sys.argv[1:]
+engine = engines.choose(name, 1, None, dict(s.split("=") for s in slurm), Path("jobs"))
+cells = runner.plan("own/small", "counts", {}, [0])
+here = settings.load().but(data=Path("data").resolve(), results=Path("results").resolve())
+(record,) = runner.run(cells, here, engine=engine)
+assert record["status"] == "done", record
+"""
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(["local"], id="local"),
+        pytest.param(["dask"], id="dask", marks=needs_dask),
+        pytest.param(["slurm", "cluster=local"], id="slurm", marks=needs_slurm),
+    ],
+)
+def test_the_progress_of_a_run_is_told(shell, tmp_path, engine):
+    script = tmp_path / "progress.py"
+    script.write_text(
+        f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
+    )
+    done = subprocess.run(
+        [sys.executable, script, *engine], cwd=shell.folder, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    far = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert all(planned == 40 for _, planned in far)
+    assert any(0 < iteration < 40 for iteration, _ in far)
+    assert far == sorted(far)
+
+
+def test_a_run_that_has_ended_comes_no_further():
+    cells = {"one": "a run", "two": "another"}
+    with runner._Bar(2, True, cells) as bar:
+        bar.say("one", 1, 2)
+        assert (bar.tqdm.n, len(bar.partial)) == (0.5, 1)
+        del cells["one"]
+        bar.finished("one")
+        bar.say("one", 2, 2)
+        bar.say()
+        assert (bar.tqdm.n, len(bar.partial)) == (1, 0)
+
+
+@linux
+@needs_dask
+def test_a_killed_worker_costs_a_retry_and_one_that_kills_all_only_itself(shell, cluster):
+    address = cluster(workers=2)
+    slow = [*RUN, "-m", "good", "--repeats", "3", "--set", "pause=2", "--scheduler", address]
+    process = shell(*slow, wait=False)
+    os.kill(toys.worker_of(wait_until(shell.log.begun)[0][1]), signal.SIGKILL)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    assert {record["status"] for record in records(out).values()} == {"done"}
+    times = Counter(seed for seed, _ in shell.log.begun())
+    assert set(times) == {0, 1, 2}
+    assert sum(times.values()) == 4  # the killed worker's run, twice
+
+    call = [*RUN, "-m", "good", "-m", "kills", "--repeats", "4", "--scheduler", address]
+    code, out, err = shell(*call)
+    found = records(out)
+    assert code == 1
+    assert found.pop(("kills", None))["reason"] == "each of the 2 workers that began it died"
+    assert err.count("\n") == 1
+    assert [record["status"] for record in found.values()] == ["done"] * 4
+
+
+@needs_dask
+def test_a_scheduler_that_goes_away_is_one_line_and_the_command_goes_on_later(shell, cluster):
+    address = cluster()
+    call = [*RUN, "-m", "good", "--repeats", "5", "--set", "pause=0.7", "--scheduler", address]
+    process = shell(*call, wait=False)
+    wait_until(lambda: len(kept(shell)) >= 2)
+    cluster.scheduler.kill()
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert err.count("\n") == 1
+    assert f"the scheduler at {address} went away" in err
+    before = {record["seed"] for record in kept(shell)}
+    assert 2 <= len(before) < 5
+    cluster.scheduler.wait()
+    cluster(port=int(address.rpartition(":")[2]))
+    code, out, err = shell(*call)
+    assert (code, len(records(out))) == (0, 5), err
+    times = Counter(seed for seed, _ in shell.log.begun())
+    assert all(times[seed] == 1 for seed in before)
+
+
+@needs_dask
+def test_ctrl_c_ends_what_workers_are_doing(shell, cluster):
+    address = cluster()
+    for where in (["--scheduler", address], ["--engine", "dask"]):
+        shell.log.path.unlink(missing_ok=True)
+        process = shell(*RUN, "-m", "good", "--set", "pause=500", *where, wait=False)
+        wait_until(shell.log.begun)
+        os.killpg(process.pid, signal.SIGINT)
+        err = process.communicate(timeout=60)[1]
+        assert process.returncode == 130
+        assert err == "Interrupted; every finished run is kept, the same command goes on.\n"
+    # The worker that was joined, which has one thread, is free again.
+    code, _, err = shell(*RUN, "-m", "good", "--scheduler", address)
+    assert code == 0, err
+
+
+@needs_dask
+def test_another_version_is_told_before_the_first_run(shell, cluster, tmp_path, monkeypatch):
+    copy = tmp_path / "other" / "transferbench"
+    shutil.copytree(Path(transferbench.__file__).parent, copy)
+    (copy / "__init__.py").write_text((copy / "__init__.py").read_text() + "__version__ = '9'\n")
+    with monkeypatch.context() as patch:
+        paths = f"{tmp_path / 'other'}{os.pathsep}{os.environ['PYTHONPATH']}"
+        patch.setenv("PYTHONPATH", paths)
+        address = cluster()
+    code, out, err = shell(*RUN, "-m", "good", "--scheduler", address)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "transferbench is 9 on tcp://127.0.0.1:" in err
+    assert f"and {transferbench.__version__} here" in err
+    assert not shell.log.path.exists()
+
+
+@needs_dask
+def test_a_worker_without_the_task_receives_it_once(shell, cluster, tmp_path):
+    address = cluster()
+    call = [*RUN, "-m", "good", "--scheduler", address, "--repeats"]
+    received = []
+    for repeats in ("2", "4"):
+        code, out, err = shell(*call, repeats)
+        assert code == 0, err
+        received += (tmp_path / "worker-data").rglob("*.task")
+    assert received[0] == received[1]
+    assert len(received) == 2
+    assert received[0].stat().st_ctime < min(
+        path.stat().st_ctime for path in shell.folder.glob("results/records/*/*.json")
+    )
+    assert {r["facts"]["digest"] for r in records(out).values()} == {
+        tasks.facts(*tasks.read(received[0]))["digest"]
+    }
+
+
+@pytest.fixture
+def built(tmp_path, home) -> worker.TaskFile:
+    path = tmp_path / "callers" / "made-up.task"
+    path.parent.mkdir()
+    tasks.write(path, *make_problem())
+    return worker.TaskFile.of("generated/small", path, {})
+
+
+def test_a_task_is_taken_where_it_can_be_had(built, home, monkeypatch):
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
+    content, asked = built.path.read_bytes(), []
+
+    def receive() -> bytes:
+        asked.append(1)
+        return content
+
+    assert remote.obtain(built, receive).path == built.path, "the caller's file, in sight"
+    built.path.unlink()
+    here = [remote.obtain(built, receive).path for _ in range(3)]
+    assert set(here) == {home.data / "received" / f"{built.digest.hex()}.task"}
+    assert asked == [1]
+    assert here[0].read_bytes() == content
+
+
+def test_what_was_damaged_on_its_way_is_not_kept(built, home, monkeypatch):
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
+    content = bytearray(built.path.read_bytes())
+    content[-5] ^= 1
+    built.path.unlink()
+    with pytest.raises(ValueError, match="damaged"):
+        remote.obtain(built, lambda: bytes(content))
+    assert not list(home.data.rglob("*.task*"))
+
+
+def test_a_worker_builds_what_its_mirror_has(home, tmp_path, monkeypatch):
+    named = tasks.Task.named("generated/small:documents=40")
+    tasks.load(named, home)
+    built = worker.TaskFile.of(named.name, named.cache(home), {})
+    content = built.path.read_bytes()
+    built.path.unlink()
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "own"))
+    monkeypatch.setenv("TRANSFERBENCH_MIRROR", str(tmp_path))
+    here = remote.obtain(built, lambda: pytest.fail("asked for what it can build"))
+    assert here.path.is_relative_to(tmp_path / "own" / "built")
+    assert here.path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"numpy": "1.0"}, "numpy is 1.0 on tcp://b and"),
+        ({"python": "3.0"}, "python is 3.0 on tcp://b and"),
+        ({"its code": "other"}, "its code is other on tcp://b and"),
+        ({"model lr": None}, "model lr is not there on tcp://b and"),
+    ],
+)
+def test_what_differs_is_named_with_who_has_it(change, said):
+    ours = remote.identity(["lr"])
+    theirs = {k: v for k, v in (ours | change).items() if v is not None}
+    remote.compare(ours, {"tcp://a": ours})
+    with pytest.raises(UserError, match=said):
+        remote.compare(ours, {"tcp://a": ours, "tcp://b": theirs})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--engine", "slurm", "--scheduler", "tcp://h:1"], "--scheduler goes with"),
+        (["--slurm", "partition=long", "--engine", "local"], "--slurm with --engine slurm"),
+        (["--slurm", "partition"], "NAME=VALUE"),
+        (["--engine", "cloud"], "cloud"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_line(call, options, said):
+    code, out, err = call("run", "generated/small", "-m", "kmeans", *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+@needs_dask
+def test_a_scheduler_that_does_not_answer_is_one_line(call):
+    code, _, err = call(
+        "run", "generated/small", "-m", "kmeans", "--scheduler", "tcp://127.0.0.1:9"
+    )
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no scheduler of dask answers at tcp://127.0.0.1:9" in err
+
+
+@pytest.mark.parametrize("name", ["dask", "slurm"])
+def test_without_the_extra_a_line_says_what_to_install(call, name, monkeypatch):
+    monkeypatch.setitem(engines.NAMES, name, "a_package_that_nobody_has")
+    code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"pip install 'transferbench[{name}]'" in err

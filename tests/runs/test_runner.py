@@ -1,0 +1,421 @@
+"""Runs in processes of their own: what goes wrong costs that run alone, what is done stays done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import toys
+
+from transferbench.runs import runner, worker
+from transferbench.runs.record import Store
+from transferbench.runs.signals import DeferInterrupt
+
+FILES = toys.FILES | {
+    "hogs.py": """
+        import numpy as np
+        def fit(problem, *, watch=None):
+            return [np.ones(2**27) for _ in range(64)]
+    """,
+    "marks.py": """
+        import numpy as np, time
+        from transferbench.problem import Fit
+        seen = []
+        def fit(problem, *, mib: int = 0, busy: float = 0.0, seed: int, watch=None):
+            seen.append(seed)
+            assert seen == [seed], "another run has left its mark"
+            much = np.ones(mib * 2**17)
+            while time.process_time() < busy:
+                pass
+            return Fit(tuple(d.Y + 0.5 for d in problem.domains))
+    """,
+    "wrong.py": """
+        import numpy as np
+        from transferbench.problem import Fit
+        def fit(problem, *, watch=None):
+            return Fit(tuple(d.Y * np.nan for d in problem.domains))
+    """,
+}
+MODELS = [name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py")]
+EXPERIMENT = """
+title: kill me
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 16
+rows: {small: {task: own/small}}
+columns: {good: {model: good, params: {pause: 0.25}}}
+published: {small: {good: 50.0}}
+tolerance: {value: 1.0, reason: none}
+"""
+COLUMNS = (
+    "columns: {good: {model: good, params: {pause: 0.25}}}",
+    "columns: {good: {model: marks, params: {mib: 400, busy: 1.0}}, "
+    "small: {model: marks, params: {mib: 0, busy: 0.0}}}",
+)
+
+
+@pytest.fixture
+def shell(plugin, home, tmp_path, monkeypatch):
+    """Calls the command line in a process of its own, with the misbehaving models installed."""
+    site = plugin(FILES, toys.points(FILES))
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{Path(__file__).parent.parent}")
+    start = [sys.executable, "-m", "transferbench", "--offline"]
+    start += ["--data", str(home.data), "--results", str(home.results)]
+
+    def call(*arguments: str, wait: bool = True, **options):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen([*start, *arguments], **pipes | options)
+        if not wait:
+            return process
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    call.log = toys.Log(tmp_path / "log", monkeypatch)
+    call.results = home.results
+    return call
+
+
+def finished(results: Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in results.glob("records/*/*.json")]
+
+
+def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
+    models = [part for name in MODELS for part in ("-m", name)]
+    code, out, err = shell(
+        "run",
+        "own/small",
+        *models,
+        "-j",
+        "2",
+        "--time-limit",
+        "20",
+        "--memory-limit",
+        "2G",
+        "--json",
+    )
+    records = {record["model"]: record for record in map(json.loads, out.splitlines())}
+    status = {name: record["status"] for name, record in records.items()}
+    assert status == {
+        "good": "done",
+        "raises": "failed",
+        "sleeps": "timeout",
+        "hogs": "memory",
+        "dies": "crashed",
+        "wrong": "failed",
+    }
+    assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
+    assert "by the model" in records["raises"]["traceback"]
+    assert "20 s" in records["sleeps"]["reason"]
+    assert "2 GiB" in records["hogs"]["reason"]
+    assert "not numbers" in records["wrong"]["reason"]
+    assert code == 1
+    assert len(finished(shell.results)) == len(MODELS)
+    assert all(line.partition(":")[0] in set(status.values()) for line in err.splitlines())
+
+
+def test_a_record_says_what_was_run_and_how(shell):
+    _, out, _ = shell("run", "own/small", "-m", "good", "--json", "--threads", "2", "--seeds", "5")
+    record = json.loads(out)
+    assert record["seed"] == 5
+    assert record["params"] == {"pause": 0.0}
+    assert set(record["metrics"]) == {"target-1"}
+    assert record["seconds"].keys() == {"load", "fit"}
+    assert record["peak_bytes"] > 2**20
+    assert set(record["threads"].values()) == {2}
+    assert {"python", "numpy", "scikit-learn", "transferbench"} <= record["versions"].keys()
+    assert record["facts"]["digest"]
+    assert finished(shell.results) == [record]
+
+
+def test_runs_share_a_process_but_no_trace_memory_or_time_of_each_other(shell, tmp_path):
+    file = tmp_path / "marks.yaml"
+    file.write_text(EXPERIMENT.replace("16", "2").replace(*COLUMNS))
+    code, _, err = shell("reproduce", str(file))  # one at a time, the big ones first
+    assert code == 0, err
+    for record in finished(shell.results):
+        big = record["params"]["mib"] == 400
+        assert (record["peak_bytes"] > 400 * 2**20) == big
+        assert (record["cpu_seconds"] > 1) == big
+
+
+def test_what_is_done_is_not_run_again_unless_forced(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--repeats", "2")
+    assert shell(*call)[1] == shell(*call)[1]
+    assert shell.log.seeds() == [0, 1]
+    shell(*call, "--force")
+    assert Counter(shell.log.seeds()) == {0: 2, 1: 2}
+    shell(*call[:-1], "3")
+    assert Counter(shell.log.seeds()) == {0: 2, 1: 2, 2: 1}
+
+
+def test_a_run_that_fails_never_replaces_one_that_finished(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--set", "pause=0.5")
+    shell(*call)
+    code, out, _ = shell(*call, "--force", "--time-limit", "0.1")
+    assert (code, json.loads(out)["status"]) == (1, "timeout")
+    assert finished(shell.results)[0]["status"] == "done"
+
+
+def test_what_lies_in_the_current_folder_is_not_run(shell, tmp_path):
+    for name in ("random", "numpy", "transferbench"):
+        (tmp_path / "here" / name).mkdir(parents=True)
+        (tmp_path / "here" / name / "__init__.py").write_text("raise SystemExit('foreign')")
+    program = [sys.executable, "-P", "-m", "transferbench", "--data", str(tmp_path / "data")]
+    program += ["--results", str(tmp_path / "results")]
+    done = subprocess.run(
+        [*program, "run", "own/small", "-m", "good", "--no-reference"],
+        cwd=tmp_path / "here", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after", [0.3, 0.9, 1.3])
+def test_interrupted_while_it_starts_it_says_one_line(shell, how, after):
+    process = shell(
+        "run", "own/small", "-m", "sleeps", "--no-reference", wait=False, start_new_session=True
+    )
+    time.sleep(after)
+    os.killpg(process.pid, how)
+    err = process.communicate(timeout=60)[1]
+    said = "Interrupted; every finished run is kept, the same command goes on.\n"
+    if process.returncode == 130:
+        assert err == said
+    else:  # Python had not got to the program yet, which on a busy machine takes its time
+        assert "forkserver" not in err
+        assert "worker" not in err
+
+
+@pytest.fixture
+def ctrl_c():
+    """As the program has it: both signals raise KeyboardInterrupt. Called, it sends one."""
+    former = {n: signal.signal(n, signal.default_int_handler) for n in (2, 15)}
+    yield lambda number=2: signal.raise_signal(number)
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+def test_ctrl_c_in_the_midst_of_a_record_loses_nothing(home, ctrl_c, monkeypatch):
+    class Engine:
+        """Ends two runs; a third is done by the time the caller says that it wants an end."""
+
+        def records(self, runs, say, keep):
+            first, second, third, *_ = (worker.ended(run, "done") for run in runs)
+            say()
+            yield first
+            yield second
+            try:
+                say()
+            except KeyboardInterrupt:
+                yield third
+                raise
+            pytest.fail("not interrupted")
+
+    def write(store, record, write=Store.write):
+        ctrl_c() if record["seed"] == 1 else None
+        write(store, record)
+
+    monkeypatch.setattr(Store, "write", write)
+    todo = runner.plan("generated/small:documents=40", "kmeans", {}, range(4))
+    told = []
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(todo, home, engine=Engine(), on_record=lambda cell, _: told.append(cell.seed))
+    assert told == [0, 1, 2]
+    assert sorted(record["seed"] for record in finished(home.results)) == [0, 1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        ctrl_c()
+
+
+@pytest.mark.parametrize("number", [2, 15])
+def test_a_second_ctrl_c_does_not_wait_nor_does_one_where_nothing_can_be_lost(ctrl_c, number):
+    reached = []
+
+    def second():
+        with DeferInterrupt():
+            ctrl_c(number)
+            reached.append("held")
+            ctrl_c(number)
+            reached.append("second")
+
+    def released():
+        with DeferInterrupt() as held, held.released():
+            ctrl_c(number)
+            reached.append("released")
+
+    def before():
+        with DeferInterrupt() as held:
+            ctrl_c(number)
+            reached.append("before")
+            with held.released():
+                reached.append("entered")
+
+    def unasked():
+        with DeferInterrupt():
+            ctrl_c(number)
+
+    for use in (second, released, before, unasked):
+        with pytest.raises(KeyboardInterrupt):
+            use()
+    assert reached == ["held", "before"]
+
+
+def test_what_ends_while_a_task_is_built_is_written_by_then(shell, tmp_path):
+    file = tmp_path / "waits.yaml"
+    rows = "{small: {task: own/small}, waits: {task: own/waits}}"
+    text = EXPERIMENT.replace("{small: {task: own/small}}", rows)
+    file.write_text(text.replace("repeats: 16", "repeats: 2").replace("pause: 0.25", "pause: 0"))
+    code, _, err = shell("reproduce", str(file))
+    assert code == 0, err
+    assert len(finished(shell.results)) == 4
+
+
+def test_what_does_not_raise_is_not_held():
+    taken = []
+    former = signal.signal(signal.SIGINT, lambda number, _: taken.append(number))
+    try:
+        with DeferInterrupt() as held:
+            signal.raise_signal(signal.SIGINT)
+            held.check()
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert taken == [signal.SIGINT]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminal can be made here")
+def test_a_terminal_is_shown_how_far_the_runs_have_come(shell):
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 30, 100, 0, 0))
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--repeats", "2")
+    process = shell(*call, stderr=theirs, wait=False)
+    process.communicate(timeout=60)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # there is no more
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+    bars = [bar for bar in shown.decode().split("\r") if "%|" in bar]
+    assert any(" 50%|" in bar for bar in bars), bars
+    assert all(len(bar) <= 100 for bar in bars)
+
+
+def test_a_failed_run_is_tried_again(shell):
+    for _ in range(2):
+        code, out, _ = shell("run", "own/small", "-m", "raises", "--json")
+        assert (code, json.loads(out)["status"]) == (1, "failed")
+
+
+def test_a_dry_run_says_what_would_run_and_runs_nothing(shell):
+    call = ("run", "own/small", "-m", "good", "--no-reference", "--repeats", "2")
+    shell(*call[:-1], "1")
+    code, out, _ = shell(*call, "--dry-run")
+    assert code == 0
+    assert out.splitlines() == [
+        "done  good on own/small, seed 0", "to run  good on own/small, seed 1"
+    ]  # fmt: skip
+    assert shell.log.seeds() == [0]
+
+
+def test_data_that_cannot_be_had_is_one_line(shell):
+    code, out, err = shell("run", "own/lost", "-m", "good")
+    assert (code, out) == (2, "")
+    assert err == "Error: own/lost: not to be had; bring it.\n"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(shell, tmp_path, how):
+    file = tmp_path / "kill.yaml"
+    file.write_text(EXPERIMENT)
+    process = shell("reproduce", str(file), "--jobs", "2", wait=False)
+    deadline = time.monotonic() + 60
+    while len(finished(shell.results)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(how)
+    err = process.communicate(timeout=60)[1]
+    kept = {record["seed"] for record in finished(shell.results)}
+    assert 3 <= len(kept) < 16
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert err.count("\n") == 1
+        assert "every finished run is kept" in err
+    # Whatever was under way has ended with its parent.
+    time.sleep(1)
+    started = shell.log.seeds()
+    time.sleep(0.7)
+    assert shell.log.seeds() == started
+
+    code, out, err = shell("reproduce", str(file), "--jobs", "2")
+    assert code == 0, err
+    assert "16 of 16 runs finished" in out
+    times = Counter(shell.log.seeds())
+    assert set(times) == set(range(16))
+    assert all(times[seed] == 1 for seed in kept)
+    # Only what was under way when the end came has been started twice.
+    assert sum(times.values()) - 16 <= 2
+    lines = (shell.results / "kill" / "runs.csv").read_text().splitlines()
+    assert len(lines) == 17
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:100],
+        lambda text: "",
+        lambda text: json.dumps({"key": json.loads(text)["key"]}),
+        lambda text: json.dumps(json.loads(text) | {"metrics": 5}),
+        lambda text: json.dumps(json.loads(text) | {"metrics": {}}),
+        lambda text: "[" * 100_000,
+        lambda text: text.replace("0.5", "0.7"),
+    ],
+    ids=["cut", "empty", "status", "metrics", "nothing", "deep", "digit"],
+)
+def test_a_damaged_record_is_none(home, damage):
+    store = Store(home.results)
+    record = {"key": "ab12", "status": "done", "metrics": {"t": {"accuracy": 0.5}}, "trace": []}
+    record |= {"seconds": {"fit": 1.0}, "task": "t", "model": "m", "source": "s", "finished": "now"}
+    path = store.write(record)
+    assert store.find("ab12") == record
+    assert path.stat().st_mode & 0o444 == 0o444, "readable by all, as other files are"
+    path.write_text(damage(path.read_text()))
+    assert store.find("ab12") is None
+
+
+def test_a_record_without_a_digest_is_of_an_earlier_version(home):
+    store = Store(home.results)
+    record = {"key": "ab12", "status": "done", "metrics": {"t": {"accuracy": 0.5}}, "trace": []}
+    record |= {"seconds": {"fit": 1.0}, "task": "t", "model": "m", "source": "s", "finished": "now"}
+    path = store.write(dict(record))
+    path.write_text(json.dumps(record))
+    assert store.find("ab12") == record
+
+
+def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
+    file = tmp_path / "kill.yaml"
+    file.write_text(EXPERIMENT.replace("16", "4"))
+    both = [shell("reproduce", str(file), wait=False) for _ in range(2)]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(shell.log.seeds()) == [0, 1, 2, 3]
+    assert all("4 of 4 runs finished" in out for out, _ in said)
+    assert sorted(err.count("another reproduce") for _, err in said) == [0, 1]
+
+
+def test_results_that_cannot_be_written_are_one_line(shell, tmp_path):
+    (tmp_path / "results").write_text("a file where the folder should be")
+    code, _, err = shell("run", "own/small", "-m", "good")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "cannot write" in err

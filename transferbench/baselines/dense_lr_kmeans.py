@@ -1,0 +1,31 @@
+"""Dense LR → k-means: k-means on dense vectors of each target, from logistic regression's means.
+
+    min over (means μ, assignment a)  Σ_i ‖z_i − μ_a(i)‖²,  i over the documents of one target
+
+z_i (r,) document: coordinates of the truncated SVD of all documents, or a sentence embedding, of
+length one. μ starts at the means of the classes that logistic regression on z finds in the target.
+"""
+
+from __future__ import annotations
+
+from transferbench.baselines._dense import Features, dense
+from transferbench.models.transfer import lr_kmeans
+from transferbench.parameters import Count, Positive
+from transferbench.problem import Fit, Problem, Watch
+
+
+def fit(
+    problem: Problem,
+    *,
+    features: Features = "svd",
+    components: Count = 100,
+    C: Positive = 1.0,
+    max_iter: Count = 300,
+    watch: Watch | None = None,
+) -> Fit:
+    """Negative distances (n, c) to the class means of every target; a source keeps its labels.
+
+    features: SVD of the words, of so many components, or the task's embeddings. C: inverse
+    regularisation; max_iter: iterations of k-means.
+    """
+    return lr_kmeans.fit(dense(problem, features, components), C=C, max_iter=max_iter)

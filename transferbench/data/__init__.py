@@ -1,0 +1,1 @@
+"""Data: fetching, file formats, text, tasks and the datasets they come from."""

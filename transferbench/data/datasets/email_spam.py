@@ -1,0 +1,165 @@
+"""Email spam: the ECML/PKDD 2006 Discovery Challenge, labelled public mails and users' inboxes.
+
+Counts of words known by number only, in SVMlight's format: "<label> <word>:<count> …", the label
++1 for spam and -1 for other mail (the challenge's convention; the MRTL paper gives the reverse,
+which changes no accuracy). Half of each file is spam. Task A has 4,000 public mails and three
+inboxes of 2,500; task B 100 public mails and 15 inboxes of 400. Each task has a dictionary of its
+own, so that a number means one word in A and another in B: their files are never mixed. Inbox 0 is
+user 1's. One mail may count a word thousands of times, which weighting "log-tf" tames.
+
+Task A's public mails are at their origin alone: without it, or a mirror that has them, `email-spam`
+is unavailable. Its facts are those that the papers state; the other tasks' are of the built tasks.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transferbench.data.fetch import File, Url
+from transferbench.data.text import Weighting
+from transferbench.parameters import Count
+
+if TYPE_CHECKING:
+    from transferbench.problem import Problem, Truth
+
+ORIGIN = (
+    "https://raw.githubusercontent.com/shohoku11wrj/Spam-Filter/"
+    "36b41aabee9f953bd799a8a0bc4993d80a9b23cd/SpamFilterData"
+)
+LICENCE = (
+    "Email spam was published for the ECML/PKDD 2006 Discovery Challenge; no licence is stated for "
+    "the data."
+)
+
+
+def _file(name: str, folder: str, size: int | None, digest: str) -> File:
+    return File(
+        name=f"email-spam/{name}",
+        size=size,
+        digest=digest,
+        origins=(Url(f"{ORIGIN}/{folder}/{name.rpartition('/')[2]}"),),
+        licence=LICENCE,
+    )
+
+
+INBOXES_A = (
+    (2_402_441, "b067310a31af5f551efd2a26adc3f9c487fbeb20fc3322116924edde2f265088"),
+    (2_532_283, "094636b62ea46b02fb4744200f40b65e3ad11134e1c59ef2bae5ef807c7e4ef4"),
+    (1_782_618, "b63c35f64a9fcdeb6bd26503520f5f081f7356ffdf2876b91575c4c4fe456f07"),
+)
+INBOXES_B = (
+    (427_560, "76bbd7d5051e7ed93be6863e9e1ea760c0438c33f4d40aab9a89bb572845eff2"),
+    (483_157, "a21a0445b71b71e7d91efe130c584caa39fe63ef133e87e36459bbd1d1f89da2"),
+    (559_202, "9461963d0e8eb85913407adbac88d246ec65e17c44b0dcf3f0f59952793a7d52"),
+    (378_753, "7915d1b155869bb36af5b2c5abcfa3589c925c21d62e684d8290b4ece9cac466"),
+    (271_995, "fc0cdaa2f5fea06da1480accf3af65f88089dc6b8792a2dc0cfefc25917ed12f"),
+    (632_041, "a343292f4d43c520063931e797e737010c9e4e83ef01ab8533556a16e670ab22"),
+    (368_737, "82744c9c20869350ed3d55981550122c7f440cdeb5d4ad4da7349b304c61e37f"),
+    (477_917, "a3fabecfc03a4a1ea8b140e4ddd86683cb1103791e93aa0b9b70cf16f7e31e53"),
+    (411_340, "1c0defafcade34aebaba6738ecc1871fea53266335e743c47f6c95a1d570c2d9"),
+    (417_027, "f556f2fe4606f56f7a8319409e9f8fe117782df95ab104dc749624f2da2a5114"),
+    (364_046, "c9fb683897630b9a43348eef1eb2b3195434daf0ba5944b57dd51ef1093dae81"),
+    (425_389, "9a4692ba855e6201f76344bb2e79056db0caaca58a6532e1bb58cb690b0a26b4"),
+    (372_587, "e31ba5fddad7f05b1260c6f04ed88a43a7f73ebb81dfc5189cfa2163b00900aa"),
+    (483_327, "f024308b6454ee7735ddbfbfe87c0e011e93d15040a7181ab64680a022cb2434"),
+    (322_858, "a291c4b52a2445f388e17bcb2c61660287d087a94e2d1f1a6fd796b59e91dad6"),
+)
+PUBLIC_A = _file(
+    "task_a_labeled_train.tf",
+    "data_task_a/data_task_a",
+    None,
+    "git-blob:d6bbc2a546d8aadc4601e54d00c8623ae624d2b1",
+)
+PUBLIC_B = _file(
+    "task_b/task_b_labeled_train.tf",
+    "data_task_b/data_task_b",
+    130_628,
+    "sha256:01b9387df5a2667f63da943a904de64724299c30090a7ed3e58c906b66bca4e5",
+)
+USERS_A, USERS_B = (
+    [
+        _file(
+            f"{prefix}_u{user:02}_eval_lab.tf",
+            f"evaluation_data_labeled/{folder}",
+            size,
+            f"sha256:{sha256}",
+        )
+        for user, (size, sha256) in enumerate(inboxes)
+    ]
+    for prefix, folder, inboxes in (
+        ("task_a", "task_a_lab", INBOXES_A),
+        ("task_b/task_b", "task_b_lab", INBOXES_B),
+    )
+)
+FILES = {file.name: file for file in (PUBLIC_A, *USERS_A, PUBLIC_B, *USERS_B)}
+
+#: Task → domain → its file, the source first.
+SPLITS: dict[str, dict[str, str]] = {
+    "email-spam": {
+        "source": PUBLIC_A.name,
+        **{f"user-{i}": file.name for i, file in enumerate(USERS_A, 1)},
+    },
+    **{
+        f"email-spam/inbox-{i}-to-{j}": {"source": USERS_A[i].name, "target": USERS_A[j].name}
+        for i, j in permutations(range(len(USERS_A)), 2)
+    },
+    "email-spam/task-b": {
+        "source": PUBLIC_B.name,
+        **{f"user-{i}": file.name for i, file in enumerate(USERS_B, 1)},
+    },
+}
+TASKS = {
+    task: f"Email spam, {'inbox to inbox' if '/inbox' in task else 'public mails to inboxes'}: "
+    f"{len(split)} domains, the first labelled"
+    for task, split in SPLITS.items()
+}
+FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def needed(task: str) -> list[str]:
+    """A file for each domain."""
+    return list(SPLITS[task].values())
+
+
+def build(
+    task: str,
+    files: dict[str, Path],
+    *,
+    min_df: Count = 2,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> tuple[Problem, Truth]:
+    """One task as a Problem and its Truth.
+
+    min_df: words in fewer mails of the task's domains together are dropped; 2 drops no more than
+    words of a single mail. weighting and unit_length: see `text.weight`, fitted on all the task's
+    mails together. Raises ValueError for a file that is not of the format or has unlabelled mails.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+    from sklearn.datasets import load_svmlight_files
+
+    from transferbench.data.datasets._counted import assemble
+
+    names = needed(task)
+    # Read together, so that all have as many columns: those of the largest word number.
+    read = load_svmlight_files([str(files[name]) for name in names], zero_based=False)
+    parts = {}
+    for domain, name, counts, labels in zip(
+        SPLITS[task], names, read[::2], read[1::2], strict=True
+    ):
+        if not np.isin(labels, (-1, 1)).all():
+            raise ValueError(f"{name}: expected labels -1 and 1, got {sorted({*labels.tolist()})}")
+        parts[domain] = sp.csr_array(counts), (labels > 0).astype(np.intp)
+    return assemble(
+        task,
+        "transfer",
+        ("ham", "spam"),
+        parts,
+        min_df=min_df,
+        weighting=weighting,
+        unit_length=unit_length,
+    )

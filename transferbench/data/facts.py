@@ -1,0 +1,85 @@
+"""Facts that identify a built task: counts, and a digest of its structure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.problem import Problem, Truth
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is true of a built task.
+
+    classes   : names of the classes.
+    documents : documents by domain.
+    per_class : documents of each class, by domain.
+    features  : features of each view.
+    nonzeros  : stored entries of all matrices.
+    weight    : sum of all entries, to six digits.
+    digest    : 16 hex digits of a SHA-256 over shapes, places of nonzeros, labels and seen rows.
+                It does not cover the values, which libraries may round differently.
+    files     : names and digests of the user's own files the task was built from; mostly none.
+    """
+
+    classes: tuple[str, ...]
+    documents: dict[str, int]
+    per_class: dict[str, list[int]]
+    features: tuple[int, ...]
+    nonzeros: int
+    weight: float
+    digest: str
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Facts:
+        """Compute the facts of a built task."""
+        digest = sha256()
+        total, nonzeros = 0.0, 0
+        for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
+            for view in domain.views:
+                X = sp.csr_array(view)
+                digest.update(np.asarray(X.shape, np.int64).tobytes())
+                for places in (X.indptr, X.indices):
+                    digest.update(places.astype(np.int64).tobytes())
+                total += float(X.data.sum(dtype=np.float64))
+                nonzeros += X.nnz
+            for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
+                digest.update(labels.tobytes())
+        return cls(
+            classes=problem.classes,
+            documents={domain.name: len(domain.seen) for domain in problem.domains},
+            per_class={
+                name: [int(count) for count in Y.sum(axis=0)]
+                for name, Y in zip(truth.names, truth.Y, strict=True)
+            },
+            features=tuple(view.shape[1] for view in problem.domains[0].views),
+            nonzeros=nonzeros,
+            weight=float(f"{total:.6g}"),
+            digest=digest.hexdigest()[:16],
+            files=tuple(files),
+        )
+
+    def check(self, task: str, expected: Mapping[str, Any]) -> None:
+        """Raise ValueError naming the first expected fact that does not hold.
+
+        Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
+        """
+        for name, value in expected.items():
+            found = getattr(self, name)
+            close = name == "weight" and np.isclose(found, value, rtol=1e-5, atol=0)
+            same = found == (tuple(value) if isinstance(found, tuple) else value)
+            if not (same or close):
+                raise ValueError(
+                    f"{task} was not built as expected: {name} is {found}, expected {value}"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts as plain data, without `files` where there are none."""
+        return {name: value for name, value in asdict(self).items() if name != "files" or value}

@@ -1,0 +1,1 @@
+"""Experiment files: YAML to planned runs and published values."""

@@ -1,0 +1,1 @@
+"""Runs: what is to be done, what was found, and the engines that do it."""

@@ -1,0 +1,223 @@
+"""A run and its record: what is to be done, and what it leaves behind.
+
+This file alone knows the JSON of a record and the columns of runs.csv. Both use the names of the
+fields of `Record`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from transferbench import models
+from transferbench.data.facts import Facts
+from transferbench.fingerprint import PACKAGE, fingerprint
+
+Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"]
+
+MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
+#: Columns of runs.csv: a line for each run of an experiment and scored domain. Where a name is a
+#: field of `Record`, it means the same, with six significant digits.
+RUNS_COLUMNS = (
+    "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
+    *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
+    "data", "code", "versions", "finished", "key", "curve", "trace",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may take: seconds and bytes of memory (None: no limit), and threads."""
+
+    seconds: float | None = 3600.0
+    memory: int | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is to be done: a task by full name, a model, all its parameters, a seed if it takes one.
+
+    With `curve`, the record also holds the first measure of every domain after each iteration.
+    """
+
+    task: str
+    model: str
+    params: Mapping[str, Any] = field(hash=False)
+    seed: int | None
+    curve: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.task}" + ("" if self.seed is None else f", seed {self.seed}")
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Task, model, parameters and seed, as texts: what a line of runs.csv says of its run."""
+        seed = "" if self.seed is None else str(self.seed)
+        return self.task, self.model, json.dumps(self.params, sort_keys=True), seed
+
+    @property
+    def code(self) -> str:
+        """Fingerprint of the model's code and of all it imports."""
+        return fingerprint(models.get(self.model).path)
+
+    def key(self, facts: Facts | None) -> str:
+        """Digest of the task's facts, the run, and the code of model and measures.
+
+        Versions of libraries are recorded, but do not count: a new version repeats no finished run.
+        """
+        measures = fingerprint(PACKAGE / "metrics.py")
+        run = [self.task, self.model, self.params, self.seed, self.curve]
+        state = [facts.to_json() if facts else {}, run, self.code, measures]
+        text = json.dumps(state, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run leaves behind, whatever became of it.
+
+    key           : `Run.key`, the name of the record's file.
+    status        : "done", or how the run ended: failed (the model raised), crashed (its process
+                    died), timeout, memory (past a limit), unavailable (data or library missing).
+    reason        : why it is not done; empty otherwise.
+    task, model, params, seed : the run.
+    code          : fingerprint of the model's code.
+    finished      : when it ended, UTC to the second, ISO 8601.
+    limits        : what the run was allowed to take.
+    data          : digest of the built task (`Facts.digest`).
+    metrics       : domain → measure → value, fractions.
+    columns       : whether scores were for classes or for clusters.
+    trace         : objective after each iteration.
+    curve         : domain → first measure after each iteration; None where none was asked for.
+    seconds       : wall time of the fit.
+    load_seconds  : wall time to load the task.
+    cpu_seconds   : processor time of both.
+    peak_mib      : largest resident memory in MiB; None where the system does not tell.
+    threads       : most threads of any numerical library; None where none was used.
+    versions      : library → version.
+    machine       : operating system and processor.
+    traceback     : where a model raised; empty otherwise.
+    """
+
+    key: str
+    status: Status
+    reason: str
+    task: str
+    model: str
+    params: Mapping[str, Any]
+    seed: int | None
+    code: str
+    finished: str
+    limits: Limits | None = None
+    data: str = ""
+    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    columns: Literal["classes", "clusters"] = "classes"
+    trace: Sequence[float] = ()
+    curve: Mapping[str, Sequence[float]] | None = None
+    seconds: float | None = None
+    load_seconds: float | None = None
+    cpu_seconds: float | None = None
+    peak_mib: float | None = None
+    threads: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
+    traceback: str = ""
+
+    @classmethod
+    def of(
+        cls, key: str, run: Run, status: Status, reason: str = "", limits: Limits | None = None
+    ) -> Record:
+        """Start a record that ends now; a run that was performed adds what it measured."""
+        return cls(
+            key, status, reason, run.task, run.model, run.params, run.seed, run.code, now(), limits
+        )
+
+    @property
+    def done(self) -> bool:
+        """True if the run finished and was scored."""
+        return self.status == "done"
+
+    def to_json(self, indent: int | None = 1) -> str:
+        """JSON text with a digest of its content; on one line if indent is None."""
+        content = asdict(self)
+        content |= {"sha256": _digest(content)}
+        return json.dumps(content, indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """Read `to_json`. Raise ValueError if the text is not a whole, unchanged record."""
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.pop("sha256", "") != _digest(content):
+            raise ValueError("not a record, or a damaged one")
+        if content.keys() != {each.name for each in fields(cls)}:
+            raise ValueError("a record of another version")
+        limits = content["limits"]
+        return cls(**content | {"limits": Limits(**limits) if limits else None})
+
+    def rows(self, row: str, column: str, x: float | None) -> list[dict[str, str]]:
+        """Lines of runs.csv, one for each scored domain, at this place of an experiment."""
+        common = {
+            "row": row,
+            "column": column,
+            "x": short(x),
+            "task": self.task,
+            "model": self.model,
+            "params": json.dumps(self.params),
+            "seed": "" if self.seed is None else str(self.seed),
+            "status": self.status,
+            "reason": self.reason,
+            "objective": str(self.trace[-1]) if self.trace else "",
+            "iterations": str(len(self.trace) or ""),
+            "seconds": short(self.seconds),
+            "load_seconds": short(self.load_seconds),
+            "peak_mib": short(self.peak_mib),
+            "threads": "" if self.threads is None else str(self.threads),
+            "data": self.data,
+            "code": self.code,
+            "versions": json.dumps(self.versions),
+            "finished": self.finished,
+            "key": self.key,
+        }
+        lines = []
+        for domain, measures in (self.metrics or {"": {}}).items():
+            line = common | {"domain": domain}
+            line |= {measure: str(value) for measure, value in measures.items()}
+            if self.curve is not None:
+                line["curve"] = _numbers(self.curve.get(domain, ()))
+                line["trace"] = _numbers(self.trace)
+            lines.append(line)
+        return lines
+
+
+def runs_csv(lines: Iterable[Mapping[str, str]]) -> str:
+    """The text of a runs.csv with these lines; see `Record.rows`."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, RUNS_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def now() -> str:
+    """The time as records write it: UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def short(value: float | None) -> str:
+    """Six significant digits, or nothing."""
+    return "" if value is None else f"{value:.6g}"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return "[" + ",".join(map(short, values)) + "]"
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
