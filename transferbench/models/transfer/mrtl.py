@@ -31,7 +31,7 @@ from transferbench.problem import Fit, Matrix, Problem, Watch
 
 @dataclass
 class Target:
-    """Data and factors of one target p. `sources` holds (U_sᵖ, Θ_sᵖ) of each source."""
+    """Data and factors of one target p."""
 
     X: Matrix
     V: Factor
@@ -39,7 +39,30 @@ class Target:
     Ut: Factor
     Θμ: Factor
     Θt: Factor
-    sources: list[tuple[Factor, Factor]]
+    sources: list[tuple[Factor, Factor]]  # (U_sᵖ, Θ_sᵖ) of each source
+
+    @classmethod
+    def random(
+        cls, X: Matrix, V: Factor, sources: int, k1: int, k2: int, rng: np.random.Generator
+    ) -> Target:
+        """Return a target whose factors, except V, are random positive values."""
+        m, c = X.shape[1], V.value.shape[1]
+
+        def clusters(k: int) -> Factor:
+            return Factor(rng.random((m, k)), normalize="columns")
+
+        def association(k: int) -> Factor:
+            return Factor(rng.random((k, c)))
+
+        return cls(
+            X=X,
+            V=V,
+            U=clusters(k1),
+            Ut=clusters(k2 - k1),
+            Θμ=association(k1),
+            Θt=association(k2 - k1),
+            sources=[(clusters(k2 - k1), association(k2 - k1)) for _ in range(sources)],
+        )
 
 
 def fit(
@@ -63,26 +86,12 @@ def fit(
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
     rng = np.random.default_rng(seed)
-    m, c = problem.domains[0].X.shape[1], len(problem.classes)
-
-    def clusters(k: int) -> Factor:
-        return Factor(rng.random((m, k)), normalize="columns")
-
-    def association(k: int) -> Factor:
-        return Factor(rng.random((k, c)))
-
     Vs = label_factors(problem, C, "rows")
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
-    own = k2 - k1
-    targets = [
-        Target(
-            X, V, clusters(k1), clusters(own), association(k1), association(own),
-            [(clusters(own), association(own)) for _ in sources],
-        )
-        for X, V in data if not V.fixed
-    ]  # fmt: skip
-    Θμ, Θσ = association(k1), association(own)
+    targets = [Target.random(X, V, len(sources), k1, k2, rng) for X, V in data if not V.fixed]
+    c = len(problem.classes)
+    Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
     terms = []
     for p in targets:
         terms.append(Term(p.X, p.V, ((p.U, p.Θμ), (p.Ut, p.Θt))))
