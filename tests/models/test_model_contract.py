@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -80,6 +82,20 @@ def test_the_docstring_states_an_objective_and_parameters_are_typed(name):
     for parameter in parameters.schema(function).values():
         assert parameter.default is not inspect.Parameter.empty, f"{parameter.name} has no default"
         assert parameters.convert(parameter.default, parameter.type, "") == parameter.default
+
+
+def test_importing_a_model_does_not_import_scikit_learn():
+    """It takes a second to import, and is needed only to fit or score."""
+    own = [
+        model.module
+        for model in models.registry().values()
+        if model.module.startswith("transferbench.models.") and model.family != "multilabel"
+    ]
+    code = f"import sys, {', '.join(own)}, transferbench.metrics; print(*sys.modules)"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not {"sklearn", "scipy.stats", "scipy.optimize"} & set(output.stdout.split())
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -168,8 +184,7 @@ def test_watch_is_called_after_every_iteration_or_never(name):
     assert len(fit.trace) == len(calls)
 
 
-@pytest.mark.parametrize("name", TRANSFER)
-def test_a_problem_contains_no_target_labels(name):
+def test_a_problem_contains_no_target_labels():
     problem, _ = make_problem()
     assert not any(domain.Y.any() for domain in problem.targets)
     assert problem.domains[0].Y.sum() == 40

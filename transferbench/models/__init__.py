@@ -14,12 +14,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 from transferbench.errors import UserError, unknown
-from transferbench.problem import Fit
+from transferbench.problem import Family, Fit
 
 FOLDER = Path(__file__).parent
-FAMILIES = ("transfer", "clustering", "multilabel")
+FAMILIES = get_args(Family)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ means shared by all tasks in the subspace W (d, l). The updates alternate: M_k a
 squares, W as the l smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with all tasks stacked, P_k by the
 multiplicative update of semi-nonnegative factorisation. Needs memory for a dense (d, d) matrix.
 
-Reconstructed without access to the paper, from descriptions of its objective. W is restricted to
-the span of the documents: a direction in which every document is zero would be optimal for any
+Reconstructed without access to the paper: the objective is as described elsewhere. W is restricted
+to the span of the documents: a direction in which every document is zero would be optimal for any
 clusters. P_k starts at random labels plus 0.2.
 """
 

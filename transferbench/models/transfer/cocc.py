@@ -112,9 +112,8 @@ class CoClustering:
     def objective(self) -> float:
         """Return I(D; W) − I(D̂; Ŵ) + λ (I(C; W) − I(C; Ŵ)), in nats."""
         target = _information(self._by_word_cluster(self._by_document_cluster()))
-        return (
-            self.constant - target - self.lam * _information(self._by_word_cluster(self.labelled))
-        )
+        labelled = _information(self._by_word_cluster(self.labelled))
+        return self.constant - target - self.lam * labelled
 
     def assign_documents(self) -> None:
         """Assign each unlabelled document to its best cluster; word clusters stay."""
