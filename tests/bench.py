@@ -1,9 +1,9 @@
-"""Speed and memory beside scikit-learn, every ratio measured within one process run.
+"""Benchmark: speed and memory compared with scikit-learn, all ratios within one run.
 
     python tests/bench.py            (make bench)
 
-Prints, for comp-vs-rec on one thread: the models' iterations against scikit-learn's NMF of the same
-size, the cosine graphs against its brute-force search, and the whole run from a built task.
+Prints for comp-vs-rec on one thread: iterations of the models compared with scikit-learn's NMF of
+the same size, cosine graphs compared with its brute-force search, and a complete fit of GCMF.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import transferbench
 from transferbench import settings
 from transferbench.core.graph import cosine_graph
-from transferbench.core.scale import present
+from transferbench.core.scale import drop_empty_columns
 from transferbench.data import tasks
 
 ROUNDS = 3
@@ -41,12 +41,12 @@ def seconds(call) -> float:
     return time.perf_counter() - start
 
 
-#: Each factorisation with its paper's number of feature clusters, which NMF is given, too.
+#: Number of feature clusters of each model in its paper; NMF uses the same number.
 MODELS = {"gcmf": 64, "mtrick": 50, "dkt": 50, "dtl": 20, "tritl": 50, "mrtl": 50}
 
 
 def iterations(task) -> None:
-    """100 iterations of each model against 100 of NMF on the two domains stacked, float32."""
+    """Compare 100 iterations of each model with 100 of NMF on the stacked domains, float32."""
     stacked = sp.csr_matrix(sp.vstack([d.X for d in task.domains]), dtype=np.float32)
     print("100 iterations    k     ours  NMF(mu)  ratio  ours, whole")
     for name, k in MODELS.items():
@@ -58,7 +58,7 @@ def iterations(task) -> None:
             whole = seconds(
                 lambda n=name, w=watch: transferbench.fit(n, task, max_iter=100, watch=w)
             )
-            # 99 intervals between 100 iterations, so that graphs and starts stay out of it.
+            # 99 intervals between 100 iterations exclude graphs and starting values.
             ours = (stamps[-1] - stamps[0]) * 100 / 99
             rounds.append((ours, seconds(lambda m=nmf: m.fit_transform(stacked)), whole))
         ours, theirs, whole = map(median, zip(*rounds, strict=True))
@@ -73,34 +73,34 @@ def stamp(stamps: list[float], *_: object) -> None:
 
 
 def measured(kind: str) -> tuple[float, float]:
-    """Seconds and MiB that the graphs of both domains take, in a process of their own."""
+    """Return seconds and MiB needed for the graphs of both domains, in a new process."""
     call = [sys.executable, __file__, kind]
     out = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    spent, size = map(float, out.split())
-    return spent, size
+    elapsed, size = map(float, out.split())
+    return elapsed, size
 
 
 def graphs(kind: str) -> None:
-    """Document and feature graphs of both domains, p = 10; prints seconds and MiB they took."""
+    """Build document and feature graphs of both domains, p = 10; print seconds and MiB."""
     matrices = []
     for domain in problem().domains:
-        X = sp.csr_array(present(domain.X))
+        X = sp.csr_array(drop_empty_columns(domain.X))
         matrices += [X, sp.csr_array(X.T)]
-    make = {
+    build_graph = {
         "ours": lambda X: cosine_graph(X, 10),
         "theirs": lambda X: kneighbors_graph(
             sp.csr_matrix(X), 10, mode="distance", metric="cosine", n_jobs=1
         ),
     }[kind]
-    # Linux forgets its high-water mark on request: what loading took shall not count.
+    # Reset the high-water mark of this process, so that loading does not count.
     Path("/proc/self/clear_refs").write_text("5")
     before = status("VmRSS")
-    spent = seconds(lambda: [make(X) for X in matrices])
-    print(spent, status("VmHWM") - before)
+    elapsed = seconds(lambda: [build_graph(X) for X in matrices])
+    print(elapsed, status("VmHWM") - before)
 
 
 def status(field: str) -> float:
-    """A size of this process from the system's account of it, in MiB."""
+    """Return a memory size of this process from /proc/self/status, in MiB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
 

@@ -1,8 +1,8 @@
-"""Multi-task clustering beside dense eigensolvers and scikit-learn's spectral clustering.
+"""Benchmark: multi-task clustering compared with dense eigensolvers and scikit-learn.
 
     python tests/bench_clustering.py            (make bench)
 
-One thread; every ratio within one round of one process.
+One thread; every ratio is measured within one round of one process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def timed(call):
 
 
 def eigenproblem(given, C: float = 500.0, b: int = 30) -> None:
-    """The b smallest pairs of L + C·S: sparse plus low rank, and as a dense matrix."""
+    """Compare the b smallest eigenpairs of L + C·S, sparse plus low rank, with a dense solver."""
     W = spectral.affinity([domain.X for domain in given.domains], 10)
     G = spectral.mean_matching([len(domain.seen) for domain in given.domains])
     degree = np.asarray(W.sum(axis=1)).ravel()
@@ -49,28 +49,28 @@ def eigenproblem(given, C: float = 500.0, b: int = 30) -> None:
     dense = np.eye(n) - W.toarray() / np.sqrt(np.outer(degree, degree)) + C * G @ G.T
     rounds = []
     for _ in range(ROUNDS):
-        ours, found = timed(lambda: spectral.smallest(W, b, G=G, C=C))
+        ours, spectrum = timed(lambda: spectral.smallest_eigenpairs(W, b, G=G, C=C))
         some, (values, vectors) = timed(lambda: eigh(dense, subset_by_index=[0, b - 1]))
         rounds.append((ours, some))
     every, _ = timed(lambda: np.linalg.eigh(dense))
     ours, some = map(median, zip(*rounds, strict=True))
     ratio = median(theirs / mine for mine, theirs in rounds)
-    overlap = np.linalg.norm(found.vectors.T @ vectors) ** 2
+    overlap = np.linalg.norm(spectrum.vectors.T @ vectors) ** 2
     print(f"{b} eigenpairs, n = {n}: {ours:.3f} s; dense, the same pairs {some:.2f} s "
           f"({ratio:.0f} times), all pairs {every:.2f} s ({every / ours:.0f} times)")  # fmt: skip
-    print(f"largest difference of eigenvalues {abs(found.values - values).max():.1e}, "
+    print(f"largest difference of eigenvalues {abs(spectrum.values - values).max():.1e}, "
           f"of the subspaces {abs(overlap - b):.1e}")  # fmt: skip
 
 
 def whole(given) -> None:
-    """LSKMTC from the built task, and scikit-learn's spectral clustering of the same documents."""
+    """Compare LSKMTC with scikit-learn's spectral clustering of the same documents."""
     stacked = sp.csr_matrix(sp.vstack([domain.X for domain in given.domains]))
     cut = SpectralClustering(
         2, affinity="nearest_neighbors", n_neighbors=10, n_init=1, random_state=0
     )
     rounds = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a graph in several pieces
+        warnings.simplefilter("ignore", UserWarning)  # the graph is not connected
         for _ in range(ROUNDS):
             ours, _ = timed(lambda: transferbench.fit("lskmtc", given, seed=0))
             rounds.append((ours, timed(lambda: cut.fit(stacked))[0]))
@@ -80,12 +80,12 @@ def whole(given) -> None:
 
 
 def large() -> None:
-    """Parts and peak memory of LNKMTC at n = 100,000, in a process of its own."""
+    """Print times and peak memory of LNKMTC at n = 100,000."""
     given = problem(LARGE)
     views, sizes = [d.X for d in given.domains], [len(d.seen) for d in given.domains]
     graph, W = timed(lambda: spectral.affinity(views, 10))
     G = spectral.mean_matching(sizes)
-    pairs, _ = timed(lambda: spectral.smallest(W, 30, G=G, C=100.0))
+    pairs, _ = timed(lambda: spectral.smallest_eigenpairs(W, 30, G=G, C=100.0))
     fit, _ = timed(lambda: transferbench.fit("lnkmtc", given, seed=0))
     lines = Path("/proc/self/status").read_text().splitlines()
     peak = int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 2**20
@@ -97,7 +97,7 @@ def main() -> None:
     given = problem(TASK)
     eigenproblem(given)
     whole(given)
-    problem(LARGE)  # built and cached, so that building does not count in the next process
+    problem(LARGE)  # build and cache the task, so that the next process only loads it
     subprocess.run([sys.executable, __file__, "large"], check=True)
 
 

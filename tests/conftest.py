@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Settings:
-    """Settings of a user with nothing yet: empty folders, no settings file, no network."""
+    """Settings of a new user: empty folders, no settings file, no network."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE"):
         monkeypatch.delenv(f"TRANSFERBENCH_{name}", raising=False)
@@ -29,7 +29,7 @@ def home(tmp_path, monkeypatch) -> Settings:
 
 @pytest.fixture
 def call(home, capfd):
-    """Runs a command in this process with empty folders and no network: (code, out, err)."""
+    """Function that runs a command with empty folders and no network: (code, out, err)."""
     from transferbench.cli import invoke
 
     def command(*arguments: str) -> tuple[int, str, str]:
@@ -40,13 +40,13 @@ def call(home, capfd):
     return command
 
 
-#: Tasks from originals that only the open network has: their tests may skip in CI, too.
+#: Tasks whose original files are only on the open network: their tests may skip in CI too.
 ELSEWHERE = {"email-spam"}
 
 
 @contextlib.contextmanager
 def reachable(what: str):
-    """Skips the test where originals cannot be had; fails in CI, where they must be had."""
+    """Skip the test if original files are unavailable; fail in CI, which must have them."""
     try:
         yield
     except Unavailable as error:
@@ -56,7 +56,7 @@ def reachable(what: str):
 
 
 def originals(task: str) -> dict[str, Path]:
-    """The verified originals of a task by name, for its builder; see `reachable`."""
+    """Return the verified original files of a task by name; see `reachable`."""
     found = settings.load()
     with reachable(task):
         needed = tasks.needed(tasks.Task.named(task))
@@ -65,7 +65,7 @@ def originals(task: str) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def real() -> Settings:
-    """Settings that reach real 20 Newsgroups; skips where it cannot be had, but fails in CI."""
+    """Settings with which 20 Newsgroups is available; see `reachable`."""
     found = settings.load()
     with reachable("20 Newsgroups"):
         tasks.load(tasks.Task.named("gtl/comp-vs-rec"), found)
@@ -81,7 +81,7 @@ def make_problem(
     features: int = 60,
     dense: bool = False,
 ) -> tuple[Problem, Truth]:
-    """A small transfer problem: each class prefers its own features, domains differ a little."""
+    """Return a small transfer problem: classes prefer own features, domains differ a little."""
     rng = np.random.default_rng(seed)
     names = ["source", *(f"target-{i + 1}" for i in range(targets))]
     domains, truth = [], []
@@ -93,7 +93,7 @@ def make_problem(
             rate[c, c::classes] = 0.5
             rate[c, (c + shift) :: 7] += 0.2
         X = sp.csr_array(rng.poisson(rate[y]).astype(float))
-        X.data *= rng.uniform(0.8, 1.2, X.nnz)  # no ties, which the order of rows would decide
+        X.data *= rng.uniform(0.8, 1.2, X.nnz)  # avoid ties, which the order of rows would break
         Y = np.eye(classes)[y]
         seen = np.full(documents, shift == 0)
         view = X.toarray() if dense else X
@@ -108,7 +108,7 @@ def make_problem(
 def make_clustering(
     seed: int = 0, *, classes: int = 2, documents: int = 40, features: int = 60, tasks: int = 2
 ) -> tuple[Problem, Truth]:
-    """The same documents without any label: a small problem of several clustering tasks."""
+    """Return a small problem of several clustering tasks: `make_problem` without labels."""
     problem, truth = make_problem(
         seed, targets=tasks - 1, classes=classes, documents=documents, features=features
     )
@@ -133,10 +133,10 @@ def make_multilabel(
     documents: int = 40,
     features: int = 30,
 ) -> tuple[Problem, Truth]:
-    """A small multi-label problem: one or two labels a document, half of the documents seen.
+    """Return a small multi-label problem: one or two labels a document, half of the rows seen.
 
-    Every label prefers its own features, in each view others; tasks differ a little. The first view
-    is sparse; the others, of ten features, are dense.
+    Labels prefer different features in each view; tasks differ a little. The first view is sparse,
+    the others are dense with ten features.
     """
     rng = np.random.default_rng(seed)
     names = tuple(f"task-{i + 1}" for i in range(tasks))
@@ -168,7 +168,7 @@ def problem() -> Problem:
 
 @pytest.fixture
 def plugin(tmp_path, monkeypatch):
-    """Installs a package of models and a dataset for this test's processes: {file: source}."""
+    """Function that installs a plug-in package, {file: source}, for the processes of this test."""
 
     def install(files: dict[str, str], points: str) -> Path:
         site = tmp_path / "site"
@@ -189,7 +189,7 @@ def plugin(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _fresh_registries():
-    """Registries are kept for a process; a test that changes what they see starts afresh."""
+    """Clear the cached registries after each test, because a test may change their folders."""
     yield
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()

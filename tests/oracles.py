@@ -1,4 +1,4 @@
-"""Slow versions of equations that tests of several rooms compare with."""
+"""Slow dense versions of equations, used by tests of several folders."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 
-def dense(W: sp.csr_array, sizes, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """L + C·S and S, entry by entry as eqs. 6 and 8 have them."""
+def dense_laplacian(W: sp.csr_array, sizes, C: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return L + C·S and S, entry by entry from eqs. 6 and 8 of Gu, Li, Han, AAAI 2011."""
     A = W.toarray()
     d = A.sum(axis=1)
     n = len(d)

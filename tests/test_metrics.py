@@ -1,4 +1,4 @@
-"""Measures against scikit-learn or cases worked by hand."""
+"""Measures against scikit-learn or values computed by hand; decision rules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_nmi_is_mutual_information_over_the_geometric_mean_of_entropies():
     assert metrics.nmi(TRUE, np.zeros_like(TRUE)) == 0
 
 
-def test_clustering_accuracy_tries_every_matching():
+def test_clustering_accuracy_is_the_best_of_all_matchings():
     from itertools import permutations
 
     best = max(np.mean(np.array(p)[GUESS] == TRUE) for p in permutations(range(4)))
@@ -57,7 +57,7 @@ def test_multilabel_measures_are_scikit_learns():
 
 
 def test_multilabel_measures_by_hand():
-    # One right of two, one extra; then nothing asked and nothing said.
+    # First document: one correct of two labels and one wrong. Second: no label, none decided.
     y, d = np.array([[1, 1, 0], [0, 0, 0]]), np.array([[1, 0, 1], [0, 0, 0]])
     assert metrics.example_f1(y, d) == pytest.approx((2 / 4 + 1) / 2)
     assert metrics.jaccard(y, d) == pytest.approx((1 / 3 + 1) / 2)
@@ -75,10 +75,10 @@ def truth(family: str = "transfer") -> Truth:
     )
 
 
-def test_evaluate_scores_only_what_was_hidden():
+def test_evaluate_scores_only_the_scored_rows():
     scores = np.eye(2)[[0, 1, 1, 1]]
-    found = metrics.evaluate(Fit((np.zeros((4, 2)), scores)), truth())
-    assert found == {"target": {"accuracy": 0.75, "f1": pytest.approx((2 / 3 + 4 / 5) / 2)}}
+    measures = metrics.evaluate(Fit((np.zeros((4, 2)), scores)), truth())
+    assert measures == {"target": {"accuracy": 0.75, "f1": pytest.approx((2 / 3 + 4 / 5) / 2)}}
 
 
 def test_clusters_are_matched_and_classes_are_not():
@@ -91,13 +91,13 @@ def test_clusters_are_matched_and_classes_are_not():
 
 def test_multilabel_decides_at_one_half():
     scores = np.array([[0.5, 0.4], [0.9, 0.0], [0.2, 0.7], [0.6, 0.6]])
-    found = metrics.evaluate(Fit((scores, scores)), truth("multilabel"))["target"]
-    assert found == {
+    measures = metrics.evaluate(Fit((scores, scores)), truth("multilabel"))["target"]
+    assert measures == {
         "f1": pytest.approx((3 + 2 / 3) / 4), "accuracy": pytest.approx(3.5 / 4), "hamming": 1 / 8
     }  # fmt: skip
 
 
-def test_scores_that_are_not_numbers_are_refused():
+def test_nan_and_wrong_shapes_are_errors():
     bad = np.full((4, 2), np.nan)
     with pytest.raises(ValueError, match="not numbers"):
         metrics.evaluate(Fit((bad, bad)), truth())
@@ -107,19 +107,19 @@ def test_scores_that_are_not_numbers_are_refused():
         metrics.evaluate(Fit((np.zeros((4, 2)),)), truth())
 
 
-def test_explained_variance_is_between_over_total():
+def test_explained_variance_is_between_over_total_variance():
     rng = np.random.default_rng(0)
     X, decided = rng.random((30, 5)), rng.integers(3, size=30)
     total = np.sum((X - X.mean(axis=0)) ** 2)
     within = sum(np.sum((X[decided == c] - X[decided == c].mean(axis=0)) ** 2) for c in range(3))
     expected = 1 - within / total
-    assert metrics.explained(X, decided) == pytest.approx(expected)
-    assert metrics.explained(sp.csr_array(X), decided) == pytest.approx(expected)
-    assert metrics.explained(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
-    assert metrics.explained(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
+    assert metrics.explained_variance(X, decided) == pytest.approx(expected)
+    assert metrics.explained_variance(sp.csr_array(X), decided) == pytest.approx(expected)
+    assert metrics.explained_variance(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
+    assert metrics.explained_variance(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
 
 
-def test_multi_label_tasks_are_also_scored_together():
+def test_several_multilabel_tasks_also_get_measures_of_all_documents():
     truth = Truth(
         "multilabel",
         tuple("abcdef"),
@@ -128,10 +128,23 @@ def test_multi_label_tasks_are_also_scored_together():
         (TRUE[:50] > 0, TRUE[50:200] > 1),
     )
     scores = 0.2 + 0.5 * D
-    found = metrics.evaluate(Fit((scores[:50], scores[50:])), truth)
+    measures = metrics.evaluate(Fit((scores[:50], scores[50:])), truth)
     rows = np.concatenate(truth.scored)
-    assert list(found) == ["x", "y", "all"]
-    assert found["all"]["f1"] == metrics.example_f1(Y[rows], D[rows])
-    assert found["all"]["hamming"] == metrics.hamming_loss(Y[rows], D[rows])
+    assert list(measures) == ["x", "y", "all"]
+    assert measures["all"]["f1"] == metrics.example_f1(Y[rows], D[rows])
+    assert measures["all"]["hamming"] == metrics.hamming_loss(Y[rows], D[rows])
     one = Truth("multilabel", tuple("abcdef"), ("x",), (Y,), (TRUE[:200] > 0,))
     assert list(metrics.evaluate(Fit((scores,)), one)) == ["x"]
+
+
+def test_ensure_one_label_raises_the_best_score_of_rows_without_a_label():
+    scores = np.array([[0.2, 0.4, 0.1], [0.6, 0.1, 0.9], [0.0, 0.0, 0.0], [-2.0, -3.0, -1.0]])
+    expected = [[0.2, 0.5, 0.1], [0.6, 0.1, 0.9], [0.5, 0.0, 0.0], [-2.0, -3.0, 0.5]]
+    before = scores.copy()
+    np.testing.assert_array_equal(metrics.ensure_one_label(scores), expected)
+    np.testing.assert_array_equal(scores, before)
+
+
+def test_a_score_at_the_threshold_is_a_label():
+    scores = np.array([[0.5, 0.49]])
+    np.testing.assert_array_equal(metrics.ensure_one_label(scores), scores)

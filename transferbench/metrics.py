@@ -1,4 +1,4 @@
-"""Scores against truth: pure functions, fractions between 0 and 1 unless said otherwise."""
+"""Decision rules and measures; every measure is a fraction between 0 and 1."""
 
 from __future__ import annotations
 
@@ -6,18 +6,34 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
 
 from transferbench.problem import Fit, Matrix, Problem, Truth
 
+#: A document has every label with at least this score.
+THRESHOLD = 0.5
+#: Name of the group of all domains' documents.
+ALL = "all"
+
+
+def ensure_one_label(scores: np.ndarray) -> np.ndarray:
+    """Return scores (n, m) in which the best score of each row is at least THRESHOLD.
+
+    Of equal best scores the first is raised.
+    """
+    raised = scores.copy()
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
+    raised[rows, best] = np.maximum(scores[rows, best], THRESHOLD)
+    return raised
+
 
 def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Share of documents whose class is the true one; truth, decided (n,)."""
+    """Return the fraction of documents with the true class; truth, decided (n,)."""
     return float(np.mean(truth == decided))
 
 
 def contingency(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """(classes, clusters): how many documents of each class are in each cluster."""
+    """Return the number of documents of each class in each cluster, (classes, clusters)."""
     table = np.zeros(
         (int(truth.max(initial=0)) + 1, int(decided.max(initial=0)) + 1), dtype=np.int64
     )
@@ -26,10 +42,12 @@ def contingency(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
 
 
 def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Clusters (n,) renamed to classes by the one-to-one matching with most agreements (Hungarian).
+    """Rename clusters (n,) to classes by the best one-to-one matching (Hungarian algorithm).
 
-    Clusters left over where there are more clusters than classes become −1.
+    If there are more clusters than classes, the unmatched ones become −1.
     """
+    from scipy.optimize import linear_sum_assignment
+
     classes, clusters = linear_sum_assignment(contingency(truth, decided), maximize=True)
     name = np.full(int(decided.max(initial=0)) + 1, -1)
     name[clusters] = classes
@@ -37,41 +55,41 @@ def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
 
 
 def clustering_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Accuracy after the best one-to-one matching of clusters with classes."""
+    """Return the accuracy after the best one-to-one matching of clusters with classes."""
     return accuracy(truth, match(truth, decided))
 
 
 def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Mutual information over the geometric mean of the entropies; 0 where either entropy is 0."""
+    """Return mutual information / geometric mean of the entropies; 0 if either entropy is 0."""
     from sklearn.metrics import normalized_mutual_info_score
 
     return float(normalized_mutual_info_score(truth, decided, average_method="geometric"))
 
 
-def explained(X: Matrix, decided: np.ndarray) -> float:
-    """Share of the variance of the documents X (n, d) that lies between the clusters (n,).
+def explained_variance(X: Matrix, decided: np.ndarray) -> float:
+    """Return the fraction of the variance of X (n, d) that is between the clusters (n,).
 
-    It needs no labels. 0 where all documents are alike.
+    Needs no labels. 0 if all documents are equal.
     """
     sizes = np.bincount(decided)
     sums = np.asarray((X.T @ np.eye(len(sizes))[decided]).T)
     between = float(np.sum((sums**2).sum(axis=1) / np.maximum(sizes, 1)))
     centre = float(np.sum(sums.sum(axis=0) ** 2)) / len(decided)
-    square = float(np.sum(np.square(X.data if isinstance(X, sp.csr_array) else X)))
-    return (between - centre) / (square - centre) if square > centre else 0.0
+    total = float(np.sum(np.square(X.data if isinstance(X, sp.csr_array) else X)))
+    return (between - centre) / (total - centre) if total > centre else 0.0
 
 
 def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Mean over the true classes of 2 tp / (2 tp + fp + fn)."""
-    each = []
+    """Return the mean over the true classes of 2 tp / (2 tp + fp + fn)."""
+    f1 = []
     for label in np.unique(truth):
-        hit = np.sum((truth == label) & (decided == label))
-        each.append(2 * hit / (np.sum(truth == label) + np.sum(decided == label)))
-    return float(np.mean(each))
+        hits = np.sum((truth == label) & (decided == label))
+        f1.append(2 * hits / (np.sum(truth == label) + np.sum(decided == label)))
+    return float(np.mean(f1))
 
 
 def example_f1(Y: np.ndarray, D: np.ndarray) -> float:
-    """Mean over documents of 2|Y_i ∩ D_i| / (|Y_i| + |D_i|), 1 where both are empty.
+    """Return the mean over documents of 2|Y_i ∩ D_i| / (|Y_i| + |D_i|), 1 if both are empty.
 
     Y true, D decided labels, (n, c) 0/1.
     """
@@ -80,9 +98,9 @@ def example_f1(Y: np.ndarray, D: np.ndarray) -> float:
 
 
 def jaccard(Y: np.ndarray, D: np.ndarray) -> float:
-    """Mean over documents of |Y_i ∩ D_i| / |Y_i ∪ D_i|, 1 where both are empty; Y, D (n, c) 0/1.
+    """Return the mean over documents of |Y_i ∩ D_i| / |Y_i ∪ D_i|, 1 if both are empty.
 
-    What the multi-label papers call accuracy.
+    Y true, D decided labels, (n, c) 0/1. Called accuracy in the multi-label papers.
     """
     both = np.sum(Y * D, axis=1)
     either = np.sum(Y, axis=1) + np.sum(D, axis=1) - both
@@ -90,7 +108,7 @@ def jaccard(Y: np.ndarray, D: np.ndarray) -> float:
 
 
 def hamming_loss(Y: np.ndarray, D: np.ndarray) -> float:
-    """Share of wrong entries; Y, D (n, c) 0/1."""
+    """Return the fraction of wrong entries; Y, D (n, c) 0/1."""
     return float(np.mean(Y != D))
 
 
@@ -107,14 +125,11 @@ def _clustering(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, 
 
 
 def _multilabel(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, float]:
-    D = (scores >= 0.5).astype(Y.dtype)
+    D = (scores >= THRESHOLD).astype(Y.dtype)
     return {"f1": example_f1(Y, D), "accuracy": jaccard(Y, D), "hamming": hamming_loss(Y, D)}
 
 
-#: What the documents of all domains together are called.
-ALL = "all"
-
-#: How scores become decisions, and which measures a family reports.
+#: Measures of each family: (Y, scores, True if columns are clusters) → value by name.
 FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] = {
     "transfer": _transfer,
     "clustering": _clustering,
@@ -123,16 +138,15 @@ FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] 
 
 
 def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str, dict[str, float]]:
-    """Measures of each domain that has rows to score, by domain name and measure.
+    """Return the measures of each domain with rows to score: {domain: {measure: value}}.
 
-    With the problem, those of clusterings have the explained variance, too. Multi-label tasks are
-    scored document by document, so where there are several they have their measures over the
-    documents of all of them, as ALL.
-    Raises ValueError where scores are NaN or not of the shape of the truth.
+    If the problem is given, clusterings also get "explained", the explained variance. Several
+    multi-label tasks also get measures over all their documents, under the name ALL. Raises
+    ValueError if scores are NaN or differ in shape from the truth.
     """
     if len(fit.scores) != len(truth.Y):
         raise ValueError(f"expected scores of {len(truth.Y)} domains, got {len(fit.scores)}")
-    found = {}
+    measures = {}
     for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if len(scores) != len(Y) or (fit.columns == "classes" and scores.shape != Y.shape):
             raise ValueError(f"{name}: scores are {scores.shape}, expected {Y.shape}")
@@ -140,11 +154,12 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
             raise ValueError(f"{name}: {np.isnan(scores).sum()} scores are not numbers")
         if scored.any():
             clusters = fit.columns == "clusters"
-            found[name] = FAMILIES[truth.family](Y[scored], scores[scored], clusters)
-    if truth.family == "multilabel" and len(found) > 1:
+            measures[name] = FAMILIES[truth.family](Y[scored], scores[scored], clusters)
+    if truth.family == "multilabel" and len(measures) > 1:
         Y, scores, scored = map(np.concatenate, (truth.Y, fit.scores, truth.scored))
-        found[ALL] = _multilabel(Y[scored], scores[scored], False)
+        measures[ALL] = _multilabel(Y[scored], scores[scored], False)
     if problem is not None and truth.family == "clustering":
         for domain, scores in zip(problem.domains, fit.scores, strict=True):
-            found[domain.name]["explained"] = explained(domain.X, scores.argmax(axis=1))
-    return found
+            decided = scores.argmax(axis=1)
+            measures[domain.name]["explained"] = explained_variance(domain.X, decided)
+    return measures

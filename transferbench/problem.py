@@ -1,4 +1,4 @@
-"""The currency of the house: what a model sees, what it must not see, and what it returns."""
+"""Core types: Problem (input), Truth (held-out labels), Fit (output)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 Matrix: TypeAlias = np.ndarray | sp.csr_array
 Family = Literal["transfer", "clustering", "multilabel"]
-#: Called by a model after each iteration with the iteration (from 1), how many are planned and
-#: the scores of every domain, so that accuracy can be followed without the model seeing the truth.
+#: Called by a model after each iteration with the iteration (from 1), the number of planned
+#: iterations and the scores of every domain. The caller can follow the accuracy; the model never
+#: receives the truth.
 Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 
 
@@ -20,11 +21,13 @@ Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 class Domain:
     """Documents of one domain (or task).
 
-    name   : what the domain is called in tables.
-    views  : matrices (n, d), documents by features, sparse CSR or dense; at least one, and the
-             first nonnegative. Others may be of either sign for models that say they read them.
+    name   : name of the domain in tables.
+    views  : one or more matrices (n, d), documents by features, sparse CSR or dense. The first is
+             nonnegative. Others may have negative entries; only some models use them.
     Y      : (n, c) nonnegative label indicator, zero on unseen rows.
-    seen   : (n,) bool, the rows whose labels a model may use.
+    seen   : (n,) bool, True for rows whose labels a model may use.
+
+    Raises ValueError if the numbers of rows differ or if Y is not zero on an unseen row.
     """
 
     name: str
@@ -47,7 +50,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Problem:
-    """All that a model receives: domains over the same features and the same c classes."""
+    """Input of a model: domains that share their features and their c classes."""
 
     name: str
     family: Family
@@ -56,22 +59,22 @@ class Problem:
 
     @property
     def sources(self) -> tuple[Domain, ...]:
-        """Domains with every label seen."""
+        """Domains in which every label is seen."""
         return tuple(domain for domain in self.domains if domain.seen.all())
 
     @property
     def targets(self) -> tuple[Domain, ...]:
-        """Domains with at least one label to find."""
+        """Domains with at least one unseen label."""
         return tuple(domain for domain in self.domains if not domain.seen.all())
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The labels a model is scored on. Never handed to a model.
+    """True labels, used to score a fit. A model never receives them.
 
-    names   : domain names, in the problem's order.
-    Y       : one (n, c) 0/1 indicator for each domain, complete.
-    scored  : one (n,) bool for each domain, the rows that count (those a model did not see).
+    names   : domain names, in the order of the problem.
+    Y       : complete (n, c) 0/1 indicator of each domain.
+    scored  : (n,) bool of each domain, True for rows to score (unseen by the model).
     """
 
     family: Family
@@ -83,12 +86,12 @@ class Truth:
 
 @dataclass(frozen=True)
 class Fit:
-    """What every model returns.
+    """Output of every model.
 
-    scores  : one (n, c) array for each domain, larger is more likely.
-    trace   : objective after each iteration, empty for models without one.
-    columns : whether the columns of the scores are the problem's classes, or clusters in no
-              particular order (to be matched with the classes when they are scored).
+    scores  : (n, c) array of each domain; a larger score means a more likely class.
+    trace   : objective after each iteration, empty for models that report none.
+    columns : "classes" if the columns of the scores are the problem's classes; "clusters" if they
+              are clusters in any order, which scoring matches with the classes.
     """
 
     scores: tuple[np.ndarray, ...]

@@ -1,4 +1,4 @@
-"""Neighbour graphs against the definition, all pairs at once."""
+"""Neighbour graphs against a dense computation of their definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def slow(X: np.ndarray, p: int) -> np.ndarray:
     W = np.zeros_like(S)
     for i in range(len(S)):
         others = [j for j in range(len(S)) if j != i and S[i, j] > 1e-12]
-        # Rounded, so that equal rows tie here, too; then the smaller index first.
+        # Rounded, so that equal rows tie; of ties the smaller index is first.
         for j in sorted(others, key=lambda j: (-round(S[i, j], 9), j))[:p]:
             W[i, j] = S[i, j]
     return np.maximum(W, W.T)
@@ -30,33 +30,33 @@ def counts(seed: int, n: int = 60, d: int = 12) -> np.ndarray:
 
 @pytest.mark.parametrize("p", [1, 3, 10])
 @pytest.mark.parametrize("seed", range(6))
-def test_equals_the_definition_ties_included(seed, p):
+def test_equals_the_definition_including_ties(seed, p):
     X = counts(seed)
     np.testing.assert_allclose(cosine_graph(sp.csr_array(X), p).W.toarray(), slow(X, p), atol=1e-12)
 
 
-@pytest.mark.parametrize(("spare", "low"), [(0, 0.99), (0, 0.0), (50, 0.5)])
-def test_how_the_search_is_cut_short_changes_nothing(monkeypatch, spare, low):
-    monkeypatch.setattr(module, "SPARE", spare)
-    monkeypatch.setattr(module, "LOW", low)
+@pytest.mark.parametrize(("extra", "threshold"), [(0, 0.99), (0, 0.0), (50, 0.5)])
+def test_the_limits_of_the_first_search_do_not_matter(monkeypatch, extra, threshold):
+    monkeypatch.setattr(module, "EXTRA", extra)
+    monkeypatch.setattr(module, "FIRST_THRESHOLD", threshold)
     X = counts(3)
     np.testing.assert_allclose(cosine_graph(X, 4).W.toarray(), slow(X, 4), atol=1e-12)
 
 
-def test_ties_beyond_what_was_asked_for_are_broken_by_index(monkeypatch):
-    monkeypatch.setattr(module, "SPARE", 0)
+def test_ties_beyond_the_first_search_are_broken_by_index(monkeypatch):
+    monkeypatch.setattr(module, "EXTRA", 0)
     X = np.vstack([np.eye(4)[[0] * 30], counts(1, 30, 4)])
     np.testing.assert_allclose(cosine_graph(X, 3).W.toarray(), slow(X, 3), atol=1e-12)
 
 
-def test_symmetric_with_empty_diagonal_and_right_degrees():
+def test_is_symmetric_with_empty_diagonal_and_correct_degrees():
     g = cosine_graph(sp.csr_array(counts(0)), 5)
     assert abs(g.W - g.W.T).max() == 0
     assert not g.W.diagonal().any()
     np.testing.assert_allclose(g.degree, g.W.toarray().sum(axis=1))
 
 
-def test_duplicates_do_not_make_a_document_its_own_neighbour():
+def test_no_row_is_its_own_neighbour_among_duplicates():
     g = cosine_graph(np.ones((5, 3)), 2)
     assert not g.W.diagonal().any()
     assert (g.degree > 0).all()
@@ -72,18 +72,18 @@ def test_fewer_rows_than_neighbours():
     np.testing.assert_allclose(cosine_graph(np.eye(2) + 1, 10).W.toarray(), [[0, 0.8], [0.8, 0]])
 
 
-def test_threads_change_nothing():
+def test_the_number_of_threads_does_not_matter():
     X = sp.random_array((300, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
     one, two = (cosine_graph(X, 5, threads=threads).W for threads in (1, 2))
     assert (one != two).nnz == 0
 
 
-def test_unit_rows_leaves_its_argument_alone():
+def test_unit_rows_does_not_change_its_argument():
     X = sp.csr_array(np.array([[3, 4], [0, 0]]))
     np.testing.assert_allclose(unit_rows(X).toarray(), [[0.6, 0.8], [0, 0]])
     np.testing.assert_array_equal(X.toarray(), [[3, 4], [0, 0]])
 
 
-def test_no_neighbours_is_an_error():
+def test_p_of_zero_is_an_error():
     with pytest.raises(ValueError, match="at least 1"):
         cosine_graph(np.eye(3), 0)

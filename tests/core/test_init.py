@@ -9,7 +9,7 @@ from transferbench.core.init import label_start, seen_rows
 from transferbench.problem import Domain, Problem
 
 
-def test_labels_where_seen_and_probabilities_elsewhere():
+def test_seen_rows_have_their_labels_and_others_probabilities():
     problem, truth = make_problem(targets=2)
     start = label_start(problem)
     np.testing.assert_array_equal(start[0], truth.Y[0])
@@ -30,7 +30,7 @@ def test_a_class_without_examples_gets_probability_zero():
     np.testing.assert_allclose(start[1].sum(axis=1), 1)
 
 
-def test_two_classes_must_be_seen():
+def test_fewer_than_two_labelled_classes_are_an_error():
     problem, _ = make_problem()
     with pytest.raises(ValueError, match="two classes"):
         seen_rows(Problem("p", "transfer", problem.classes, problem.targets))

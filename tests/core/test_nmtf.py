@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
-from transferbench.core.scale import frobenius_one, present, scale_to_one, sum_one
+from transferbench.core.scale import drop_empty_columns, frobenius_one, scale_to_one, sum_one
 
 M, K, C = 13, 4, 3
 
@@ -21,11 +21,19 @@ def graph(n: int, rng) -> Graph:
 
 def system(
     seed=0, *, dtype="float64", sparse=True, graphs=True, shared_u=False, ties=True, twice=False
-):
-    """Two terms: [U0, Us] H0/Hs Vs and [U0, Ut] …, everything the engine knows used at once."""
+) -> tuple[NMTF, dict[str, Factor]]:
+    """Two terms [U0, Us] [H0; H] Vs and [U0, Ut] [H0; H] Vt that use every option of the engine.
+
+    Returns the model and its factors by name. `twice` adds a term with the X, U and V of the last.
+    """
     rng = np.random.default_rng(seed)
-    factors = {
-        "U0": Factor(rng.random((M, 2)), graph=graph(M, rng) if graphs else None, graph_weight=0.3),
+
+    def smoothed(rows: int, columns: int, weight: float) -> Factor:
+        value = rng.random((rows, columns))
+        return Factor(value, graph=graph(rows, rng) if graphs else None, graph_weight=weight)
+
+    F = {
+        "U0": smoothed(M, 2, 0.3),
         "H0": Factor(rng.random((2, C))),
         "H": Factor(rng.random((K, C))),
     }
@@ -33,74 +41,66 @@ def system(
     for name, n, weight in (("s", 7, 1.0), ("t", 9, 0.6)):
         X = rng.random((n, M)) * (rng.random((n, M)) < 0.5)
         u = "U" if shared_u else f"U{name}"
-        if u not in factors:
-            factors[u] = Factor(
-                rng.random((M, K)), graph=graph(M, rng) if graphs else None, graph_weight=0.7
-            )
-        factors[f"V{name}"] = Factor(
-            rng.random((n, C)),
-            graph=graph(n, rng) if graphs else None,
-            graph_weight=0.2,
-        )
-        tied.append(Tie(f"V{name}", rng.random((n, C)), 0.5))
-        parts = (("U0", "H0"), (u, "H"))
-        terms.append(Term(sp.csr_array(X) if sparse else X, parts, f"V{name}", weight))
+        if u not in F:
+            F[u] = smoothed(M, K, 0.7)
+        V = F[f"V{name}"] = smoothed(n, C, 0.2)
+        tied.append(Tie(V, rng.random((n, C)), 0.5))
+        parts = ((F["U0"], F["H0"]), (F[u], F["H"]))
+        terms.append(Term(sp.csr_array(X) if sparse else X, V, parts, weight))
     if twice:
-        # The last X once more, through another association: three terms share one U and one V.
-        factors["H1"] = Factor(rng.random((K, C)))
-        terms.append(Term(terms[-1].X, ((u, "H1"),), "Vt", 0.4))
+        F["H1"] = Factor(rng.random((K, C)))
+        terms.append(Term(terms[-1].X, V, ((F[u], F["H1"]),), 0.4))
     if not shared_u:
-        tied.append(Tie("Us", "Ut", 0.9))
-    return NMTF(factors, terms, dtype, tied if ties else ())
+        tied.append(Tie(F["Us"], F["Ut"], 0.9))
+    return NMTF(terms, tied if ties else (), dtype=dtype), F
+
+
+def target(tie: Tie) -> np.ndarray:
+    return tie.to.value if isinstance(tie.to, Factor) else tie.to
 
 
 def slow_objective(model: NMTF) -> float:
     total = 0.0
     for term in model.terms:
         X = term.X.toarray() if sp.issparse(term.X) else term.X
-        middle = sum(model[u] @ model[h] for u, h in term.parts)
-        total += term.weight * np.sum((X - model[term.v] @ middle.T) ** 2)
-    for factor in model.factors.values():
-        F = factor.value
+        middle = sum(U.value @ H.value for U, H in term.parts)
+        total += term.weight * np.sum((X - term.V.value @ middle.T) ** 2)
+    for factor in model.factors:
         if factor.graph is not None:
-            W = factor.graph.W.toarray()
+            W, F = factor.graph.W.toarray(), factor.value
             pairs = np.sum((F[:, None] - F[None]) ** 2, axis=2)
             total += factor.graph_weight * np.sum(W * pairs) / 2
     for tie in model.ties:
-        to = model[tie.to] if isinstance(tie.to, str) else tie.to
-        total += tie.weight * np.sum((model[tie.factor] - to) ** 2)
+        total += tie.weight * np.sum((tie.F.value - target(tie)) ** 2)
     return total
 
 
-def slow_step(model: NMTF, name: str) -> np.ndarray:
+def slow_step(model: NMTF, factor: Factor) -> np.ndarray:
     """F ∘ √(num/den), every product written out from the objective."""
-    factor = model.factors[name]
     F = factor.value
     num, den = np.zeros_like(F), np.zeros_like(F)
     for term in model.terms:
         X = term.X.toarray() if sp.issparse(term.X) else term.X
-        V = model[term.v]
-        middle = sum(model[u] @ model[h] for u, h in term.parts)  # (m, c)
+        V = term.V.value
+        middle = sum(U.value @ H.value for U, H in term.parts)  # (m, c)
         fitted = V @ middle.T
-        if term.v == name:
+        if term.V is factor:
             num += term.weight * X @ middle
             den += term.weight * fitted @ middle
-        for u, h in term.parts:
-            if u == name:
-                num += term.weight * X.T @ V @ model[h].T
-                den += term.weight * fitted.T @ V @ model[h].T
-            if h == name:
-                num += term.weight * model[u].T @ X.T @ V
-                den += term.weight * model[u].T @ fitted.T @ V
+        for U, H in term.parts:
+            if U is factor:
+                num += term.weight * X.T @ V @ H.value.T
+                den += term.weight * fitted.T @ V @ H.value.T
+            if H is factor:
+                num += term.weight * U.value.T @ X.T @ V
+                den += term.weight * U.value.T @ fitted.T @ V
     if factor.graph is not None:
         W = factor.graph.W.toarray()
         num += factor.graph_weight * W @ F
         den += factor.graph_weight * np.diag(W.sum(axis=1)) @ F
     for tie in model.ties:
-        ends = {tie.factor, tie.to} if isinstance(tie.to, str) else {tie.factor}
-        if name in ends:
-            other = ends - {name}
-            num += tie.weight * (model[other.pop()] if other else tie.to)
+        if tie.F is factor or tie.to is factor:
+            num += tie.weight * (target(tie) if tie.F is factor else tie.F.value)
             den += tie.weight * F
     return F * np.sqrt(num / den)
 
@@ -117,36 +117,36 @@ NAMES = ["U0", "H0", "H", "Vs", "Vt"]
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_objective_in_trace_form_is_the_objective(case):
-    model = system(**case)
+    model, _ = system(**case)
     assert model.objective() == pytest.approx(slow_objective(model), rel=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_update_is_the_dense_step(case):
     for name in [*NAMES, "U" if case.get("shared_u") else "Us"]:
-        model = system(**case)
-        expected = slow_step(model, name)
-        model.update(name)
-        np.testing.assert_allclose(model[name], expected, rtol=1e-11)
+        model, F = system(**case)
+        expected = slow_step(model, F[name])
+        model.update(F[name])
+        np.testing.assert_allclose(F[name].value, expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_kept_products_never_go_stale(case):
+def test_cached_products_are_never_stale(case):
     """Many updates in mixed order still give each dense step and the objective."""
-    model = system(**case)
+    model, F = system(**case)
     order = np.random.default_rng(1).choice(NAMES, size=40)
     for name in order:
-        expected = slow_step(model, name)
-        model.update(name)
-        np.testing.assert_allclose(model[name], expected, rtol=1e-10)
+        expected = slow_step(model, F[name])
+        model.update(F[name])
+        np.testing.assert_allclose(F[name].value, expected, rtol=1e-10)
         assert model.objective() == pytest.approx(slow_objective(model), rel=1e-11)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "Us"])
 def test_gradient_agrees_with_finite_differences(name):
-    model = system()
-    gradient = model.gradient(name)
-    F = model.factors[name].value
+    model, factors = system()
+    gradient = model.gradient(factors[name])
+    F = factors[name].value
     step = 1e-6
     for index in np.ndindex(F.shape):
         sides = []
@@ -158,81 +158,74 @@ def test_gradient_agrees_with_finite_differences(name):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_update_raises_the_objective(seed):
-    model = system(seed, shared_u=seed % 2 == 1)
+def test_no_update_increases_the_objective(seed):
+    model, _ = system(seed, shared_u=seed % 2 == 1)
     last = model.objective()
     for _ in range(15):
-        for name in model.factors:
-            model.update(name)
-            now = model.objective()
-            assert now <= last * (1 + 1e-12)
-            last = now
+        for factor in model.factors:
+            model.update(factor)
+            value = model.objective()
+            assert value <= last * (1 + 1e-12)
+            last = value
 
 
-def test_updates_find_a_stationary_point():
-    """F ∘ ∂objective/∂F = 0 is met a thousand times better, and ∂ ≥ 0 nearly."""
+def test_updates_converge_to_a_stationary_point():
+    """F ∘ ∂objective/∂F falls to a thousandth, and ∂objective/∂F ≥ 0 nearly holds."""
 
     def residual(model):
-        return max(np.abs(model[name] * model.gradient(name)).max() for name in model.factors)
+        return max(np.abs(factor.value * model.gradient(factor)).max() for factor in model.factors)
 
-    model = system()
+    model, _ = system()
     before = residual(model)
     for _ in range(6000):
         model.update(*model.factors)
     assert residual(model) < before / 1000
-    assert all(model.gradient(name).min() > -before / 1000 for name in model.factors)
+    assert all(model.gradient(factor).min() > -before / 1000 for factor in model.factors)
 
 
 def test_float32_agrees_with_float64():
-    models = [system(dtype=dtype) for dtype in ("float32", "float64")]
+    models = [system(dtype=dtype)[0] for dtype in ("float32", "float64")]
     for model in models:
         for _ in range(20):
             model.update(*model.factors)
-        assert all(factor.value.dtype == model.dtype for factor in model.factors.values())
-    for name in models[0].factors:
-        np.testing.assert_allclose(models[0][name], models[1][name], rtol=2e-4, atol=1e-6)
+        assert all(factor.value.dtype == model.dtype for factor in model.factors)
+    for one, two in zip(models[0].factors, models[1].factors, strict=True):
+        np.testing.assert_allclose(one.value, two.value, rtol=2e-4, atol=1e-6)
     assert models[0].objective() == pytest.approx(models[1].objective(), rel=1e-5)
 
 
 def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
-    model = system(graphs=False, ties=False)
-    model["Us"][3] = 0
-    model.factors["Vs"].fixed = True
-    fixed = model["Vs"].copy()
+    model, F = system(graphs=False, ties=False)
+    F["Us"].value[3] = 0
+    F["Vs"].fixed = True
+    fixed = F["Vs"].value.copy()
     for _ in range(5):
         model.update(*model.factors)
         model.normalize(*model.factors)
-    assert not model["Us"][3].any()
-    np.testing.assert_array_equal(model["Vs"], fixed)
+    assert not F["Us"].value[3].any()
+    np.testing.assert_array_equal(F["Vs"].value, fixed)
 
 
 def test_permuting_rows_permutes_the_factors():
-    rng = np.random.default_rng(3)
-    order = rng.permutation(9)
-    models = []
-    for permuted in (False, True):
-        model = system(graphs=False, ties=False)
-        s, t = model.terms
-        factors = {
-            name: Factor(f.value[order] if permuted and name == "Vt" else f.value)
-            for name, f in model.factors.items()
-        }
-        X = t.X[order] if permuted else t.X
-        model = NMTF(factors, (s, Term(X, t.parts, t.v, t.weight)), "float64")
-        for _ in range(5):
-            model.update(*model.factors)
-        models.append(model)
-    np.testing.assert_allclose(models[1]["Vt"], models[0]["Vt"][order], rtol=1e-10)
-    np.testing.assert_allclose(models[1]["H"], models[0]["H"], rtol=1e-10)
+    order = np.random.default_rng(3).permutation(9)
+    (plain, F), (model, G) = (system(graphs=False, ties=False) for _ in range(2))
+    G["Vt"].value = G["Vt"].value[order]
+    s, t = model.terms
+    permuted = NMTF([s, Term(t.X[order], t.V, t.parts, t.weight)], dtype="float64")
+    for _ in range(5):
+        plain.update(*plain.factors)
+        permuted.update(*permuted.factors)
+    np.testing.assert_allclose(G["Vt"].value, F["Vt"].value[order], rtol=1e-10)
+    np.testing.assert_allclose(G["H"].value, F["H"].value, rtol=1e-10)
 
 
-def test_blocks_of_rows_change_nothing(monkeypatch):
-    whole, cut = system(), system()
-    whole.update(*whole.factors)
-    monkeypatch.setattr("transferbench.core.nmtf.BLOCK", 3)
-    cut.update(*cut.factors)
-    for name in whole.factors:
-        np.testing.assert_allclose(cut[name], whole[name], rtol=1e-12)
+def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
+    (one, _), (two, _) = system(), system()
+    one.update(*one.factors)
+    monkeypatch.setattr("transferbench.core.nmtf.BLOCK_ROWS", 3)
+    two.update(*two.factors)
+    for a, b in zip(one.factors, two.factors, strict=True):
+        np.testing.assert_allclose(b.value, a.value, rtol=1e-12)
 
 
 def test_normalize_makes_sums_one_and_leaves_zero_lines():
@@ -241,11 +234,11 @@ def test_normalize_makes_sums_one_and_leaves_zero_lines():
     np.testing.assert_allclose(scale_to_one(F.copy(), "rows"), [[1, 0], [1, 0]])
 
 
-def test_frobenius_one_and_present():
+def test_frobenius_one_and_drop_empty_columns():
     X = sp.csr_array(np.array([[3.0, 0, 4], [0, 0, 0]]))
     assert np.sqrt((frobenius_one(X).toarray() ** 2).sum()) == pytest.approx(1)
     assert frobenius_one(X * 0).toarray().sum() == 0
-    np.testing.assert_array_equal(present(X).toarray(), [[3, 4], [0, 0]])
+    np.testing.assert_array_equal(drop_empty_columns(X).toarray(), [[3, 4], [0, 0]])
     assert sum_one(X).toarray().sum() == pytest.approx(1)
 
 
@@ -253,45 +246,55 @@ def test_blocks_of_one_factor_updated_jointly_are_that_factor():
     """H = [H0; H1] over [U0, U1] in two blocks takes the step of the undivided H."""
     rng = np.random.default_rng(0)
     X, U, H, V = (rng.random(shape) for shape in ((9, M), (M, 5), (5, C), (9, C)))
-    whole = NMTF({"U": Factor(U), "H": Factor(H), "V": Factor(V)}, [Term(X, (("U", "H"),), "V")],
-                 "float64")  # fmt: skip
-    parts = {"U0": U[:, :2], "U1": U[:, 2:], "H0": H[:2], "H1": H[2:], "V": V}
-    blocks = NMTF(
-        {name: Factor(value) for name, value in parts.items()},
-        [Term(X, (("U0", "H0"), ("U1", "H1")), "V")],
-        "float64",
-    )
-    whole.update("H")
-    blocks.update_jointly("H0", "H1")
-    np.testing.assert_allclose(np.vstack([blocks["H0"], blocks["H1"]]), whole["H"], rtol=1e-12)
-    blocks.update("H0", "H1")
-    whole.update("H")
-    assert not np.allclose(np.vstack([blocks["H0"], blocks["H1"]]), whole["H"], rtol=1e-6)
+    undivided = Factor(H)
+    whole = NMTF([Term(X, Factor(V), ((Factor(U), undivided),))], dtype="float64")
+    H0, H1 = Factor(H[:2]), Factor(H[2:])
+    parts = ((Factor(U[:, :2]), H0), (Factor(U[:, 2:]), H1))
+    blocks = NMTF([Term(X, Factor(V), parts)], dtype="float64")
+    whole.update(undivided)
+    blocks.update_jointly(H0, H1)
+    np.testing.assert_allclose(np.vstack([H0.value, H1.value]), undivided.value, rtol=1e-12)
+    blocks.update(H0, H1)
+    whole.update(undivided)
+    assert not np.allclose(np.vstack([H0.value, H1.value]), undivided.value, rtol=1e-6)
 
 
-def test_a_lost_objective_is_an_error_not_a_result():
-    model = system()
+def test_factors_are_equal_only_to_themselves():
+    one, two = Factor(np.ones((2, 2))), Factor(np.ones((2, 2)))
+    assert one == one
+    assert one != two
+    assert len({one, two}) == 2
+
+
+def test_an_objective_of_nan_is_an_error():
+    model, F = system()
     with pytest.raises(FloatingPointError, match="iteration 1"):
-        model.solve(lambda: model["H"].fill(np.nan), 3, ["Vs", "Vt"])
+        model.solve(lambda: F["H"].value.fill(np.nan), 3, [F["Vs"], F["Vt"]])
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "value", "message"),
     [
-        (lambda f: f.__setitem__("Vs", Factor(np.ones((8, C)))), "Vs has 8 rows"),
-        (lambda f: f.__setitem__("H", Factor(np.ones((K + 1, C)))), "not a product"),
-        (lambda f: f.__setitem__("H", Factor(-np.ones((K, C)))), "nonnegative"),
+        ("Vs", np.ones((8, C)), "V has 8 rows, expected 7"),
+        ("H", np.ones((K + 1, C)), "not a product"),
+        ("H", -np.ones((K, C)), "nonnegative"),
     ],
 )
-def test_shapes_and_signs_are_checked(change, message):
-    model = system()
-    factors = dict(model.factors)
-    change(factors)
+def test_shapes_and_signs_are_checked(name, value, message):
+    model, F = system(graphs=False)
+    F[name].value = value
     with pytest.raises(ValueError, match=message):
-        NMTF(factors, model.terms)
+        NMTF(model.terms)
+
+
+def test_the_size_of_a_graph_is_checked():
+    model, F = system()
+    F["U0"].value = np.ones((M + 1, 2))
+    with pytest.raises(ValueError, match="14 rows, expected 13 as in its graph"):
+        NMTF(model.terms)
 
 
 def test_the_shape_of_a_tie_is_checked():
-    model = system()
-    with pytest.raises(ValueError, match="another shape"):
-        NMTF(model.factors, model.terms, ties=[Tie("Vt", np.ones((2, C)), 1.0)])
+    model, F = system()
+    with pytest.raises(ValueError, match="is tied to shape"):
+        NMTF(model.terms, [Tie(F["Vt"], np.ones((2, C)), 1.0)])

@@ -1,11 +1,11 @@
-"""Spectra and kernels against dense eigenvalues and an independent solver of linear programs."""
+"""Eigenpairs and kernel weights against dense eigenvalues and a linear-programming solver."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import dense
+from oracles import dense_laplacian
 from scipy.optimize import linprog
 
 from transferbench.core import spectral
@@ -20,7 +20,7 @@ def views(seed: int = 0, sizes=(37, 23, 30), features: int = 40) -> list[sp.csr_
 def test_mean_matching_is_eq_6_and_the_distance_of_means(sizes):
     G = spectral.mean_matching(sizes)
     n, m = sum(sizes), len(sizes)
-    _, S = dense(sp.csr_array((n, n)), sizes, 1.0)
+    _, S = dense_laplacian(sp.csr_array((n, n)), sizes, 1.0)
     assert G.shape == (n, m - 1)
     np.testing.assert_allclose(G @ G.T, S, atol=1e-14)
     Z = np.random.default_rng(0).random((n, 3))
@@ -33,17 +33,17 @@ def test_mean_matching_is_eq_6_and_the_distance_of_means(sizes):
 @pytest.mark.parametrize("sizes", [(40, 50), (37, 23, 30)])
 def test_pairs_equal_dense_eigh(sizes, C):
     W = spectral.affinity(views(1, sizes), 5)
-    A, _ = dense(W, sizes, C)
+    A, _ = dense_laplacian(W, sizes, C)
     expected = np.linalg.eigvalsh(A)
-    found = spectral.smallest(W, 12, G=spectral.mean_matching(sizes), C=C)
-    np.testing.assert_allclose(found.values, expected[:12], atol=1e-8)
-    V = found.vectors
+    spectrum = spectral.smallest_eigenpairs(W, 12, G=spectral.mean_matching(sizes), C=C)
+    np.testing.assert_allclose(spectrum.values, expected[:12], atol=1e-8)
+    V = spectrum.vectors
     np.testing.assert_allclose(V.T @ V, np.eye(12), atol=1e-10)
-    np.testing.assert_allclose(A @ V, V * found.values, atol=1e-8)
+    np.testing.assert_allclose(A @ V, V * spectrum.values, atol=1e-8)
 
 
-def pieces(seed: int = 3) -> sp.csr_array:
-    """A graph of two tasks in five pieces, and a document without neighbours."""
+def five_components(seed: int = 3) -> sp.csr_array:
+    """Graph of two tasks with five components and one document without neighbours."""
     blocks = spectral.affinity(views(seed, (20, 12, 15, 9, 11)), 4)
     return sp.csr_array(sp.block_diag([blocks, np.zeros((1, 1))]))
 
@@ -51,43 +51,47 @@ def pieces(seed: int = 3) -> sp.csr_array:
 @pytest.mark.parametrize("C", [0.0, 100.0])
 @pytest.mark.parametrize("count", [3, 6, 15])
 def test_the_starting_vector_does_not_matter(C, count):
-    W, G = pieces(), spectral.mean_matching((32, 36))
-    A, _ = dense(W, (32, 36), C)
+    W, G = five_components(), spectral.mean_matching((32, 36))
+    A, _ = dense_laplacian(W, (32, 36), C)
     null = np.sum(np.linalg.eigvalsh(A) < 1e-9)
-    assert null >= 4  # more than one: a Lanczos method's basis would be its own
+    assert null >= 4  # with more than one, a Lanczos method returns an arbitrary basis
     rng = np.random.default_rng(0)
-    runs = [spectral.smallest(W, count, G=G, C=C, start=rng.standard_normal(68)) for _ in range(3)]
-    for run in runs:
-        np.testing.assert_allclose(A @ run.vectors, run.vectors * run.values, atol=1e-8)
-        np.testing.assert_allclose(abs(np.sum(run.vectors * runs[0].vectors, axis=0)), 1, atol=1e-7)
+    spectra = [
+        spectral.smallest_eigenpairs(W, count, G=G, C=C, start=rng.standard_normal(68))
+        for _ in range(3)
+    ]
+    for one in spectra:
+        np.testing.assert_allclose(A @ one.vectors, one.vectors * one.values, atol=1e-8)
+        cosines = np.sum(one.vectors * spectra[0].vectors, axis=0)
+        np.testing.assert_allclose(abs(cosines), 1, atol=1e-7)
 
 
 def test_null_vectors_are_the_components_in_the_order_of_their_documents():
-    found = spectral.smallest(pieces(), 5)
-    np.testing.assert_allclose(found.values, 0, atol=1e-12)
+    spectrum = spectral.smallest_eigenpairs(five_components(), 5)
+    np.testing.assert_allclose(spectrum.values, 0, atol=1e-12)
     ends = np.cumsum([0, 20, 12, 15, 9, 11])
     for t in range(5):
-        support = np.flatnonzero(found.vectors[:, t])
+        support = np.flatnonzero(spectrum.vectors[:, t])
         assert (support[0], support[-1] + 1) == (ends[t], ends[t + 1])
 
 
 @pytest.mark.parametrize("count", [0, 68])
-def test_too_many_eigenvectors_are_refused(count):
+def test_a_count_outside_the_range_is_an_error(count):
     with pytest.raises(ValueError, match="fewer eigenvectors than the 68 documents"):
-        spectral.smallest(pieces(), count)
+        spectral.smallest_eigenpairs(five_components(), count)
 
 
-def highs(cost: np.ndarray, b: float, decreasing: bool) -> float:
+def minimum_by_linprog(cost: np.ndarray, b: float, decreasing: bool) -> float:
     r = len(cost)
     steps = np.eye(r, k=1)[:-1] - np.eye(r)[:-1] if decreasing else None  # μ_{t+1} − μ_t ≤ 0
-    below = np.zeros(r - 1) if decreasing else None
-    found = linprog(cost, steps, below, np.ones((1, r)), [b], bounds=(0, 1), method="highs")
-    assert found.success
-    return float(found.fun)
+    bounds = np.zeros(r - 1) if decreasing else None
+    result = linprog(cost, steps, bounds, np.ones((1, r)), [b], bounds=(0, 1), method="highs")
+    assert result.success
+    return float(result.fun)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_linear_programs_equal_an_independent_solver(seed):
+def test_both_weights_are_optimal_by_a_linear_programming_solver(seed):
     rng = np.random.default_rng(seed)
     r = int(rng.integers(2, 25))
     cost = rng.exponential(size=r) * rng.choice([0.01, 1.0, 50.0], size=r)
@@ -96,21 +100,23 @@ def test_both_linear_programs_equal_an_independent_solver(seed):
     assert mu.sum() == pytest.approx(b)
     assert (np.diff(mu) <= 1e-12).all()
     assert ((mu >= 0) & (mu <= 1 + 1e-12)).all()
-    assert mu @ cost == pytest.approx(highs(cost, b, decreasing=True), rel=1e-7, abs=1e-9)
+    expected = minimum_by_linprog(cost, b, decreasing=True)
+    assert mu @ cost == pytest.approx(expected, rel=1e-7, abs=1e-9)
     assert len(np.unique(mu.round(12))) <= 3  # at most two prefixes, and zero
     values = np.sort(cost)
     gamma = spectral.trace_weights(values, b)
     assert gamma.sum() == pytest.approx(b)
-    assert gamma @ values == pytest.approx(highs(values, b, decreasing=False), rel=1e-7, abs=1e-9)
+    expected = minimum_by_linprog(values, b, decreasing=False)
+    assert gamma @ values == pytest.approx(expected, rel=1e-7, abs=1e-9)
 
 
-def test_with_b_of_one_the_prefix_of_least_mean_cost_is_taken():
+def test_b_of_one_gives_the_prefix_of_least_mean_cost():
     np.testing.assert_allclose(
         spectral.spectral_weights(np.array([3.0, 1.0, 1.0, 9.0]), 1.0), [1 / 3] * 3 + [0]
     )
 
 
-def test_a_trace_that_does_not_fit_is_refused():
+def test_b_above_the_number_of_eigenvectors_is_an_error():
     for weights in (spectral.trace_weights, spectral.spectral_weights):
         with pytest.raises(ValueError, match="expected b ≤ 3"):
             weights(np.ones(3), 3.5)

@@ -1,4 +1,4 @@
-"""Baselines and controls against what they are said to be."""
+"""Baselines and controls against scikit-learn and their definitions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def parts():
     return problem, source.X, truth.Y[0].argmax(axis=1), target.X
 
 
-def test_lr_is_scikit_learns(parts):
+def test_lr_equals_scikit_learn(parts):
     problem, X, y, T = parts
     expected = LogisticRegression(C=0.5, max_iter=1000).fit(X, y).predict_proba(T)
     np.testing.assert_allclose(transferbench.fit("lr", problem, C=0.5).scores[1], expected)
 
 
-def test_svm_decides_as_libsvms_linear_kernel(parts):
-    """LIBSVM leaves the intercept free, LIBLINEAR shrinks it: nearly all decisions agree."""
+def test_svm_decisions_nearly_equal_libsvm(parts):
+    """LIBSVM does not penalise the intercept, LIBLINEAR does: nearly all decisions agree."""
     problem, X, y, T = parts
     expected = SVC(kernel="linear", C=1.0).fit(X, y).predict(T)
     got = transferbench.fit("svm", problem).scores[1].argmax(axis=1)
@@ -42,13 +42,13 @@ def test_svm_does_not_depend_on_the_order_of_coordinates(parts, monkeypatch):
     problem = parts[0]
     plain = transferbench.fit("svm", problem).scores[1]
     monkeypatch.setattr(
-        "transferbench.models.transfer.svm.LinearSVC",
+        "sklearn.svm.LinearSVC",
         lambda **settings: LinearSVC(**(settings | {"random_state": 99})),
     )
     np.testing.assert_allclose(transferbench.fit("svm", problem).scores[1], plain, atol=1e-3)
 
 
-def test_graph_only_converges_to_the_minimiser(parts):
+def test_graph_only_converges_to_its_fixed_point(parts):
     """The fixed point of label spreading is (1 − α)(I − αS)⁻¹P."""
     problem, _, _, T = parts
     P = transferbench.fit("lr", problem).scores[1]
@@ -61,16 +61,16 @@ def test_graph_only_converges_to_the_minimiser(parts):
     np.testing.assert_allclose(got, F / F.sum(axis=0), rtol=1e-9)
 
 
-def test_lr_kmeans_is_two_lines_of_scikit_learn(parts):
+def test_lr_kmeans_equals_scikit_learn(parts):
     problem, X, y, T = parts
-    guess = LogisticRegression(max_iter=1000).fit(X, y).predict(T)
-    means = np.array([T[np.flatnonzero(guess == c)].mean(axis=0) for c in (0, 1)])
+    decided = LogisticRegression(max_iter=1000).fit(X, y).predict(T)
+    means = np.array([T[np.flatnonzero(decided == c)].mean(axis=0) for c in (0, 1)])
     expected = KMeans(2, init=means, n_init=1).fit(sp.csr_matrix(T)).labels_
     got = transferbench.fit("lr-kmeans", problem).scores[1].argmax(axis=1)
     np.testing.assert_array_equal(got, expected)
 
 
-def test_lr_kmeans_survives_a_class_nobody_was_assigned_to(parts):
+def test_lr_kmeans_accepts_a_class_without_documents(parts):
     problem, *_ = parts
     source, target = problem.domains
     # All target documents alike: logistic regression puts them into one class.

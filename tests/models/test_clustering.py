@@ -1,31 +1,34 @@
-"""Clustering models against their objectives, written out slowly and densely."""
+"""Clustering models against slow dense versions of their objectives."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_clustering
-from oracles import dense
+from oracles import dense_laplacian
 from sklearn.cluster import KMeans
 
 from transferbench import metrics, models
-from transferbench.core import kmeans, spectral
+from transferbench.core import spectral
+from transferbench.models.clustering import _shared
 from transferbench.problem import Domain, Problem
 
 SIZES = (40, 40)
 
 
 def learned_kernel(problem: Problem, C: float, b: float) -> np.ndarray:
-    """Theorem 0.2 by a full dense eigendecomposition."""
+    """Return the kernel of Theorem 0.2 by a full dense eigendecomposition."""
     W = spectral.affinity([d.X for d in problem.domains], 10)
-    values, P = np.linalg.eigh(dense(W, SIZES, C)[0])
+    values, P = np.linalg.eigh(dense_laplacian(W, SIZES, C)[0])
     gamma = np.clip(b - np.arange(len(values)), 0, 1)
     return (P * gamma) @ P.T
 
 
 def kernel_lloyd(K: np.ndarray, label: np.ndarray, c: int) -> np.ndarray:
-    """Kernel k-means with the whole kernel: distances to the means in its feature space."""
+    """Kernel k-means with the full kernel: squared distances (n, c) to the means."""
     for _ in range(300):
         D = np.empty((len(K), c))
         for j in range(c):
@@ -39,7 +42,7 @@ def kernel_lloyd(K: np.ndarray, label: np.ndarray, c: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("C", "b"), [(0.0, 6.0), (100.0, 6.0), (100.0, 5.5)])
-def test_lnkmtc_is_kernel_kmeans_on_the_dense_kernel(C, b):
+def test_lnkmtc_equals_kernel_kmeans_on_the_dense_kernel(C, b):
     problem, _ = make_clustering()
     start = np.random.default_rng(4).integers(2, size=80)
     expected = kernel_lloyd(learned_kernel(problem, C, b), start, 2)
@@ -49,12 +52,12 @@ def test_lnkmtc_is_kernel_kmeans_on_the_dense_kernel(C, b):
 
 @pytest.mark.parametrize("order", ["ascending", "descending"])
 def test_lskmtc_solves_eq_15(order):
-    """The kernel behind the distances is Σ μ_t v_t v_tᵀ with the cheapest μ of an LP solver."""
+    """The distances belong to the kernel Σ μ_t v_t v_tᵀ with the μ of an LP solver."""
     from scipy.optimize import linprog
 
     problem, _ = make_clustering(seed=2)
     W = spectral.affinity([d.X for d in problem.domains], 10)
-    L, S = dense(W, SIZES, 0.0)
+    L, S = dense_laplacian(W, SIZES, 0.0)
     values, V = np.linalg.eigh(L)
     values, V = values[:8].copy(), V[:, :8].copy()
     for t in range(2):  # the null space's basis: a vector for each task
@@ -72,23 +75,22 @@ def test_lskmtc_solves_eq_15(order):
     np.testing.assert_allclose(np.vstack(fit.scores) ** 2, expected, atol=1e-8)
 
 
-def test_clusters_do_not_hang_on_the_eigensolver(monkeypatch):
-    """Other starting vectors, the same labels."""
+def test_clusters_do_not_depend_on_the_start_of_the_eigensolver(monkeypatch):
     problem, _ = make_clustering(seed=3, classes=3)
-    smallest = spectral.smallest
+    smallest_eigenpairs = spectral.smallest_eigenpairs
     for name in ("lnkmtc", "lskmtc"):
         labels = []
         for start in range(4):
             v = np.random.default_rng(start).standard_normal(80)
-            changed = lambda *a, v=v, **k: smallest(*a, start=v, **k)  # noqa: E731
+            changed = partial(smallest_eigenpairs, start=v)
             module = models.load(name).__globals__
-            monkeypatch.setitem(module, "smallest", changed)
+            monkeypatch.setitem(module, "smallest_eigenpairs", changed)
             fit = models.load(name)(problem, seed=1)
             labels.append(np.vstack(fit.scores).argmax(axis=1))
         assert all((labels[0] == other).all() for other in labels), name
 
 
-def test_joint_false_clusters_each_task_by_itself():
+def test_joint_false_clusters_each_task_alone():
     problem, _ = make_clustering()
     joint = models.load("lnkmtc")(problem, seed=0)
     alone = models.load("lnkmtc")(problem, joint=False, seed=0)
@@ -97,16 +99,16 @@ def test_joint_false_clusters_each_task_by_itself():
     assert not np.allclose(joint.scores[0], alone.scores[0])
 
 
-def test_more_starts_never_end_in_a_worse_clustering():
+def test_more_starts_never_give_a_worse_clustering():
     problem, _ = make_clustering(seed=5, classes=3)
     Z = np.vstack([d.X.toarray() for d in problem.domains])
-    inertia = [(kmeans.kernel_kmeans(Z, 3, s, 0).max(axis=1) ** 2).sum() for s in (1, 2, 5, 20)]
+    inertia = [(_shared.kernel_kmeans(Z, 3, n, 0).max(axis=1) ** 2).sum() for n in (1, 2, 5, 20)]
     assert inertia == sorted(inertia, reverse=True)
 
 
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
-def test_kernel_kmeans_is_lloyd_on_the_whole_gaussian_kernel(together, sigma):
+def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(together, sigma):
     problem, _ = make_clustering(seed=1)
     fit = models.load("kernel-kmeans")(problem, sigma=sigma, together=together, seed=7)
     views = [d.X.toarray() for d in problem.domains]
@@ -119,7 +121,7 @@ def test_kernel_kmeans_is_lloyd_on_the_whole_gaussian_kernel(together, sigma):
     np.testing.assert_allclose(np.vstack(fit.scores), -np.vstack(expected), atol=1e-10)
 
 
-def test_kmeans_together_is_kmeans_on_the_stacked_documents():
+def test_kmeans_together_equals_kmeans_on_the_stacked_documents():
     problem, _ = make_clustering(seed=1)
     fit = models.load("kmeans")(problem, together=True, seed=7)
     X = sp.vstack([d.X for d in problem.domains])
@@ -127,7 +129,7 @@ def test_kmeans_together_is_kmeans_on_the_stacked_documents():
     np.testing.assert_allclose(np.vstack(fit.scores), -expected.transform(X))
 
 
-def test_ncut_finds_the_pieces_of_a_graph():
+def test_ncut_finds_the_components_of_a_graph():
     rng = np.random.default_rng(0)
     X = np.zeros((60, 20))
     X[:25, :10], X[25:, 10:] = rng.random((25, 10)), rng.random((35, 10))
@@ -150,7 +152,7 @@ def lssmtc_objective(problem, P, own, M, W, lam) -> float:
 
 @pytest.mark.parametrize("features", [30, 120])
 def test_lssmtc_equals_its_equations_and_never_rises(features):
-    """The second case has more features than documents: W keeps to what they span."""
+    """The second case has more features than documents: W stays in the span of the documents."""
     problem, _ = make_clustering(seed=6, features=features)
     lam, shared, c = 0.3, 3, 2
     fit = models.load("lssmtc")(problem, l=shared, lam=lam, max_iter=6, seed=9)

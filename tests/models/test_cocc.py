@@ -1,4 +1,4 @@
-"""CoCC against its definition by divergences between dense joint distributions."""
+"""CoCC against its definition by divergences of dense joint distributions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transferbench.problem import Domain, Problem
 
 
 def case(seed: int, k: int = 4, c: int = 2, lam: float = 0.25) -> CoClustering:
-    """Made-up tables with zeros and, for some seeds, words that miss from one of them."""
+    """Random tables with zeros and, for some seeds, words that are absent from one of them."""
     rng = np.random.default_rng(seed)
     n, m = rng.integers(3, 15), rng.integers(5, 25)
     X = rng.poisson(0.5, (n, m)) * rng.random((n, m))
@@ -40,7 +40,7 @@ def approximation(joint: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> n
 
 
 def loss(clustering: CoClustering) -> float:
-    """KL(p ‖ p̃) + λ KL(f ‖ f̃), which is the loss of information (Dai et al., lemma)."""
+    """KL(p ‖ p̃) + λ KL(f ‖ f̃), which equals the lost information (lemma of Dai et al.)."""
     P, F = clustering.P.toarray(), clustering.labelled.T
     classes = np.arange(len(F))
     target = rel_entr(P, approximation(P, clustering.documents, clustering.words)).sum()
@@ -57,7 +57,7 @@ def test_the_objective_is_a_divergence_between_joint_distributions(seed):
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.25, 3.0])
-def test_no_assignment_raises_the_objective(lam):
+def test_no_assignment_increases_the_objective(lam):
     fell = 0
     for seed in range(150):
         clustering = case(seed, k=1 + seed % 9, c=2 + seed % 3, lam=lam)
@@ -73,13 +73,13 @@ def test_no_assignment_raises_the_objective(lam):
 
 
 def conditional(joint: np.ndarray) -> np.ndarray:
-    """Rows divided by their sums; a row without mass becomes the marginal."""
+    """Rows divided by their sums; an empty row becomes the marginal."""
     rows = np.array([row if row.sum() > 0 else joint.sum(axis=0) for row in joint])
     return rows / rows.sum(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_each_document_and_word_goes_where_its_divergence_is_least(seed):
+def test_each_document_and_word_gets_the_cluster_of_least_divergence(seed):
     clustering = case(seed, c=3, lam=0.7)
     P, F = clustering.P.toarray(), clustering.labelled
     c, k = 3, clustering.k
@@ -107,7 +107,7 @@ def test_each_document_and_word_goes_where_its_divergence_is_least(seed):
         assert costs[clustering.words[w]] <= min(costs) + 1e-12
 
 
-def test_the_trace_falls_and_scores_decide_as_the_clusters():
+def test_the_objective_falls_and_source_labels_stay():
     problem, truth = make_problem(targets=2, classes=3, documents=90)
     fit = transferbench.fit("cocc", problem, k=6)
     assert len(fit.trace) == 10
@@ -116,7 +116,7 @@ def test_the_trace_falls_and_scores_decide_as_the_clusters():
     np.testing.assert_array_equal(fit.scores[0], truth.Y[0])
 
 
-def test_targets_are_clustered_apart():
+def test_targets_are_clustered_separately():
     problem, _ = make_problem(targets=2)
     alone = Problem("p", "transfer", problem.classes, (problem.domains[0], problem.domains[2]))
     one, two = (transferbench.fit("cocc", p, k=6).scores[-1] for p in (problem, alone))
@@ -141,7 +141,7 @@ def test_any_number_of_word_clusters(k):
     assert np.isfinite(fit.trace).all()
 
 
-def test_features_that_never_occur_change_nothing():
+def test_features_that_never_occur_do_not_matter():
     problem, _ = make_problem(classes=3)
     wide = Problem(
         "p",
@@ -157,7 +157,7 @@ def test_features_that_never_occur_change_nothing():
     np.testing.assert_allclose(one.trace, two.trace, rtol=1e-9)
 
 
-def test_beats_its_own_start_on_real_data(real):
+def test_beats_its_start_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.metrics import evaluate
 

@@ -1,4 +1,4 @@
-"""GCMF against Algorithm 1 of its paper, written out with dense matrices."""
+"""GCMF against a dense version of Algorithm 1 of its paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ K, P, LAM, GAMMA, ITERATIONS = 5, 3, 2.0, 3.0, 7
 
 
 def algorithm_1(problem, seed, lam=LAM, gamma=GAMMA, starts=None):
-    """Eqs. 7–10 literally, X_π being features × documents as in the paper; (V_t, objectives, H)."""
+    """Eqs. 7–10 with X_π features × documents as in the paper; returns V and the objectives."""
     rng = np.random.default_rng(seed)
     c = len(problem.classes)
     H = rng.random((K, c))
@@ -69,7 +69,7 @@ def fit(problem, **changes):
 
 @pytest.mark.parametrize("targets", [1, 2])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_is_algorithm_1(targets, classes):
+def test_equals_algorithm_1(targets, classes):
     problem, _ = make_problem(targets=targets, classes=classes)
     expected, objectives = algorithm_1(problem, seed=4)
     got = fit(problem)
@@ -78,7 +78,7 @@ def test_is_algorithm_1(targets, classes):
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-9)
 
 
-def test_without_graphs_it_is_shared_association_factorisation():
+def test_without_graphs_it_equals_algorithm_1_without_graphs():
     problem, _ = make_problem()
     expected, objectives = algorithm_1(problem, seed=4, lam=0, gamma=0)
     got = fit(problem, lam=0, gamma=0)
@@ -86,8 +86,8 @@ def test_without_graphs_it_is_shared_association_factorisation():
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-9)
 
 
-def test_permuting_features_with_their_start_changes_nothing():
-    """Algorithm 1 itself: rows of U and of X permuted alike give the same V."""
+def test_permuting_features_with_their_start_does_not_matter():
+    """Permuting the rows of U and X in the same way gives the same V, in Algorithm 1 itself."""
     problem, _ = make_problem()
     plain, _ = algorithm_1(problem, seed=4)
     columns = np.random.default_rng(0).permutation(problem.domains[0].X.shape[1])
@@ -143,5 +143,5 @@ def test_float32_agrees_with_float64_on_real_data(real):
     assert two.dtype == np.float64
     np.testing.assert_allclose(one, two, atol=1e-5 * two.max())
     np.testing.assert_allclose(fits["float32"].trace, fits["float64"].trace, rtol=1e-5)
-    # The level that independent trials reached, 99.2, less a point.
+    # Independent trials reached 99.2; allow one point less.
     assert evaluate(fits["float32"], truth)["target"]["accuracy"] >= 0.982

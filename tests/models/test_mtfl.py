@@ -1,4 +1,4 @@
-"""MTFL against the paper's own alternation with D (features × features) formed densely."""
+"""MTFL against the paper's alternation with a dense D (features × features)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from conftest import make_problem
 from sklearn.linear_model import Ridge
 
 import transferbench
-from transferbench.models.transfer.mtfl import share, solve
+from transferbench.models.transfer.mtfl import best_omega, solve_weights
 from transferbench.problem import Domain, Problem
 
 
 def labelled_twice(features: int = 8, classes: int = 2, seed: int = 0) -> tuple[Problem, list]:
-    """Two labelled domains and a target of 30 documents each; the truth of each."""
+    """Two labelled domains and a target of 30 documents each, and the true labels of each."""
     problem, truth = make_problem(seed, targets=2, documents=30, features=features, classes=classes)
     source, other, target = problem.domains
     other = Domain(other.name, other.views, truth.Y[1], np.ones(30, bool))
@@ -27,7 +27,7 @@ def parts(problem: Problem) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def weighted_ridge(X, Y, D, gamma) -> np.ndarray:
-    """W (m, tasks): every w_t the minimiser of ‖y_t − X_t w‖² + γ wᵀD⁻¹w."""
+    """W (m, tasks): each w_t minimises ‖y_t − X_t w‖² + γ wᵀD⁻¹w."""
     return np.hstack(
         [
             D @ x.T @ np.linalg.solve(x @ D @ x.T + gamma * np.eye(len(x)), y)
@@ -36,8 +36,8 @@ def weighted_ridge(X, Y, D, gamma) -> np.ndarray:
     )
 
 
-def dense(X, Y, gamma: float, epsilon: float, iterations: int) -> np.ndarray:
-    """Argyriou, Evgeniou and Pontil's alternation as printed: w_t given D, D given W."""
+def dense_alternation(X, Y, gamma: float, epsilon: float, iterations: int) -> np.ndarray:
+    """The alternation of Argyriou, Evgeniou and Pontil: w_t given D, D given W."""
     m = X[0].shape[1]
     D = np.eye(m) / m
     for _ in range(iterations):
@@ -49,7 +49,7 @@ def dense(X, Y, gamma: float, epsilon: float, iterations: int) -> np.ndarray:
 
 
 def objective(X, Y, W, gamma, epsilon) -> float:
-    """The problem at its best D: Σ_t loss + γ (Σ (σ² + ε)^½)² over the singular values of W."""
+    """Objective at the best D: Σ_t loss + γ (Σ (σ² + ε)^½)² over the singular values σ of W."""
     predicted = np.hstack([x @ w for x, w in zip(X, np.hsplit(W, len(X)), strict=True)])
     loss = np.sum((np.hstack(Y) - predicted) ** 2)
     values = np.linalg.svd(W, compute_uv=False)
@@ -57,11 +57,11 @@ def objective(X, Y, W, gamma, epsilon) -> float:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_is_the_papers_alternation_with_a_dense_d(classes):
-    """With as many features as tasks ε adds the same on both sides, and all agrees."""
+def test_equals_the_papers_alternation_with_a_dense_d(classes):
+    """With as many features as tasks, ε has the same effect on D and on Ω."""
     problem, _ = labelled_twice(features=2 * classes, classes=classes)
     X, Y = parts(problem)
-    expected = dense(X, Y, gamma=1.0, epsilon=1e-3, iterations=3000)
+    expected = dense_alternation(X, Y, gamma=1.0, epsilon=1e-3, iterations=3000)
     fit = transferbench.fit("mtfl", problem, gamma=1.0, epsilon=1e-3, max_iter=1000)
     assert fit.trace[-1] == pytest.approx(objective(X, Y, expected, 1.0, 1e-3), rel=1e-8)
     for i in (0, 1):
@@ -70,18 +70,18 @@ def test_is_the_papers_alternation_with_a_dense_d(classes):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_each_w_is_the_ridge_of_its_task_in_the_shared_d(classes):
-    """The first-order condition in W with the paper's D = (WWᵀ + εI)^½ / tr made explicitly.
+    """First-order condition in W with the paper's D = (WWᵀ + εI)^½ / tr, formed explicitly.
 
-    More features than tasks; the trace is without √ε for every feature that no task needs.
+    There are more features than tasks; the trace leaves out √ε of features that no task uses.
     """
     problem, _ = labelled_twice(features=15, classes=classes)
     X, Y = parts(problem)
     Omega, A = np.eye(2 * classes) / (2 * classes), np.zeros((60, classes))
     for _ in range(1000):
-        W, A = solve(X, Y, Omega, 1.0, A)
-        Omega, size = share(W, 1e-3)
+        W, A = solve_weights(X, Y, Omega, 1.0, A)
+        Omega, trace_norm = best_omega(W, 1e-3)
     values, Q = np.linalg.eigh(W @ W.T + 1e-3 * np.eye(15))
-    D = (Q * np.sqrt(values)) @ Q.T / size
+    D = (Q * np.sqrt(values)) @ Q.T / trace_norm
     np.testing.assert_allclose(weighted_ridge(X, Y, D, 1.0), W, atol=1e-6)
 
 
@@ -108,17 +108,17 @@ def test_the_objective_never_rises(classes, gamma, epsilon):
         assert trace[-1] < trace[0]
 
 
-def test_the_reported_objective_is_the_problems():
+def test_the_reported_objective_is_that_of_the_problem():
     problem, _ = labelled_twice()
     X, Y = parts(problem)
     fit = transferbench.fit("mtfl", problem, gamma=2.0, epsilon=0.01, max_iter=3)
-    # More documents than features: the predictions tell W.
+    # With more documents than features, the predictions determine W.
     W = np.hstack([np.linalg.lstsq(x, fit.scores[i], rcond=None)[0] for i, x in enumerate(X)])
     assert fit.trace[-1] == pytest.approx(objective(X, Y, W, 2.0, 0.01), rel=1e-9)
 
 
 def test_tasks_that_share_a_direction_learn_from_each_other():
-    """Six noisy tasks of 20 documents along one direction of 30: better than each for itself."""
+    """Six noisy tasks with 20 documents along one direction of 30 features beat single tasks."""
     rng = np.random.default_rng(0)
     w = rng.standard_normal(30)
     X = [rng.standard_normal((20, 30)) for _ in range(6)]
@@ -131,8 +131,8 @@ def test_tasks_that_share_a_direction_learn_from_each_other():
     def together(gamma: float) -> np.ndarray:
         Omega, A = np.eye(6) / 6, np.zeros((120, 1))
         for _ in range(30):
-            W, A = solve(X, Y, Omega, gamma, A)
-            Omega, _ = share(W, 1e-6)
+            W, A = solve_weights(X, Y, Omega, gamma, A)
+            Omega, _ = best_omega(W, 1e-6)
         return W
 
     weights = [0.1, 0.3, 1.0, 3.0, 10.0]
@@ -144,7 +144,7 @@ def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
     problem, _ = labelled_twice(features=50)
     X, Y = parts(problem)
     target = problem.domains[2].X.toarray()
-    W, _ = solve(X, Y, np.eye(4) / 4, 1.0, np.zeros((60, 2)))
+    W, _ = solve_weights(X, Y, np.eye(4) / 4, 1.0, np.zeros((60, 2)))
     first, second = np.hsplit(W, 2)
     fit = transferbench.fit("mtfl", problem, max_iter=1)
     expected = (X[0] @ first, X[1] @ second, target @ (first + second) / 2)
@@ -152,8 +152,8 @@ def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
         np.testing.assert_allclose(got, scores, atol=1e-10)
 
 
-def test_nothing_of_features_by_features_or_documents_by_documents_is_formed():
-    """A million features and 20,000 documents: either square array would take gigabytes."""
+def test_no_square_array_of_features_or_documents_is_formed():
+    """With a million features and 20,000 documents, either would take gigabytes."""
     rng = np.random.default_rng(1)
     n, m = 20_000, 1_000_000
     X = sp.csr_array((rng.random(5 * n), rng.integers(m, size=5 * n), 5 * np.arange(n + 1)), (n, m))

@@ -1,7 +1,7 @@
-"""DTL, MTrick, DKT, TriTL and MRTL against their algorithms, written out with dense matrices.
+"""DTL, MTrick, DKT, TriTL and MRTL against dense versions of their algorithms.
 
-Here X is features × documents, as in the papers, and each update is F ∘ √(num/den) with num and den
-gathered from the terms of the objective by hand.
+X is features × documents, as in the papers. Each update is F ∘ √(num/den), with num and den written
+by hand from the terms of the objective.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def agree(got, V, objectives):
 
 
 @pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
-def test_dtl_is_algorithm_1(targets, classes):
+def test_dtl_equals_algorithm_1(targets, classes):
     problem, _ = make_problem(targets=targets, classes=classes)
     k, kappa = 6, 2
     X, V = data(problem)
@@ -89,7 +89,7 @@ def test_dtl_is_algorithm_1(targets, classes):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_mrtl_is_algorithm_1_with_its_misprint_mended(classes):
+def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
     problem, _ = make_problem(targets=2, classes=classes)
     k1, k2, lam = 3, 7, 2.5
     X, V = data(problem)
@@ -115,7 +115,7 @@ def test_mrtl_is_algorithm_1_with_its_misprint_mended(classes):
     objectives = []
     for _ in range(ITERATIONS):
         for p in P:
-            # Eq. 21; normalised after the sweep over this pair, as Algorithm 1 has it.
+            # Eq. 21; normalised after the updates of this pair, as in Algorithm 1.
             Ut[p] = step(
                 Ut[p],
                 X[p] @ V[p] @ Tt[p].T + lam * X[p] @ V[p] @ sigma.T,
@@ -138,7 +138,7 @@ def test_mrtl_is_algorithm_1_with_its_misprint_mended(classes):
             one, three = U[p] @ Mu[p] + Ut[p] @ Tt[p], U[p] @ mu + Ut[p] @ sigma
             V[p] = step(
                 V[p],
-                X[p].T @ one + lam * X[p].T @ three,  # the λ that eq. 21 misses
+                X[p].T @ one + lam * X[p].T @ three,  # eq. 21 omits λ
                 F1(p).T @ one + lam * F3(p).T @ three,
             )
             Ut[p], Us[p], U[p], V[p] = columns(Ut[p]), columns(Us[p]), columns(U[p]), rows(V[p])
@@ -158,7 +158,7 @@ def test_mrtl_is_algorithm_1_with_its_misprint_mended(classes):
 
 
 @pytest.mark.parametrize(("name", "setting"), [("mtrick", 1.7), ("dkt", 0.8)])
-def test_mtrick_and_dkt_are_their_objectives_updates(name, setting):
+def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
     problem, _ = make_problem(classes=3)
     k = 5
     X, V = data(problem)
@@ -191,7 +191,7 @@ def test_mtrick_and_dkt_are_their_objectives_updates(name, setting):
     agree(fit(name, problem, **options), V, objectives)
 
 
-def test_tritl_is_its_objectives_updates():
+def test_tritl_equals_the_updates_of_its_objective():
     problem, _ = make_problem(targets=2)
     k1, k2, k3, c = 3, 4, 2, 2
     X, V = data(problem)
@@ -239,7 +239,7 @@ def test_tritl_is_its_objectives_updates():
 
 
 @pytest.mark.parametrize("name", ["dtl", "tritl"])
-def test_one_at_a_time_is_each_target_alone(name):
+def test_together_false_fits_each_target_alone(name):
     problem, _ = make_problem(targets=3)
     got = fit(name, problem, together=False)
     for i in (1, 2, 3):
@@ -251,13 +251,13 @@ def test_one_at_a_time_is_each_target_alone(name):
 
 
 @pytest.mark.parametrize("kappa", [0, 6])
-def test_dtl_reaches_its_extremes(kappa):
-    """κ = 0: no common feature clusters; κ = k: no others."""
+def test_dtl_accepts_extreme_kappa(kappa):
+    """κ = 0: no common feature clusters; κ = k: all are common."""
     fit_ = fit("dtl", make_problem()[0], k=6, kappa=kappa)
     assert np.isfinite(fit_.scores[1]).all()
 
 
-def test_more_common_than_all_clusters_is_an_error():
+def test_more_common_clusters_than_clusters_is_an_error():
     problem, _ = make_problem()
     with pytest.raises(ValueError, match="kappa must be at most k"):
         fit("dtl", problem, k=3, kappa=4)
@@ -265,8 +265,8 @@ def test_more_common_than_all_clusters_is_an_error():
         fit("mrtl", problem, k1=4, k2=3)
 
 
-def test_mrtl_without_relatedness_is_each_pair_on_its_own():
-    """λ = 0 leaves no term that joins two targets: another target changes nothing."""
+def test_mrtl_without_relatedness_fits_each_pair_alone():
+    """With λ = 0 no term joins two targets, so another target does not matter."""
     problem, _ = make_problem(targets=2)
     first = type(problem)("p", "transfer", problem.classes, problem.domains[:2])
     both, alone = fit("mrtl", problem, lam=0.0), fit("mrtl", first, lam=0.0)
@@ -276,8 +276,8 @@ def test_mrtl_without_relatedness_is_each_pair_on_its_own():
 
 @pytest.mark.parametrize("name", ["gcmf", "dtl", "mtrick", "dkt", "tritl", "mrtl"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_objective_falls_but_for_what_normalisation_costs(name, seed):
-    """Normalisation lies outside the majorisation and may cost 1e-4 of the objective a sweep."""
+def test_the_objective_falls_up_to_the_effect_of_normalisation(name, seed):
+    """Normalisation is not part of the majorisation; it may cost 1e-4 of the objective a sweep."""
     problem, _ = make_problem(seed)
     trace = np.array(fit(name, problem, max_iter=150).trace)
     assert (np.diff(trace) <= 1e-4 * trace[:-1]).all()
@@ -297,10 +297,10 @@ def test_float32_agrees_with_float64(name):
     ("name", "level"), [("mtrick", 98.9), ("dtl", 98.6)], ids=["mtrick", "dtl"]
 )
 def test_levels_on_real_data(real, name, level):
-    """Within a point of what independent trials reached on comp-vs-rec."""
+    """Within a point of the accuracy of independent trials on comp-vs-rec."""
     from transferbench.data import tasks
     from transferbench.metrics import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
-    found = evaluate(transferbench.fit(name, problem, seed=0), truth)
-    assert 100 * found["target"]["accuracy"] == pytest.approx(level, abs=1)
+    measures = evaluate(transferbench.fit(name, problem, seed=0), truth)
+    assert 100 * measures["target"]["accuracy"] == pytest.approx(level, abs=1)

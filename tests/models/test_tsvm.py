@@ -1,4 +1,4 @@
-"""TSVM: what it switches, that nothing it does raises its objective, and what it is at the ends."""
+"""TSVM: optimal switches, a falling objective, and its limits."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def objective(svm: LinearSVC, X, y, weight) -> float:
 
 @pytest.fixture
 def small():
-    """Twenty labelled documents and two hundred without pattern: much to switch."""
+    """Twenty labelled documents and 200 random ones, so that many signs are switched."""
     rng = np.random.default_rng(0)
     X, T = rng.standard_normal((20, 30)), rng.standard_normal((200, 30))
     return X, np.repeat([1.0, -1.0], 10), T
 
 
 @pytest.mark.parametrize("positives", [0, 1, 4, 9])
-def test_the_largest_are_the_best_signs_for_a_machine(positives):
-    """Every choice of so many positives, tried; decision values on both sides of the margins."""
+def test_positive_signs_of_the_largest_values_are_optimal(positives):
+    """Compared with every choice of as many positives; some values are outside the margins."""
     rng = np.random.default_rng(positives)
     for _ in range(20):
         f = 2 * rng.standard_normal(9)
@@ -47,8 +47,8 @@ def test_the_largest_are_the_best_signs_for_a_machine(positives):
         assert hinge(sign * f).sum() == pytest.approx(best)
 
 
-def test_at_one_weight_no_training_raises_the_objective_and_positives_stay(small, monkeypatch):
-    """Every training is recorded, also one whose machine was then refused."""
+def test_no_training_at_one_weight_increases_the_objective(small, monkeypatch):
+    """Every training is recorded, including those whose machine is rejected."""
     X, sign, T = small
     trainings, train = [], tsvm._train
 
@@ -58,12 +58,12 @@ def test_at_one_weight_no_training_raises_the_objective_and_positives_stay(small
         return svm
 
     monkeypatch.setattr(tsvm, "_train", record)
-    _, told = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
-    trainings = trainings[1:]  # the first is on the labelled documents alone
+    _, objectives = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
+    trainings = trainings[1:]  # the first uses only the labelled documents
     assert all((y[len(sign) :] > 0).sum() == 80 for _, y, _ in trainings)
     assert all((y[: len(sign)] == sign).all() for _, y, _ in trainings)
     falls = 0
-    for level, reported in zip(LEVELS, told, strict=True):
+    for level, reported in zip(LEVELS, objectives, strict=True):
         values = [value for weight, _, value in trainings if weight == level]
         assert (np.diff(values) <= 1e-5 * np.array(values[:-1])).all()
         assert (np.diff(reported) < 0).all()
@@ -72,8 +72,8 @@ def test_at_one_weight_no_training_raises_the_objective_and_positives_stay(small
     assert falls >= 3
 
 
-def test_is_between_the_best_of_all_labellings_and_the_start(small):
-    """Six documents, three positive: 20 labellings, each trained."""
+def test_the_objective_is_between_the_best_labelling_and_the_start(small):
+    """Six documents, three positive: a machine is trained for each of the 20 labellings."""
     X, sign, T = small
     for first in range(0, 36, 6):
         few = T[first : first + 6]
@@ -85,12 +85,13 @@ def test_is_between_the_best_of_all_labellings_and_the_start(small):
             values[chosen] = objective(tsvm._train(both, y, weight), both, y, weight)
         plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(few)
         start = values[tuple(np.flatnonzero(tsvm._largest(plain, 3) > 0))]
-        _, told = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
-        assert min(values.values()) * (1 - 1e-6) <= told[-1][-1] <= start * (1 + 1e-6)
+        _, objectives = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
+        final = objectives[-1][-1]
+        assert min(values.values()) * (1 - 1e-6) <= final <= start * (1 + 1e-6)
 
 
-def test_no_pair_is_left_whose_switch_would_pay(small):
-    """Joachims's condition at the end: no slacks of a pair that sum to more than two."""
+def test_no_switch_of_a_pair_lowers_the_final_objective(small):
+    """Joachims's final condition: the slacks of no pair sum to more than two."""
     X, sign, T = small
     svm, _ = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
     f = svm.decision_function(T)
@@ -101,7 +102,7 @@ def test_no_pair_is_left_whose_switch_would_pay(small):
             assert slack[i] + slack[j] <= 2 + 1e-9
 
 
-def test_with_hardly_any_weight_on_the_target_it_is_the_svm(small):
+def test_with_tiny_weight_on_the_target_it_equals_the_svm(small):
     X, sign, T = small
     plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(T)
     svm, _ = tsvm.transduce(X, sign, T, 20, 1.0, np.array([1e-9]))
@@ -109,7 +110,7 @@ def test_with_hardly_any_weight_on_the_target_it_is_the_svm(small):
 
 
 def test_the_boundary_moves_to_the_gap_between_clusters():
-    """Two labelled documents whose machine cuts through a cluster; the target shows the gap."""
+    """The machine of two labelled documents cuts through a cluster; the target shows the gap."""
     rng = np.random.default_rng(0)
     X = np.array([[0.0, 0.0], [3.0, 3.0]])
     truth = np.repeat([-1.0, 1.0], 40)
@@ -121,14 +122,14 @@ def test_the_boundary_moves_to_the_gap_between_clusters():
     assert (np.sign(svm.decision_function(T)) == truth).all()
 
 
-def test_targets_are_transduced_apart():
+def test_targets_are_fitted_separately():
     problem, _ = make_problem(targets=2)
     alone = type(problem)("p", "transfer", problem.classes, problem.domains[::2])
     one, two = (transferbench.fit("tsvm", p).scores[-1] for p in (problem, alone))
     np.testing.assert_array_equal(one, two)
 
 
-def test_the_share_moves_documents_into_the_second_class():
+def test_a_larger_share_puts_more_documents_in_the_second_class():
     problem, _ = make_problem(documents=60)
     few, half, many = (
         (transferbench.fit("tsvm", problem, share=s).scores[1].argmax(axis=1)).mean()
@@ -137,7 +138,7 @@ def test_the_share_moves_documents_into_the_second_class():
     assert few < half < many
 
 
-def test_a_share_is_refused_for_three_classes():
+def test_a_share_for_three_classes_is_an_error():
     problem, _ = make_problem(classes=3)
     with pytest.raises(ValueError, match="two classes, not 3"):
         transferbench.fit("tsvm", problem, share=0.5)

@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from transferbench.core.init import seen_rows, stack
-from transferbench.core.views import apart
+from transferbench.core.views import split_by_domain
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -29,7 +29,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
         X = stack([domain.X for domain in problem.domains]).astype(np.float64)
         rank = min(components, min(X.shape) - 1)  # ARPACK's most
         svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
-        views = apart(problem, svd.fit_transform(X))
+        views = split_by_domain(problem, svd.fit_transform(X))
     elif all(len(domain.views) > 1 for domain in problem.domains):
         views = tuple(np.asarray(domain.views[1], np.float64) for domain in problem.domains)
     else:

@@ -1,25 +1,24 @@
-"""Where the factors of a transfer model start."""
+"""Labelled documents of a problem, and the start of label factors."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 
-from transferbench.problem import Domain, Matrix, Problem
+from transferbench.problem import Matrix, Problem
 
 
 def stack(matrices: list[Matrix]) -> Matrix:
-    """Rows of several matrices over the same features, one below the other."""
+    """Return the rows of several matrices over the same features as one matrix."""
     if any(sp.issparse(matrix) for matrix in matrices):
         return sp.csr_array(sp.vstack([sp.csr_array(matrix) for matrix in matrices]))
     return np.vstack(matrices)
 
 
 def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
-    """All labelled documents X (n, d) and their classes y (n,), over all domains.
+    """Return the labelled documents X (n, d) of all domains and their classes y (n,).
 
-    Raises ValueError where fewer than two classes are seen.
+    Raises ValueError if fewer than two classes are labelled.
     """
     labelled = [domain for domain in problem.domains if domain.seen.any()]
     y = np.concatenate([np.asarray(d.Y[d.seen]).argmax(axis=1) for d in labelled] or [np.empty(0)])
@@ -28,27 +27,20 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     return stack([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
 
 
-def logistic_regression(problem: Problem, C: float = 1.0) -> LogisticRegression:
-    """L2-regularised logistic regression trained on every labelled document."""
-    X, y = seen_rows(problem)
-    return LogisticRegression(C=C, max_iter=1000).fit(X, y)
-
-
-def class_probabilities(classifier: LogisticRegression, domain: Domain, classes: int) -> np.ndarray:
-    """(n, c): a classifier's probabilities, with 0 for classes it has never seen."""
-    P = np.zeros((len(domain.seen), classes))
-    P[:, classifier.classes_] = classifier.predict_proba(domain.X)
-    return P
-
-
 def label_start(problem: Problem, C: float = 1.0) -> tuple[np.ndarray, ...]:
-    """(n, c) for each domain: its labels where seen, elsewhere logistic regression's probabilities.
+    """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
 
-    Probabilities, not hard labels: multiplicative updates cannot leave zero.
+    The probabilities are those of logistic regression with inverse regularisation C, trained on
+    every labelled document; a class without labels has probability 0. Decisions would contain
+    zeros, which multiplicative updates cannot change.
     """
-    classifier = logistic_regression(problem, C)
-    c = len(problem.classes)
-    return tuple(
-        np.where(d.seen[:, None], d.Y, class_probabilities(classifier, d, c))
-        for d in problem.domains
-    )
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = seen_rows(problem)
+    classifier = LogisticRegression(C=C, max_iter=1000).fit(X, y)
+    start = []
+    for domain in problem.domains:
+        P = np.zeros((len(domain.seen), len(problem.classes)))
+        P[:, classifier.classes_] = classifier.predict_proba(domain.X)
+        start.append(np.where(domain.seen[:, None], domain.Y, P))
+    return tuple(start)

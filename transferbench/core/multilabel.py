@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core import hierarchy, init
-from transferbench.core.decide import top1 as with_best
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
-from transferbench.core.scale import entries, present
+from transferbench.core.scale import drop_empty_columns, entries
 from transferbench.core.validation import best_setting
+from transferbench.metrics import ensure_one_label
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
 #: Tasks or views as the problem has them, or all of them made one.
@@ -51,7 +51,7 @@ class Documents:
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
         by_view = zip(*(domain.views for domain in domains), strict=True)
-        X = [present(init.stack(list(parts))) for parts in by_view]
+        X = [drop_empty_columns(init.stack(list(parts))) for parts in by_view]
         if views == "joined":
             X = [side_by_side(X)]
         cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
@@ -234,7 +234,7 @@ def fit(
     trace: list[float] = []
 
     def read(F: np.ndarray) -> np.ndarray:
-        return with_best(F) if top1 else F
+        return ensure_one_label(F) if top1 else F
 
     def attempt(weights: tuple[float, float], seen: np.ndarray) -> np.ndarray:
         return read(train(documents, seen, loss, plan, weights, start))

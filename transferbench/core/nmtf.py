@@ -1,23 +1,24 @@
-"""The tri-factorisation engine: one objective, written, tested and made fast once.
+"""The tri-factorisation engine: one objective for all NMTF models.
 
-    min  Σ_t w_t ‖X_t − V_t (Σ_b U_b H_b)ᵀ‖² + Σ_f λ_f tr(Fᵀ (D_f − W_f) F) + Σ_i α_i ‖F_i − T_i‖²
+    min  Σ_t w_t ‖X_t − V_t (Σ_b U_b H_b)ᵀ‖² + Σ_F λ_F tr(Fᵀ (D_F − W_F) F) + Σ_i α_i ‖F_i − T_i‖²
 
-over nonnegative factors F ∈ {U, H, V}.  X_t (n, m) documents × features; U_b (m, k_b) feature
-clusters; H_b (k_b, c) association; V_t (n, c) document classes.  A factor named in two terms is
-shared by them, which is the transfer; a factor may be fixed, smoothed over a graph W_f (λ_f), tied
-to given values or to another factor T_i (α_i), or normalised to columns or rows of sum one.
+over nonnegative factors F ∈ {U, H, V}. X_t (n, m) documents × features; U_b (m, k_b) feature
+clusters; H_b (k_b, c) association of clusters and classes; V_t (n, c) document classes. Two terms
+that contain the same Factor object share it; this is the transfer. A factor may be fixed, smoothed
+over a graph W_F (weight λ_F), tied to given values or to another factor T_i (weight α_i), or
+normalised so that columns or rows sum to one.
 
-Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F,  which
-does not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
+Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F. It does
+not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
 
-No array of size documents × features is formed: the association goes first (U H is m × c), products
-that did not change since they were made are kept, and tall updates go by blocks of rows that stay
-in the processor's cache.
+No documents × features array is formed: products start with U H, which is m × c. A product is
+cached until one of its factors changes. Tall factors are updated in blocks of rows that fit into
+the processor's cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,17 +28,18 @@ from transferbench.core.graph import Graph
 from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
 from transferbench.problem import Fit, Matrix, Watch
 
-BLOCK = 2048  # rows at a time: three float32 blocks of 64 columns fit a second-level cache
+BLOCK_ROWS = 2048  # three float32 blocks of 64 columns fit into a second-level cache
 
 
-@dataclass
+@dataclass(eq=False)
 class Factor:
-    """One nonnegative factor and all that is said of it.
+    """One nonnegative factor. Two factors are equal only if they are the same object.
 
-    value     : (rows, columns), changed in place.
-    fixed     : never updated.
-    normalize : "columns" or "rows": scaled to sum one by `normalize`.
-    graph     : a graph over the rows, with its weight λ.
+    value        : (rows, columns), updated in place.
+    fixed        : True if the factor is never updated.
+    normalize    : "columns" or "rows": what `NMTF.normalize` scales to sum one.
+    graph        : graph over the rows, with weight `graph_weight` (λ).
+    version      : number of changes so far, by which cached products are invalidated.
     """
 
     value: np.ndarray
@@ -48,227 +50,210 @@ class Factor:
     version: int = field(default=0, init=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Term:
-    """w ‖X − V (Σ_b U_b H_b)ᵀ‖², X (n, m); `parts` names the pairs (U_b, H_b), `v` names V."""
+    """w ‖X − V (Σ_b U_b H_b)ᵀ‖² with X (n, m) and `parts` the pairs (U_b, H_b)."""
 
     X: Matrix
-    parts: tuple[tuple[str, str], ...]
-    v: str
+    V: Factor
+    parts: tuple[tuple[Factor, Factor], ...]
     weight: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tie:
-    """α ‖F − T‖²: a factor by name, and what it is drawn to, an array or another factor's name."""
+    """α ‖F − T‖² with T an array or another factor of the same shape."""
 
-    factor: str
-    to: np.ndarray | str
+    F: Factor
+    to: np.ndarray | Factor
     weight: float
 
 
 class NMTF:
-    """Factors by name, the terms and ties that join them, and the updates of each.
+    """The objective made of terms and ties, and the updates of its factors.
 
-    Raises ValueError where shapes do not fit, a name is unknown or a value is negative.
+    Copies the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped.
+    Raises ValueError if shapes do not fit or a factor has a negative value.
     """
 
     def __init__(
-        self,
-        factors: dict[str, Factor],
-        terms: Sequence[Term],
-        dtype: str = "float32",
-        ties: Sequence[Tie] = (),
+        self, terms: Sequence[Term], ties: Sequence[Tie] = (), *, dtype: str = "float32"
     ) -> None:
-        self.factors = factors
         self.terms = tuple(terms)
         self.ties = tuple(tie for tie in ties if tie.weight)
+        pairs = [pair for term in self.terms for pair in term.parts]
+        #: Every factor once: all V, then U and H in the order of the terms.
+        self.factors = tuple(
+            dict.fromkeys([*(term.V for term in self.terms), *(F for pair in pairs for F in pair)])
+        )
         self.dtype = np.dtype(dtype)
         self.tiny = float(np.finfo(self.dtype).tiny)
-        for factor in factors.values():
+        for factor in self.factors:
             factor.value = np.array(factor.value, dtype=self.dtype, order="C")
         self._check()
-        # Both X and Xᵀ in row order, so that neither product walks the matrix the slow way. Terms
-        # of one X share them, and each Xᵀ V.
+        # X and Xᵀ are both stored by rows, because a product with a matrix stored by columns is
+        # slow. Terms with the same X share both, and each product Xᵀ V.
         matrices = {id(term.X): term.X for term in self.terms}
-        self._X = {i: _rows(X, self.dtype) for i, X in matrices.items()}
-        self._Xt = {i: _rows(X.T, self.dtype) for i, X in matrices.items()}
+        self._X = {i: _by_rows(X, self.dtype) for i, X in matrices.items()}
+        self._Xt = {i: _by_rows(X.T, self.dtype) for i, X in matrices.items()}
         self._norm2 = {i: norm2(X) for i, X in self._X.items()}
-        self._pull = {
-            name: (
-                _rows(factor.graph.W * factor.graph_weight, self.dtype),
+        # λ W (rows, rows) and λ times the degrees (rows, 1).
+        self._graphs = {
+            factor: (
+                _by_rows(factor.graph.W * factor.graph_weight, self.dtype),
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
-            for name, factor in factors.items()
+            for factor in self.factors
             if factor.graph is not None and factor.graph_weight
         }
-        self._memo: dict[tuple[str, object], tuple[tuple[int, ...], np.ndarray]] = {}
+        self._cache: dict[Hashable, tuple[tuple[int, ...], np.ndarray]] = {}
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.factors[name].value
-
-    # -- products, kept until a factor they were made of changes -----------------------------
-
-    def _kept(
-        self, what: str, of: object, names: Sequence[str], make: Callable[[], np.ndarray]
+    def _cached(
+        self, key: Hashable, factors: Iterable[Factor], compute: Callable[[], np.ndarray]
     ) -> np.ndarray:
-        versions = tuple(self.factors[name].version for name in names)
-        old = self._memo.get((what, of))
-        if old is None or old[0] != versions:
-            self._memo[(what, of)] = old = (versions, make())
-        return old[1]
+        """Return the cached product of these factors; compute it if one of them has changed."""
+        versions = tuple(factor.version for factor in factors)
+        cached = self._cache.get(key)
+        if cached is None or cached[0] != versions:
+            self._cache[key] = cached = (versions, compute())
+        return cached[1]
 
-    def _A(self, t: int) -> np.ndarray:
+    def _A(self, term: Term) -> np.ndarray:
         """Σ_b U_b H_b  (m, c)."""
-        parts = self.terms[t].parts
-        names = [name for part in parts for name in part]
-        return self._kept("A", t, names, lambda: sum(self[u] @ self[h] for u, h in parts))
+        factors = [factor for pair in term.parts for factor in pair]
+        return self._cached(
+            ("A", term), factors, lambda: sum(U.value @ H.value for U, H in term.parts)
+        )
 
     def _XV(self, term: Term) -> np.ndarray:
         """Xᵀ V  (m, c)."""
-        X, v = id(term.X), term.v
-        return self._kept("XV", (X, v), [v], lambda: self._Xt[X] @ self[v])
+        X, V = id(term.X), term.V
+        return self._cached(("XV", X, V), [V], lambda: self._Xt[X] @ V.value)
 
-    def _gram(self, name: str) -> np.ndarray:
-        """Vᵀ V  (c, c)."""
-        return self._kept("gram", name, [name], lambda: self[name].T @ self[name])
+    def _gram(self, F: Factor) -> np.ndarray:
+        """Fᵀ F  (c, c)."""
+        return self._cached(("gram", F), [F], lambda: F.value.T @ F.value)
 
-    def _WF(self, name: str) -> np.ndarray:
-        """λ W F, of the shape of F."""
-        return self._kept("WF", name, [name], lambda: self._pull[name][0] @ self[name])
-
-    # -- the objective, in trace form -------------------------------------------------------
+    def _WF(self, F: Factor) -> np.ndarray:
+        """λ W F, with the shape of F."""
+        return self._cached(("WF", F), [F], lambda: self._graphs[F][0] @ F.value)
 
     def objective(self) -> float:
-        """Value of the objective at the present factors, summed in float64."""
+        """Return the objective at the current factors, summed in float64 in trace form."""
         total = 0.0
-        for t, term in enumerate(self.terms):
-            A, G = self._A(t), self._gram(term.v)
+        for term in self.terms:
+            A, G = self._A(term), self._gram(term.V)
             cross = inner(self._XV(term), A)
             own = self._norm2[id(term.X)]
             total += term.weight * (own - 2 * cross + inner(A.T @ A, G))
-        for name, factor in self.factors.items():
-            if name in self._pull:
-                degree = self._pull[name][1][:, 0]
-                squares = np.einsum("ij,ij->i", factor.value, factor.value)
-                total += inner(degree, squares) - inner(factor.value, self._WF(name))
+        for F, (_, degree) in self._graphs.items():
+            squares = np.einsum("ij,ij->i", F.value, F.value)
+            total += inner(degree[:, 0], squares) - inner(F.value, self._WF(F))
         for tie in self.ties:
-            to = self[tie.to] if isinstance(tie.to, str) else tie.to
-            total += tie.weight * norm2(self[tie.factor] - to)
+            total += tie.weight * norm2(tie.F.value - _values(tie.to))
         return total
 
-    # -- updates ----------------------------------------------------------------------------
+    def numerator_denominator(self, F: Factor) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the terms' share of num and den as P R and Q R: P, Q (rows, c), R (c, columns).
 
-    def pulls(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """The terms' share of (num, den) as P R and Q R with P, Q (rows, c) and R (c, columns).
-
-        R is None where P and Q are the share themselves (for V and H).
+        For V and H, R is None and P and Q are the shares themselves.
         """
         P: list[np.ndarray] = []
         Q: list[np.ndarray] = []
         R: list[np.ndarray] = []
-        for t, term in enumerate(self.terms):
+        for term in self.terms:
             w = self.dtype.type(term.weight)
-            if term.v == name:
-                A = self._A(t)
+            if term.V is F:
+                A = self._A(term)
                 P.append(w * (self._X[id(term.X)] @ A))
-                Q.append(w * (self[name] @ (A.T @ A)))
-            for u, h in term.parts:
-                if name == u:
+                Q.append(w * (F.value @ (A.T @ A)))
+            for U, H in term.parts:
+                if U is F:
                     P.append(w * self._XV(term))
-                    Q.append(w * (self._A(t) @ self._gram(term.v)))
-                    R.append(self[h].T)
-                if name == h:
-                    # Both products in one pass over U, the tallest array of all.
-                    pair = np.hstack([self._XV(term), self._A(t) @ self._gram(term.v)])
-                    num, den = np.hsplit(w * (self[u].T @ pair), 2)
+                    Q.append(w * (self._A(term) @ self._gram(term.V)))
+                    R.append(H.value.T)
+                if H is F:
+                    # Both products in one pass over U, the tallest array.
+                    pair = np.hstack([self._XV(term), self._A(term) @ self._gram(term.V)])
+                    num, den = np.hsplit(w * (U.value.T @ pair), 2)
                     P.append(num)
                     Q.append(den)
         if R:
             return np.hstack(P), np.hstack(Q), np.vstack(R)
         return np.asarray(sum(P)), np.asarray(sum(Q)), None
 
-    def gradient(self, name: str) -> np.ndarray:
-        """∂objective/∂F = 2 (den − num), of the shape of F; for tests and diagnostics."""
-        P, Q, R = self.pulls(name)
+    def tie_targets(self, F: Factor) -> list[tuple[float, np.ndarray]]:
+        """Return (weight, values) for each tie of F, whichever side of the tie F is on."""
+        targets = [(tie.weight, _values(tie.to)) for tie in self.ties if tie.F is F]
+        return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
+
+    def gradient(self, F: Factor) -> np.ndarray:
+        """Return ∂objective/∂F = 2 (den − num), with the shape of F; for tests and diagnostics."""
+        P, Q, R = self.numerator_denominator(F)
         half = Q - P if R is None else (Q - P) @ R
-        factor = self.factors[name]
-        if name in self._pull:
-            half = half + self._pull[name][1] * factor.value - self._WF(name)
-        for weight, to in self._drawn(name):
-            half = half + weight * (factor.value - to)
+        if F in self._graphs:
+            half = half + self._graphs[F][1] * F.value - self._WF(F)
+        for weight, target in self.tie_targets(F):
+            half = half + weight * (F.value - target)
         return np.asarray(2 * half)
 
-    def _drawn(self, name: str) -> list[tuple[float, np.ndarray]]:
-        """Weights and values that a factor's ties draw it to, from either end."""
-        found = []
-        for tie in self.ties:
-            if tie.factor == name:
-                found.append((tie.weight, self[tie.to] if isinstance(tie.to, str) else tie.to))
-            elif isinstance(tie.to, str) and tie.to == name:
-                found.append((tie.weight, self[tie.factor]))
-        return found
+    def update(self, *factors: Factor) -> None:
+        """Update each factor that is not fixed once, one after the other."""
+        for factor in factors:
+            self.update_jointly(factor)
 
-    def update(self, *names: str) -> None:
-        """One multiplicative update of each named factor that is not fixed, in that order."""
-        for name in names:
-            self.update_jointly(name)
+    def update_jointly(self, *factors: Factor) -> None:
+        """Update the factors that are not fixed once, all from their current values.
 
-    def update_jointly(self, *names: str) -> None:
-        """One multiplicative update of the named factors as one, all from the present values.
-
-        For blocks of one factor of the papers, such as the rows of H = [H₀; H₁]. Fixed ones stay.
+        For blocks that are one factor in a paper, such as the rows of H = [H₀; H₁].
         """
-        free = [name for name in names if not self.factors[name].fixed]
-        for name, pulls in [(name, self.pulls(name)) for name in free]:
-            self._update(name, *pulls)
+        free = [factor for factor in factors if not factor.fixed]
+        for factor, shares in [(F, self.numerator_denominator(F)) for F in free]:
+            self._multiply(factor, *shares)
 
-    def _update(self, name: str, P: np.ndarray, Q: np.ndarray, R: np.ndarray | None) -> None:
-        factor = self.factors[name]
-        F = factor.value
-        WF, degree = (self._WF(name), self._pull[name][1]) if name in self._pull else (None, None)
-        drawn = self._drawn(name)
-        for start in range(0, len(F), BLOCK):
-            rows = slice(start, start + BLOCK)
-            f = F[rows]
+    def _multiply(self, F: Factor, P: np.ndarray, Q: np.ndarray, R: np.ndarray | None) -> None:
+        """F ← F ∘ √(num / den), block by block."""
+        WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
+        targets = self.tie_targets(F)
+        for start in range(0, len(F.value), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            f = F.value[rows]
             num = P[rows] @ R if R is not None else P[rows].copy()
             den = Q[rows] @ R if R is not None else Q[rows].copy()
             if WF is not None and degree is not None:
                 num += WF[rows]
                 den += degree[rows] * f
-            for weight, to in drawn:
-                num += weight * to[rows]
+            for weight, target in targets:
+                num += weight * target[rows]
                 den += weight * f
-            # Where nothing pushes back there is nothing to divide by: tiny keeps 0/0 at 0.
+            # With tiny in place of 0, 0/0 becomes 0.
             np.maximum(den, self.tiny, out=den)
             num /= den
             np.sqrt(num, out=num)
             f *= num
-        factor.version += 1
+        F.version += 1
 
-    def normalize(self, *names: str) -> None:
-        """Scale each named factor's columns or rows to sum one, as it was declared.
+    def normalize(self, *factors: Factor) -> None:
+        """Scale columns or rows to sum one, as each factor declares; fixed factors stay.
 
-        An all-zero column or row is left as it is.
+        A column or row of zeros stays zero.
         """
-        for name in names:
-            factor = self.factors[name]
-            if factor.normalize is None or factor.fixed:
-                continue
-            scale_to_one(factor.value, factor.normalize)
-            factor.version += 1
+        for factor in factors:
+            if factor.normalize is not None and not factor.fixed:
+                scale_to_one(factor.value, factor.normalize)
+                factor.version += 1
 
     def solve(
         self,
         sweep: Callable[[], None],
         max_iter: int,
-        labels: Sequence[str],
+        labels: Sequence[Factor],
         watch: Watch | None = None,
     ) -> Fit:
-        """Sweep max_iter times: the label factors as scores, the objective after each sweep.
+        """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
-        `labels` names a factor for each domain of the problem. Raises FloatingPointError where the
-        objective is no number any more.
+        `labels` holds the label factor V of each domain. Raises FloatingPointError if the
+        objective becomes infinite or NaN.
         """
         trace = []
         for iteration in range(1, max_iter + 1):
@@ -279,29 +264,39 @@ class NMTF:
                     f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
                 )
             if watch:
-                watch(iteration, max_iter, tuple(self[name] for name in labels))
-        return Fit(scores=tuple(self[name] for name in labels), trace=tuple(trace))
+                watch(iteration, max_iter, tuple(V.value for V in labels))
+        return Fit(scores=tuple(V.value for V in labels), trace=tuple(trace))
 
     def _check(self) -> None:
-        for name, factor in self.factors.items():
-            rows = len(factor.value)
-            if factor.value.ndim != 2 or not (factor.value >= 0).all():
-                raise ValueError(f"factor {name}: expected a nonnegative (rows, columns) array")
-            if factor.graph is not None and len(factor.graph.degree) != rows:
-                raise ValueError(f"factor {name} has {rows} rows, its graph is of another size")
+        """Raise ValueError if a shape does not fit or a value is negative or NaN."""
+        for F in self.factors:
+            shape = F.value.shape
+            if len(shape) != 2 or not (F.value >= 0).all():
+                raise ValueError(f"factor of shape {shape}: expected a nonnegative matrix")
+            if F.graph is not None and len(F.graph.degree) != shape[0]:
+                nodes = len(F.graph.degree)
+                raise ValueError(f"factor has {shape[0]} rows, expected {nodes} as in its graph")
         for t, term in enumerate(self.terms):
-            n, m = term.X.shape
-            V = self[term.v]
+            (n, m), V = term.X.shape, term.V.value
             if len(V) != n:
-                raise ValueError(f"term {t}: {term.v} has {len(V)} rows, X has {n}")
-            for u, h in term.parts:
-                if (len(self[u]), *self[h].shape) != (m, self[u].shape[1], V.shape[1]):
-                    raise ValueError(f"term {t}: {u} {h} is not a product of shape (m, c)")
+                raise ValueError(f"term {t}: V has {len(V)} rows, expected {n} as in X")
+            for U, H in term.parts:
+                expected = (m, U.value.shape[1], V.shape[1])
+                if (len(U.value), *H.value.shape) != expected:
+                    raise ValueError(
+                        f"term {t}: U {U.value.shape} times H {H.value.shape} is not "
+                        f"a product of shape {(m, V.shape[1])}"
+                    )
         for tie in self.ties:
-            to = self[tie.to] if isinstance(tie.to, str) else tie.to
-            if to.shape != self[tie.factor].shape:
-                raise ValueError(f"factor {tie.factor} is tied to an array of another shape")
+            shapes = tie.F.value.shape, _values(tie.to).shape
+            if shapes[0] != shapes[1]:
+                raise ValueError(f"factor of shape {shapes[0]} is tied to shape {shapes[1]}")
 
 
-def _rows(X: Matrix, dtype: np.dtype) -> Matrix:
+def _values(target: np.ndarray | Factor) -> np.ndarray:
+    return target.value if isinstance(target, Factor) else target
+
+
+def _by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
+    """Return X stored by rows: sparse CSR, or dense in C order."""
     return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Documents of several domains as one matrix, of one view or of all side by side."""
+"""Join the documents of several domains or views, and split scores by domain."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import unit_rows
-from transferbench.core.scale import present
+from transferbench.core.scale import drop_empty_columns
 from transferbench.problem import Problem
 
 View = Literal["first", "all"]
 
 
 def join(problem: Problem, view: View) -> tuple[list[sp.csr_array], np.ndarray, np.ndarray]:
-    """Views V × (n, d), labels Y (n, m) and seen (n,) of the documents of all domains.
+    """Return views V × (n, d), labels Y (n, m) and seen (n,) of the documents of all domains.
 
-    Rows have length one in each view, whose scales differ otherwise; features of no document are
-    left out. Raises ValueError where fewer than two documents are labelled.
+    Rows have length one in each view, because the scales of views differ. Features that occur in no
+    document are dropped. Raises ValueError if fewer than two documents are labelled.
     """
     domains = problem.domains
     seen = np.concatenate([domain.seen for domain in domains])
     if seen.sum() < 2:
         raise ValueError(f"{problem.name}: at least two labelled documents are needed")
-    views = [
-        unit_rows(present(sp.csr_array(sp.vstack([sp.csr_array(d.views[j]) for d in domains]))))
-        for j in range(1 if view == "first" else len(domains[0].views))
-    ]
+    views = []
+    for j in range(1 if view == "first" else len(domains[0].views)):
+        stacked = sp.vstack([sp.csr_array(domain.views[j]) for domain in domains], format="csr")
+        views.append(unit_rows(drop_empty_columns(stacked)))
     return views, np.vstack([domain.Y for domain in domains]), seen
 
 
-def beside(views: list[sp.csr_array]) -> sp.csr_array:
-    """Views side by side (n, Σ d), of equal weight: a product is the mean of the views'."""
+def hstack_views(views: list[sp.csr_array]) -> sp.csr_array:
+    """Return the views side by side (n, Σ d), so that inner products are means over the views."""
     return sp.csr_array(sp.hstack(views) / np.sqrt(len(views)))
 
 
-def apart(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Scores of all documents (n, m), cut into those of each domain."""
+def split_by_domain(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Split the rows of an array over all documents (n, …) by domain; returns views."""
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     return tuple(np.split(scores, ends[:-1]))

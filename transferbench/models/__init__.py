@@ -1,7 +1,7 @@
-"""The models: a folder for each family, a file for each model, its `fit` the whole interface.
+"""Registry of models: a folder for each family, a file with a `fit` function for each model.
 
-Other packages add models by entry points in the group `transferbench.models.<family>`, each naming
-a module with a `fit`.
+Other packages add models by entry points in the group `transferbench.models.<family>`; each points
+to a module with a `fit` function.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 from transferbench.errors import UserError, unknown
-from transferbench.problem import Fit
+from transferbench.problem import Family, Fit
 
 FOLDER = Path(__file__).parent
-FAMILIES = ("transfer", "clustering", "multilabel")
+FAMILIES = get_args(Family)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A registered model: the family whose problems it solves, its module, the module's file."""
+    """A registered model: its family of problems, its module and the module's file."""
 
     name: str
     family: str
@@ -34,12 +35,12 @@ class Model:
 
 @cache
 def registry() -> dict[str, Model]:
-    """Every model by name (a file's, with hyphens); reading the folders imports no model."""
-    found = {}
+    """Return every model by name (file name with hyphens), without importing any model."""
+    models: dict[str, Model] = {}
     for family in FAMILIES:
         for file in sorted((FOLDER / family).glob("[!_]*.py")):
             name = file.stem.replace("_", "-")
-            found[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
+            models[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
         for point in entry_points(group=f"{__name__}.{family}"):
             try:
                 spec = find_spec(point.value)
@@ -48,27 +49,27 @@ def registry() -> dict[str, Model]:
                 continue
             if spec and spec.origin:
                 model = Model(point.name, family, point.value, Path(spec.origin))
-                found.setdefault(point.name, model)
-    return found
+                models.setdefault(point.name, model)
+    return models
 
 
 def get(name: str) -> Model:
-    """A model by name. Raises UserError for an unknown one."""
+    """Return a model by name. Raises UserError for an unknown name."""
     if name not in registry():
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]
 
 
 def load(name: str) -> Callable[..., Fit]:
-    """The `fit` of a model. Raises UserError for an unknown name."""
+    """Return the `fit` function of a model. Raises UserError for an unknown name."""
     return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
 
 
 def check_family(name: str, family: str) -> None:
-    """Raises UserError where a model is not made for problems of this family."""
+    """Raise UserError if a model does not solve problems of this family."""
     if get(name).family != family:
-        fitting = [model.name for model in registry().values() if model.family == family]
+        names = [model.name for model in registry().values() if model.family == family]
         raise UserError(
             f"{name} is a {get(name).family} model and this is a {family} problem; "
-            f"models for it: {', '.join(fitting) or 'none yet'}."
+            f"models for it: {', '.join(names) or 'none yet'}."
         )

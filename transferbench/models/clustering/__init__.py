@@ -1,1 +1,1 @@
-"""Multi-task clustering: no labels at all, several related tasks over the same features."""
+"""Models of multi-task clustering: several related tasks over the same features, no labels."""

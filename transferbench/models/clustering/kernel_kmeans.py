@@ -1,11 +1,11 @@
-"""KKM: kernel k-means with a Gaussian kernel, each task by itself or all tasks together.
+"""KKM: kernel k-means with a Gaussian kernel, for each task alone or all tasks together.
 
     min over assignments a  Σ_i ‖φ(x_i) − μ_a(i)‖²,   φ(x)·φ(y) = exp(−‖x − y‖² / 2σ²)
 
-μ_j the mean of φ over cluster j. Lloyd's iterations from random labels. The paper's KKM, and with
-`together` its All KKM (Gu, Li, Han, AAAI 2011), which picks σ by accuracy. The (n, n) kernel is
-never held: its products with the (n, c) assignment are kept up to date from the columns of the
-documents that changed cluster.
+x_i (d,) documents, μ_j the mean of φ over cluster j. Lloyd's iterations from random labels. KKM of
+Gu, Li, Han, AAAI 2011, and with `together` their All KKM; they choose σ by accuracy. The (n, n)
+kernel is never stored: its products with the (n, c) assignment are updated with the kernel's
+columns of the documents that changed cluster.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.views import apart
+from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
-BLOCK = 512  # columns of the kernel made at a time
+BLOCK_COLUMNS = 512  # columns of the kernel computed at a time
 
 
 def fit(
@@ -29,15 +29,17 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Negative squared distances (n, c) to the clusters' means; sigma: the kernel's width."""
-    views = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
-    groups = [sp.vstack(views, format="csr")] if together else views
-    scores = [_cluster(X, len(problem.classes), sigma, max_iter, seed) for X in groups]
-    return Fit(apart(problem, np.vstack(scores)), columns="clusters")
+    """Return negative squared distances (n, c) to the means of the clusters.
+
+    sigma (σ): width of the kernel. together: cluster all tasks' documents at once.
+    """
+    c = len(problem.classes)
+    groups = [X.astype(np.float64) for X in document_groups(problem, together)]
+    return clusters_fit(problem, [_cluster(X, c, sigma, max_iter, seed) for X in groups])
 
 
 def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) -> np.ndarray:
-    """Negative squared distances (n, c); a cluster that is left empty stays so."""
+    """Return negative squared distances (n, c); an empty cluster stays empty."""
     n = X.shape[0]
     label = np.random.default_rng(seed).integers(c, size=n)
     H = np.eye(c)[label]
@@ -54,18 +56,19 @@ def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) ->
 
 
 def _distances(KH: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """‖φ(x_i) − μ_j‖² (n, c) from KH (n, c) and the one-hot assignment H (n, c)."""
+    """Return ‖φ(x_i) − μ_j‖² (n, c), given KH (n, c) and the one-hot assignment H (n, c)."""
     size = H.sum(axis=0)
     within = (H * KH).sum(axis=0) / np.maximum(size, 1) ** 2
     return np.where(size > 0, 1 - 2 * KH / np.maximum(size, 1) + within, np.inf)
 
 
 def _times(X: sp.csr_array, columns: np.ndarray, weights: np.ndarray, sigma: float) -> np.ndarray:
-    """Columns of the kernel times weights (columns, c): (n, c), block by block."""
+    """Return the columns of the kernel times weights (columns, c): (n, c), block by block."""
     square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     out = np.zeros((X.shape[0], weights.shape[1]))
-    for first in range(0, columns.size, BLOCK):
-        part = columns[first : first + BLOCK]
+    for start in range(0, columns.size, BLOCK_COLUMNS):
+        block = slice(start, start + BLOCK_COLUMNS)
+        part = columns[block]
         distance = square[:, None] + square[part] - 2 * (X @ X[part].T).toarray()
-        out += np.exp(-np.maximum(distance, 0) / (2 * sigma**2)) @ weights[first : first + BLOCK]
+        out += np.exp(-np.maximum(distance, 0) / (2 * sigma**2)) @ weights[block]
     return out

@@ -1,18 +1,16 @@
-"""k-means: each task by itself, or all tasks' documents together.
+"""k-means of each task alone, or of all tasks together.
 
     min over (means μ_j, assignment a)  Σ_i ‖x_i − μ_a(i)‖²
 
-x_i (d,) the documents; Lloyd's iterations of scikit-learn from documents drawn as means. The
-paper's Kmeans, and with `together` its All Kmeans (Gu, Li, Han, AAAI 2011).
+x_i (d,) documents, μ_j (d,) means. Lloyd's iterations of scikit-learn, started at random documents.
+Kmeans of Gu, Li, Han, AAAI 2011, and with `together` their All Kmeans.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.cluster import KMeans
 
-from transferbench.core.views import apart
+from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -26,10 +24,14 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Negative distances (n, c) to the means; starts: the best of so many is kept."""
-    views = [sp.csr_array(domain.X) for domain in problem.domains]
+    """Return negative distances (n, c) to the means.
+
+    together: cluster all tasks' documents at once. starts: the best of so many starts is returned.
+    """
+    from sklearn.cluster import KMeans
+
     scores = []
-    for X in [sp.vstack(views, format="csr")] if together else views:
+    for X in document_groups(problem, together):
         kmeans = KMeans(
             len(problem.classes),
             init="random",
@@ -38,4 +40,4 @@ def fit(
             random_state=np.random.RandomState(seed),
         )
         scores.append(-kmeans.fit(X).transform(X))
-    return Fit(apart(problem, np.vstack(scores)), columns="clusters")
+    return clusters_fit(problem, scores)

@@ -2,16 +2,18 @@
 
     min over μ  Σ_t μ_t (λ_t + C·v_tᵀ S v_t)    s.t. 1 ≥ μ_1 ≥ … ≥ μ_r ≥ 0, Σ_t μ_t = b
 
-λ_t, v_t (n,) the r smallest eigenpairs of L, the normalised Laplacian of the tasks' document graphs
-(eqs. 8, 9), S the distances between the tasks' means (eq. 6); then kernel k-means on the kernel
-K = Σ_t μ_t v_t v_tᵀ. Eqs. 13 and 15. C = 0 is the paper's LSKMTC0.
+λ_t, v_t (n,) the r smallest eigenpairs of L (n, n), the normalised Laplacian of the document graphs
+(eqs. 8, 9); S (n, n) distances between the means of the tasks (eq. 6). Clusters come from kernel
+k-means on K = Σ_t μ_t v_t v_tᵀ. Eqs. 13 and 15. C = 0 is the paper's LSKMTC0. Starts and joint
+clusters are as in LNKMTC.
 
 L has an eigenvalue of zero for each connected component, at least one for each task, so the paper's
-v_t are not unique. Here they are the components' own, task by task: another basis of the same space
-would give another kernel. The order of eq. 13 gives the smoothest eigenvectors, which cannot tell
-the clusters of a task apart, the largest weights; `order` "descending" turns the r eigenvectors
-round, μ_t then falling with smoothness, which is not the paper's. Starts and joint clusters as in
-LNKMTC.
+v_t are not unique, and another basis of the same space gives another kernel. Here each of these v_t
+is nonzero on one component, in the order of the tasks.
+
+The order of eq. 13 gives the largest weights to the smoothest eigenvectors, which do not separate
+the clusters within a task. order = "descending", which is not in the paper, reverses the order of
+the r eigenvectors, so that μ_t falls with smoothness.
 """
 
 from __future__ import annotations
@@ -20,8 +22,13 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.kmeans import cluster
-from transferbench.core.spectral import affinity, mean_matching, smallest, spectral_weights
+from transferbench.core.spectral import (
+    affinity,
+    mean_matching,
+    smallest_eigenpairs,
+    spectral_weights,
+)
+from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -39,15 +46,16 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Negative distances (n, c) to the cluster means of K's feature space.
+    """Return negative distances (n, c) to the cluster means in K's feature space.
 
-    p: neighbours in the document graphs. C: weight of S; the paper picks among .1, 1, 10, 100, 500
-    and 1000 by accuracy. b: trace of the kernel. r: eigenvectors retained.
+    p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
+    and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. starts: the best of so
+    many starts of k-means is returned.
     """
-    spectrum = smallest(affinity([domain.X for domain in problem.domains], p), r)
+    spectrum = smallest_eigenpairs(affinity([domain.X for domain in problem.domains], p), r)
     G = mean_matching([len(domain.seen) for domain in problem.domains])
-    turn = slice(None, None, 1 if order == "ascending" else -1)
-    vectors = spectrum.vectors[:, turn]
-    cost = spectrum.values[turn] + C * ((G.T @ vectors) ** 2).sum(axis=0)
+    step = slice(None, None, 1 if order == "ascending" else -1)
+    vectors = spectrum.vectors[:, step]
+    cost = spectrum.values[step] + C * ((G.T @ vectors) ** 2).sum(axis=0)
     Z = vectors * np.sqrt(spectral_weights(cost, b))
-    return cluster(problem, Z, starts, joint, seed)
+    return cluster_kernel(problem, Z, starts, joint, seed)

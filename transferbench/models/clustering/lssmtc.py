@@ -2,14 +2,14 @@
 
     min over M_k, M, P_k ≥ 0, W  λ Σ_k ‖X_k − P_k M_kᵀ‖² + (1 − λ) Σ_k ‖X_k W − P_k Mᵀ‖²,  WᵀW = I
 
-X_k (n_k, d) documents of task k; P_k (n_k, c) clusters; M_k (d, c) the task's own means, M (l, c)
-the means all tasks share in the subspace W (d, l). Alternately: M_k and M by least squares, W the l
-smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with all tasks stacked, P_k by the multiplicative
-update of semi-nonnegative factorisation.
+X_k (n_k, d) documents of task k; P_k (n_k, c) clusters; M_k (d, c) means of the task; M (l, c)
+means shared by all tasks in the subspace W (d, l). The updates alternate: M_k and M by least
+squares, W as the l smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with all tasks stacked, P_k by the
+multiplicative update of semi-nonnegative factorisation. Needs memory for a dense (d, d) matrix.
 
-Reconstructed: the paper is not at hand; the objective follows its title's other uses. Directions in
-which every document is zero would solve for W whatever the clusters, so W is sought among those the
-documents span. P_k starts at random labels, plus .2. Takes a dense (d, d) matrix.
+Reconstructed without access to the paper: the objective is as described elsewhere. W is restricted
+to the span of the documents: a direction in which every document is zero would be optimal for any
+clusters. P_k starts at random labels plus 0.2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from annotated_types import Ge, Le
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from transferbench.core.views import apart
+from transferbench.core.views import split_by_domain
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -38,49 +38,51 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """P_k (n_k, c) of every task; l: dimensions shared, lam: λ, the weight of the tasks' own."""
-    X = sp.vstack([sp.csr_array(domain.X) for domain in problem.domains], format="csr")
-    X = X.astype(np.float64)
-    c = len(problem.classes)
-    own = [
-        slice(end - len(d.seen), end)
-        for d, end in zip(
-            problem.domains, np.cumsum([len(d.seen) for d in problem.domains]), strict=True
-        )
-    ]
+    """Return P_k (n_k, c) of every task, and the objective after each iteration.
+
+    l: dimensions of the shared subspace. lam (λ): weight of the term of each task's own means.
+    """
+    Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
+    X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
     values, basis = np.linalg.eigh((X.T @ X).toarray())
     spanned = values > 1e-10 * values[-1]
     values, basis = values[spanned], basis[:, spanned]
     P = 0.2 + np.eye(c)[np.random.default_rng(seed).integers(c, size=X.shape[0])]
-    square, trace = float((X.data**2).sum()), []
+    Ps = split_by_domain(problem, P)  # views: updating P_k updates P
+    X_norm2, trace = float((X.data**2).sum()), []
     for iteration in range(max_iter):
-        XP = X.T @ P
-        W = basis @ _tightest(values, basis.T @ XP, P, l)
+        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, l)
         Z = X @ W
         M = (Z.T @ P) @ np.linalg.pinv(P.T @ P)
-        A, B = (1 - lam) * (Z @ M), np.empty((len(own), c, c))
-        for k, rows in enumerate(own):
-            means = X[rows].T @ P[rows] @ np.linalg.pinv(P[rows].T @ P[rows])
-            A[rows] += lam * (X[rows] @ means)
-            B[k] = lam * means.T @ means + (1 - lam) * M.T @ M
-        for k, rows in enumerate(own):
-            up = np.maximum(A[rows], 0) + P[rows] @ np.maximum(-B[k], 0)
-            down = np.maximum(-A[rows], 0) + P[rows] @ np.maximum(B[k], 0)
-            P[rows] *= np.sqrt(up / np.maximum(down, TINY))
-        fitted = sum(np.sum((P[rows] @ B[k]) * P[rows]) for k, rows in enumerate(own))
-        whole = lam * square + (1 - lam) * float((Z**2).sum())
-        trace.append(float(whole - 2 * np.sum(A * P) + fitted))
+        A, Bs = (1 - lam) * (Z @ M), []
+        As = split_by_domain(problem, A)
+        for X_k, P_k, A_k in zip(Xs, Ps, As, strict=True):
+            M_k = X_k.T @ P_k @ np.linalg.pinv(P_k.T @ P_k)
+            A_k += lam * (X_k @ M_k)
+            Bs.append(lam * M_k.T @ M_k + (1 - lam) * M.T @ M)
+        for P_k, A_k, B in zip(Ps, As, Bs, strict=True):
+            num = np.maximum(A_k, 0) + P_k @ np.maximum(-B, 0)
+            den = np.maximum(-A_k, 0) + P_k @ np.maximum(B, 0)
+            P_k *= np.sqrt(num / np.maximum(den, TINY))
+        fitted = sum(np.sum((P_k @ B) * P_k) for P_k, B in zip(Ps, Bs, strict=True))
+        data_norm2 = lam * X_norm2 + (1 - lam) * float((Z**2).sum())
+        trace.append(float(data_norm2 - 2 * np.sum(A * P) + fitted))
         if watch:
-            watch(iteration + 1, max_iter, apart(problem, P))
-    return Fit(apart(problem, P), tuple(trace), columns="clusters")
+            watch(iteration + 1, max_iter, Ps)
+    return Fit(Ps, tuple(trace), columns="clusters")
 
 
-def _tightest(values: np.ndarray, U: np.ndarray, P: np.ndarray, l: int) -> np.ndarray:  # noqa: E741
-    """The l smallest eigenvectors (r, l) of diag(values) − U (PᵀP)⁻¹ Uᵀ.
+def _smallest_eigenvectors(
+    values: np.ndarray,
+    U: np.ndarray,
+    P: np.ndarray,
+    l: int,  # noqa: E741
+) -> np.ndarray:
+    """Return the l smallest eigenvectors (r, l) of diag(values) − U (PᵀP)⁻¹ Uᵀ.
 
-    values (r,) positive, U (r, c). By Lanczos iterations with the inverse (Woodbury) of that matrix
-    plus a small multiple of I, which moves no eigenvector: with fewer documents than features some
-    directions fit exactly.
+    values (r,) positive, U (r, c). Lanczos iterations on the inverse (Woodbury) of that matrix plus
+    a small multiple of I, which changes no eigenvector. Without it the matrix can be singular, if
+    there are fewer documents than features.
     """
     r, shifted = len(values), values + SHIFT * values[-1]
     scaled = U / shifted[:, None]

@@ -1,11 +1,12 @@
-"""NCut: normalised cut of a document graph (Shi, Malik, PAMI 2000), each task's or all tasks'.
+"""NCut: normalised cut of a document graph (Shi, Malik, PAMI 2000), of each task or all tasks.
 
     min over partitions A_1 … A_c  Σ_j cut(A_j, rest) / volume(A_j)
 
-Volumes, cuts: in the cosine graph of the p nearest documents. Relaxed to the smallest eigenvectors
-of its normalised Laplacian and made discrete by rotation (Yu, Shi, ICCV 2003), by scikit-learn's
-SpectralClustering. The paper's NCut, and with `together`, where the graph joins documents of
-different tasks, too, its All NCut (Gu, Li, Han, AAAI 2011); it does not say which graph it took.
+Volumes and cuts are in the cosine graph of the p nearest documents. scikit-learn's
+SpectralClustering solves the relaxed problem by the smallest eigenvectors of the normalised
+Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of Gu, Li, Han, AAAI
+2011, and with `together`, where the graph also joins documents of different tasks, their All NCut.
+The paper does not name its graph.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import SpectralClustering
 
 from transferbench.core.graph import cosine_graph
-from transferbench.core.views import apart
+from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -30,17 +30,22 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """One-hot clusters (n, c); p: neighbours in the graph."""
+    """Return one-hot clusters (n, c).
+
+    p: neighbours in the graph. together: cluster all tasks' documents at once.
+    """
+    from sklearn.cluster import SpectralClustering
+
     c = len(problem.classes)
-    views = [sp.csr_array(domain.X) for domain in problem.domains]
     scores = []
-    for X in [sp.vstack(views, format="csr")] if together else views:
+    for X in document_groups(problem, together):
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )
         with warnings.catch_warnings():
-            # A graph in several pieces is a fact of the data; a cut of nothing is a good cut.
+            # Expected: a document graph often has several components, and cutting between them is
+            # correct.
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
-            W = sp.csr_matrix(cosine_graph(X, p).W)  # scikit-learn takes the older class alone
+            W = sp.csr_matrix(cosine_graph(X, p).W)  # scikit-learn rejects csr_array here
             scores.append(np.eye(c)[cut.fit(W).labels_])
-    return Fit(apart(problem, np.vstack(scores)), columns="clusters")
+    return clusters_fit(problem, scores)

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.decide import top1 as with_best
-from transferbench.core.views import View, apart, join
+from transferbench.core.views import View, join, split_by_domain
+from transferbench.metrics import ensure_one_label
 from transferbench.parameters import Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -49,7 +49,7 @@ def fit(
     penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
     F = solve(views, np.where(seen[:, None], Y - base, 0), seen, penalty, mu)
     scores = sum(F) / len(F) + base
-    return Fit(scores=apart(problem, with_best(scores) if top1 else scores))
+    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
 
 
 def similarity(Y: np.ndarray) -> np.ndarray:

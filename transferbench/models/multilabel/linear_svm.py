@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.svm import LinearSVC
 
-from transferbench.core.decide import top1 as with_best
-from transferbench.core.views import View, apart, beside, join
+from transferbench.core.views import View, hstack_views, join, split_by_domain
+from transferbench.metrics import ensure_one_label
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -35,7 +35,7 @@ def fit(
     without a label takes its best.
     """
     views, Y, seen = join(problem, view)
-    X = beside(views)
+    X = hstack_views(views)
     T = X[np.flatnonzero(seen)]
     scores = np.empty(Y.shape)
     for column, label in enumerate((Y[seen] > 0).T):
@@ -44,4 +44,4 @@ def fit(
             continue
         svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
         scores[:, column] = expit(svm.fit(T, label).decision_function(X))
-    return Fit(scores=apart(problem, with_best(scores) if top1 else scores))
+    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))

@@ -28,8 +28,8 @@ import numpy as np
 from annotated_types import Ge
 from sklearn.linear_model import Ridge
 
-from transferbench.core.decide import top1 as with_best
-from transferbench.core.views import View, apart, beside, join
+from transferbench.core.views import View, hstack_views, join, split_by_domain
+from transferbench.metrics import ensure_one_label
 from transferbench.parameters import Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -51,7 +51,7 @@ def fit(
     document without a label takes its best.
     """
     views, Y, seen = join(problem, view)
-    X = beside(views)
+    X = hstack_views(views)
     T, n = X[np.flatnonzero(seen)], int(seen.sum())
     m = len(problem.classes)
     outside, inside = (
@@ -63,4 +63,4 @@ def fit(
     Q = np.linalg.eigh((shared + shared.T) / 2)[1][:, m - r :]
     mixed = outside.predict(X)
     scores = mixed + (inside.predict(X) - mixed) @ Q @ Q.T
-    return Fit(scores=apart(problem, with_best(scores) if top1 else scores))
+    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))

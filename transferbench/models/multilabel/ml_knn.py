@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from transferbench.core.decide import top1 as with_best
-from transferbench.core.views import View, apart, beside, join
+from transferbench.core.views import View, hstack_views, join, split_by_domain
+from transferbench.metrics import ensure_one_label
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -47,7 +47,7 @@ def fit(
     """
     views, Y, seen = join(problem, view)
     label = Y[seen] > 0
-    C = neighbours(beside(views), seen, k) @ label.astype(int)
+    C = neighbours(hstack_views(views), seen, k) @ label.astype(int)
     n, m = label.shape
     joint = []
     for has in (label, ~label):
@@ -56,7 +56,7 @@ def fit(
         prior = (s + has.sum(axis=0)) / (2 * s + n)
         joint.append(prior * likelihood[C, np.arange(m)])
     scores = joint[0] / (joint[0] + joint[1])
-    return Fit(scores=apart(problem, with_best(scores) if top1 else scores))
+    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
 
 
 def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:

@@ -24,9 +24,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
-from transferbench.core.decide import top1 as with_best
 from transferbench.core.graph import Graph, cosine_graph
-from transferbench.core.views import View, apart, beside, join
+from transferbench.core.views import View, hstack_views, join, split_by_domain
+from transferbench.metrics import ensure_one_label
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -47,12 +47,12 @@ def fit(
     views, Y, seen = join(problem, view)
     size = Y.sum(axis=1, keepdims=True)
     known = np.hstack([Y / np.maximum(size, 1), size])
-    found = harmonic(cosine_graph(beside(views), k), known, seen)
+    found = harmonic(cosine_graph(hstack_views(views), k), known, seen)
     composition, cardinality = found[:, :-1], np.floor(found[:, -1:] + 0.5)
     rank = (-composition).argsort(axis=1, kind="stable").argsort(axis=1)
     scores = (composition + (rank < cardinality)) / 2
     scores[seen] = Y[seen]
-    return Fit(scores=apart(problem, with_best(scores) if top1 else scores))
+    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
 
 
 def harmonic(graph: Graph, known: np.ndarray, seen: np.ndarray) -> np.ndarray:

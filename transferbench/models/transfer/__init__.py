@@ -1,1 +1,1 @@
-"""Models that carry labels from source domains to targets."""
+"""Models that transfer labels from source domains to target domains."""

@@ -4,14 +4,14 @@
     s.t. F, S, G ≥ 0,  rows of F_s, F_t and G_t sum to one
 
 X_π (m, n_π) features × documents, divided by the sum of its entries; F_π (m, k) feature clusters;
-S (k, c) association with the classes: the first path of knowledge, shared; the second path draws
-the feature clusters of the domains together (α). G_t (n_t, c) document classes, read off by argmax.
-With several targets each is fitted alone with the sources.
+S (k, c) their association with the classes; G_t (n_t, c) document classes, whose argmax is the
+decision. Two paths transfer knowledge: S is shared, and α makes the feature clusters of the domains
+similar. With several targets each is fitted alone with the sources.
 
-Reconstructed: the paper was not at hand. The DTL paper describes it as two paths, a factorisation
-and a separate regularisation, with a trade-off parameter more than MTrick; this is the plainest
-objective of that description. α is on the scale of the data terms, ‖X_s‖² (which are small, X being
-a joint distribution): α = `alpha` · ‖X_s‖² / m, so that 1 weighs both alike.
+Reconstructed without access to the paper. The DTL paper describes DKT as two paths, a factorisation
+and a separate regularisation, with one trade-off parameter more than MTrick; this is the simplest
+such objective. α is scaled with the data terms, which are small because the entries of X sum to
+one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the same weight.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from transferbench.core.domains import each_target, shared_association
+from transferbench.models.transfer._shared import fit_each_target, shared_association
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -35,12 +35,12 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores G_t (n_t, c) of every target, and the objective after each iteration.
+    """Return scores G_t (n_t, c) of every target, and the objective after each iteration.
 
-    k feature clusters; alpha weight of their closeness; max_iter iterations; C inverse
-    regularisation of the logistic regression that starts G_t.
+    k: feature clusters. alpha: weight of their similarity. max_iter: iterations. C: inverse
+    regularisation of the logistic regression whose probabilities are the start of G_t.
     """
-    alone = partial(
+    fit_one = partial(
         shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C, dtype=dtype, seed=seed
     )
-    return each_target(problem, alone, watch)
+    return fit_each_target(problem, fit_one, watch)

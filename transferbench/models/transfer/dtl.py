@@ -1,19 +1,19 @@
 """DTL: dual transfer learning (Long et al., SDM 2012).
 
-    min  Σ_τ ‖X_τ − [U, U_τ] H V_τᵀ‖²
+    min  Σ_τ ‖X_τ − [U, U_τ] [H₁; H₂] V_τᵀ‖²
     s.t. U, U_τ, H, V_τ ≥ 0,  columns of [U, U_τ] and rows of V_τ sum to one,  V_τ = Y_τ in sources
 
 X_τ (m, n_τ) features × documents of domain τ, divided by the sum of its entries; U (m, κ) feature
-clusters common to all domains; U_τ (m, k − κ) those of one domain; H (k, c) association with the
-classes, shared; V_τ (n_τ, c) document classes, read off by argmax. Eqs. 4.7–4.13, Algorithm 1.
-With several targets, all of them share U and H, or (together = false) each is fitted alone with the
-sources: DTL₁ and DTL₀ of the MRTL paper.
+clusters common to all domains; U_τ (m, k − κ) those of one domain; H = [H₁; H₂] (k, c) their
+association with the classes, shared; V_τ (n_τ, c) document classes, whose argmax is the decision.
+Eqs. 4.7–4.13, Algorithm 1. With several targets, all targets share U and H (DTL₁ of the MRTL
+paper), or with together = false each is fitted alone with the sources (DTL₀).
 
-Departures from the paper: V_t starts at logistic regression's probabilities, not its decisions,
-which multiplicative updates could not leave.
+Departures from the paper: V_t starts at the probabilities of logistic regression. Its decisions
+contain zeros, which multiplicative updates cannot change.
 
-Loses much where the target's classes are of unequal size: a class down to a fifth cost 40 to 60
-points in trials.
+DTL is inaccurate if the classes of the target differ in size: with one class reduced to a fifth it
+lost 40 to 60 points in trials.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from transferbench.core.domains import Start, each_target, label_factors
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
+from transferbench.models.transfer._shared import Start, fit_each_target, label_factors
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -44,40 +44,36 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores V_τ (n_τ, c) of every domain, and the objective after each iteration.
+    """Return scores V_τ (n_τ, c) of every domain, and the objective after each iteration.
 
-    k feature clusters, kappa (κ) of them common; max_iter iterations; C inverse regularisation of
-    the logistic regression whose probabilities (or decisions) start V; together: all targets at
-    once. Raises ValueError where kappa > k.
+    k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
+    regularisation of the logistic regression whose probabilities or decisions are the start of V.
+    together: fit all targets at once. Raises ValueError if kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
     if not together:
-        alone = partial(
+        fit_one = partial(
             fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, dtype=dtype, seed=seed
         )
-        return each_target(problem, alone, watch)
+        return fit_each_target(problem, fit_one, watch)
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    new = partial(Factor, normalize="columns")
-    factors = {
-        "U": new(rng.random((m, kappa))),
-        "H U": Factor(rng.random((kappa, c))),
-        "H own": Factor(rng.random((k - kappa, c))),
-        **label_factors(problem, C, "rows", start),
-    }
-    terms = []
-    for domain in problem.domains:
-        u = f"U {domain.name}"
-        factors[u] = new(rng.random((m, k - kappa)))
-        terms.append(Term(sum_one(domain.X), (("U", "H U"), (u, "H own")), f"V {domain.name}"))
-    model = NMTF(factors, terms, dtype)
+    U = Factor(rng.random((m, kappa)), normalize="columns")
+    H1, H2 = Factor(rng.random((kappa, c))), Factor(rng.random((k - kappa, c)))
+    Vs = label_factors(problem, C, "rows", start)
+    own_Us = [Factor(rng.random((m, k - kappa)), normalize="columns") for _ in Vs]
+    terms = [
+        Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
+        for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)
+    ]
+    model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for term in terms:
-            for name in (term.parts[1][0], "U", term.v):
-                model.update(name)
-                model.normalize(name)
-            model.update_jointly("H U", "H own")
+        for own_U, V in zip(own_Us, Vs, strict=True):
+            for factor in (own_U, U, V):
+                model.update(factor)
+                model.normalize(factor)
+            model.update_jointly(H1, H2)
 
-    return model.solve(sweep, max_iter, [term.v for term in terms], watch)
+    return model.solve(sweep, max_iter, Vs, watch)

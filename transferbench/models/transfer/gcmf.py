@@ -1,23 +1,25 @@
 """GCMF: graph co-regularised collective matrix tri-factorisation (Long et al., AAAI 2012).
 
     min  Σ_π ‖X_π − U_π H V_πᵀ‖² + λ tr(U_πᵀ (D^u_π − W^u_π) U_π) + γ tr(V_πᵀ (D^v_π − W^v_π) V_π)
-    s.t. U, H, V ≥ 0,  columns of U_π and V_π sum to one,  V_s ≡ Y_s (so scaled)
+    s.t. U, H, V ≥ 0,  columns of U_π and V_π sum to one,  V_s ≡ Y_s (scaled in the same way)
 
 X_π (m, n_π) features × documents of domain π, divided by its Frobenius norm; U_π (m, k) feature
-clusters; H (k, c) their association with the classes, shared by all domains: the bridge; V_π
-(n_π, c) document classes, read off by argmax. W^u, W^v: cosine graphs of the p nearest features and
-documents within a domain. Eqs. 3–10, Algorithm 1; any number of sources and targets.
+clusters; H (k, c) their association with the classes, shared by all domains; V_π (n_π, c) document
+classes, whose argmax is the decision. W^u, W^v: cosine graphs of the p nearest features and
+documents within a domain, with degrees D. Eqs. 3–10, Algorithm 1. Any number of sources and
+targets.
 
 Departures from the paper:
-- V_t starts at logistic regression's probabilities, not its decisions, which multiplicative updates
-  could not leave.
-- Features that do not occur in a domain have no row in its U: with no numerator in eq. 8 that row
-  would be zero from the first update on.
-- The source's document-graph term, constant as V_s is fixed, is left out of the objective reported.
-- H is not rescaled when U_π is normalised, nor in the paper: shared, it cannot follow every domain.
+- V_t starts at the probabilities of logistic regression. Its decisions contain zeros, which
+  multiplicative updates cannot change.
+- U_π has no row for a feature that does not occur in domain π. The numerator of eq. 8 would be zero
+  there, and the row zero after the first update.
+- The reported objective omits the document-graph term of a source, which is constant.
+- H is not rescaled when U_π is normalised (nor in the paper): H is shared, so one scaling cannot
+  fit every domain.
 
-Columns of V that sum to one say that classes are about equally frequent in the target: where one
-class is down to a fifth, expect to lose about ten points of accuracy.
+Columns of V that sum to one assume classes of about equal size in the target. With one class
+reduced to a fifth, expect to lose about ten points of accuracy.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.domains import Start, label_factors
 from transferbench.core.graph import cosine_graph
 from transferbench.core.nmtf import NMTF, Factor, Term
-from transferbench.core.scale import SCALES, Normalize, present
+from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
+from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -50,37 +52,30 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores V_π (n_π, c) of every domain, and the objective after each iteration.
+    """Return scores V_π (n_π, c) of every domain, and the objective after each iteration.
 
-    k feature clusters; p neighbours in the graphs; lam (λ) and gamma (γ) weights of the feature and
-    document graphs; max_iter iterations; C inverse regularisation of the logistic regression.
-    Other readings of the paper: start of V_t from its probabilities or decisions; scale of X;
-    normalize columns of V (eq. 7) or its rows.
+    k: feature clusters. p: neighbours in the graphs. lam (λ), gamma (γ): weights of the feature and
+    document graphs. max_iter: iterations. C: inverse regularisation of the logistic regression.
+    Other readings of the paper: V_t starts at its probabilities or decisions (start); scale of X;
+    columns (eq. 7) or rows of V sum to one (normalize).
     """
     rng = np.random.default_rng(seed)
-    factors = {
-        "H": Factor(rng.random((k, len(problem.classes)))),
-        **label_factors(problem, C, normalize, start),
-    }
-    terms = []
-    for domain in problem.domains:
-        u, v = f"U {domain.name}", f"V {domain.name}"
-        X = present(domain.X)
-        factors[u] = Factor(
-            rng.random((X.shape[1], k)),
-            normalize="columns",
-            graph=cosine_graph(X.T, p) if lam else None,
-            graph_weight=lam,
-        )
-        if gamma and not factors[v].fixed:
-            factors[v].graph, factors[v].graph_weight = cosine_graph(X, p), gamma
-        terms.append(Term(SCALES[scale](X), ((u, "H"),), v))
-    model = NMTF(factors, terms, dtype)
+    H = Factor(rng.random((k, len(problem.classes))))
+    Us, Vs, terms = [], label_factors(problem, C, normalize, start), []
+    for domain, V in zip(problem.domains, Vs, strict=True):
+        X = drop_empty_columns(domain.X)
+        U = Factor(rng.random((X.shape[1], k)), normalize="columns")
+        if lam:
+            U.graph, U.graph_weight = cosine_graph(X.T, p), lam
+        if gamma and not V.fixed:
+            V.graph, V.graph_weight = cosine_graph(X, p), gamma
+        Us.append(U)
+        terms.append(Term(SCALES[scale](X), V, ((U, H),)))
+    model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for term in terms:
-            u = term.parts[0][0]
-            model.update(u, term.v, "H")
-            model.normalize(u, term.v)
+        for U, V in zip(Us, Vs, strict=True):
+            model.update(U, V, H)
+            model.normalize(U, V)
 
-    return model.solve(sweep, max_iter, [term.v for term in terms], watch)
+    return model.solve(sweep, max_iter, Vs, watch)

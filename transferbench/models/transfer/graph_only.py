@@ -1,11 +1,11 @@
-"""Graph only: label spreading over each target's document graph, from logistic regression's start.
+"""Graph only: label spreading over the document graph of each target.
 
     min over F  α Σ_ij W_ij ‖F_i/√d_i − F_j/√d_j‖² / 2 + (1 − α) ‖F − P‖²
 
-W (n, n) cosine graph of the p nearest documents, d its row sums; P (n, c) logistic regression's
-probabilities; F (n, c). Zhou et al., NIPS 2003, by its fixed-point iteration. A control: what the
-document graph of GCMF does without any factorisation. Like GCMF's V, columns of F are scaled to sum
-one before the argmax, which supposes classes of about equal size.
+W (n, n) cosine graph of the p nearest documents, d its row sums; P (n, c) probabilities of logistic
+regression; F (n, c) scores. Fixed-point iteration of Zhou et al., NIPS 2003. A control that shows
+the effect of GCMF's document graph without any factorisation. As in GCMF, columns are scaled to sum
+one before the argmax, which assumes classes of about equal size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ def fit(
     C: Positive = 1.0,
     watch: Watch | None = None,
 ) -> Fit:
-    """F (n, c) of every target; a source keeps its labels."""
+    """Return F (n, c) of every target, and the labels of every source.
+
+    p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. C: inverse
+    regularisation of the logistic regression.
+    """
     scores = []
     for domain, P in zip(problem.domains, label_start(problem, C), strict=True):
         if domain.seen.all():

@@ -2,7 +2,8 @@
 
     min over (w, b)  C Σ_i log-loss(y_i, w·x_i + b) + ½‖w‖²,  i over the labelled documents
 
-The tables' "LG". L-BFGS of scikit-learn on the same document matrix the other models see.
+x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the papers' tables. Solved
+by scikit-learn's L-BFGS on the same document matrix as the other models.
 """
 
 from __future__ import annotations
@@ -13,5 +14,8 @@ from transferbench.problem import Fit, Problem, Watch
 
 
 def fit(problem: Problem, *, C: Positive = 1.0, watch: Watch | None = None) -> Fit:
-    """Class probabilities (n, c) of every domain, and the labels themselves where they are seen."""
+    """Return class probabilities (n, c) of every domain; seen rows have their labels.
+
+    C: inverse regularisation.
+    """
     return Fit(scores=label_start(problem, C))

@@ -2,29 +2,67 @@
 
     min  Σ_p  ‖X_p − [Uᵖ, U_tᵖ] [Θ_μᵖ; Θ_tᵖ] V_pᵀ‖² + Σ_s ‖X_s − [Uᵖ, U_sᵖ] [Θ_μᵖ; Θ_sᵖ] Y_sᵀ‖²
               + λ ‖X_p − [Uᵖ, U_tᵖ] [Θ_μ; Θ_σ] V_pᵀ‖²
-    s.t. all ≥ 0,  columns of every U and rows of V_p sum to one
+    s.t. all factors ≥ 0,  columns of every U and rows of V_p sum to one
 
 X (m, n) features × documents of target p or source s, divided by the sum of its entries; Uᵖ (m, k₁)
-feature clusters that target p shares with the sources, U_tᵖ and U_sᵖ (m, k₂ − k₁) the others; Θ
-(k, c) associations with the classes: those with index p for one source–target pair, Θ_μ and Θ_σ
-shared by all targets; V_p (n_p, c) document classes, read off by argmax. Eqs. 19–23, Algorithm 1.
+feature clusters that target p shares with the sources; U_tᵖ and U_sᵖ (m, k₂ − k₁) those of the
+target and of a source; Θ (k, c) associations with the classes: with index p of one target and the
+sources, Θ_μ and Θ_σ shared by all targets; V_p (n_p, c) document classes, whose argmax is the
+decision. Eqs. 19–23, Algorithm 1.
 
-Departures from the paper: V's numerator has λ in its second part, which eq. 21 misses and the
-objective demands; V starts at logistic regression's probabilities; several sources are allowed.
-How the paper normalises X is not said; as in DTL, which it builds on.
+Departures from the paper: the second part of V's numerator has the factor λ, which the objective
+requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
+allowed. The paper does not say how X is normalised; here it is as in DTL, on which MRTL is based.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from transferbench.core.domains import label_factors
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
+from transferbench.models.transfer._shared import label_factors
 from transferbench.parameters import Count, Positive, Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Matrix, Problem, Watch
+
+
+@dataclass
+class Target:
+    """Data and factors of one target p."""
+
+    X: Matrix
+    V: Factor
+    U: Factor
+    Ut: Factor
+    Θμ: Factor
+    Θt: Factor
+    sources: list[tuple[Factor, Factor]]  # (U_sᵖ, Θ_sᵖ) of each source
+
+    @classmethod
+    def random(
+        cls, X: Matrix, V: Factor, sources: int, k1: int, k2: int, rng: np.random.Generator
+    ) -> Target:
+        """Return a target whose factors, except V, are random positive values."""
+        m, c = X.shape[1], V.value.shape[1]
+
+        def clusters(k: int) -> Factor:
+            return Factor(rng.random((m, k)), normalize="columns")
+
+        def association(k: int) -> Factor:
+            return Factor(rng.random((k, c)))
+
+        return cls(
+            X=X,
+            V=V,
+            U=clusters(k1),
+            Ut=clusters(k2 - k1),
+            Θμ=association(k1),
+            Θt=association(k2 - k1),
+            sources=[(clusters(k2 - k1), association(k2 - k1)) for _ in range(sources)],
+        )
 
 
 def fit(
@@ -39,51 +77,36 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores V (n, c) of every domain, and the objective after each iteration.
+    """Return scores V (n, c) of every domain, and the objective after each iteration.
 
-    k1 feature clusters in common, k2 in all; lam (λ) weight of the targets' relatedness; max_iter
-    iterations; C inverse regularisation of the logistic regression. Raises ValueError where
-    k1 > k2.
+    k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
+    relatedness of the targets. max_iter: iterations. C: inverse regularisation of the logistic
+    regression. Raises ValueError if k1 > k2.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
     rng = np.random.default_rng(seed)
-    m, c = problem.domains[0].X.shape[1], len(problem.classes)
-
-    def clusters(k: int) -> Factor:
-        return Factor(rng.random((m, k)), normalize="columns")
-
-    def association(k: int) -> Factor:
-        return Factor(rng.random((k, c)))
-
-    factors = label_factors(problem, C, "rows")
-    X = {domain.name: sum_one(domain.X) for domain in problem.domains}
-    terms, rounds = [], []
-    for target in problem.targets:
-        p, v = target.name, f"V {target.name}"
-        factors |= {f"U {p}": clusters(k1), f"Ut {p}": clusters(k2 - k1)}
-        factors |= {f"Θμ {p}": association(k1), f"Θt {p}": association(k2 - k1)}
-        common = (f"U {p}", f"Θμ {p}")
-        terms.append(Term(X[p], (common, (f"Ut {p}", f"Θt {p}")), v))
-        own = []
-        for source in problem.sources:
-            u, theta = f"Us {p} {source.name}", f"Θs {p} {source.name}"
-            factors |= {u: clusters(k2 - k1), theta: association(k2 - k1)}
-            terms.append(Term(X[source.name], (common, (u, theta)), f"V {source.name}"))
-            own.append((u, theta))
+    Vs = label_factors(problem, C, "rows")
+    data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
+    sources = [(X, Y) for X, Y in data if Y.fixed]
+    targets = [Target.random(X, V, len(sources), k1, k2, rng) for X, V in data if not V.fixed]
+    c = len(problem.classes)
+    Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
+    terms = []
+    for p in targets:
+        terms.append(Term(p.X, p.V, ((p.U, p.Θμ), (p.Ut, p.Θt))))
+        for (X, Y), (Us, Θs) in zip(sources, p.sources, strict=True):
+            terms.append(Term(X, Y, ((p.U, p.Θμ), (Us, Θs))))
         if lam:
-            terms.append(Term(X[p], ((f"U {p}", "Θμ"), (f"Ut {p}", "Θσ")), v, lam))
-        us, thetas = zip(*own, strict=True)
-        rounds.append(((f"Ut {p}", *us, f"U {p}"), (f"Θμ {p}", f"Θt {p}", *thetas), v))
-    shared = ("Θμ", "Θσ") if lam else ()
-    factors |= {name: association(k) for name, k in zip(shared, (k1, k2 - k1), strict=False)}
-    model = NMTF(factors, terms, dtype)
+            terms.append(Term(p.X, p.V, ((p.U, Θμ), (p.Ut, Θσ)), lam))
+    model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for clusters, associations, v in rounds:
-            model.update(*clusters, *associations, v)
-            model.normalize(*clusters, v)
-        model.update(*shared)
+        for p in targets:
+            Us, Θs = zip(*p.sources, strict=True)
+            model.update(p.Ut, *Us, p.U, p.Θμ, p.Θt, *Θs, p.V)
+            model.normalize(p.Ut, *Us, p.U, p.V)
+        if lam:
+            model.update(Θμ, Θσ)
 
-    labels = [f"V {domain.name}" for domain in problem.domains]
-    return model.solve(sweep, max_iter, labels, watch)
+    return model.solve(sweep, max_iter, Vs, watch)

@@ -2,27 +2,28 @@
 
     min over (W, D)  Σ_t ‖y_t − X_t w_t‖² + γ Σ_t w_tᵀ D⁺ w_t   s.t.  D ⪰ 0,  tr D ≤ 1
 
-A task t is one class in one labelled domain: X_t (n_t, m) that domain's labelled documents, y_t
-(n_t,) ±1 for documents in and out of the class, w_t (m,) a column of W. D (m, m) is what the tasks
-share. A domain with labels is scored by its own w_t, one without by the mean over the domains.
+A task t is one class in one labelled domain. X_t (n_t, m) are the labelled documents of the domain,
+y_t (n_t,) ±1 for documents in and out of the class, w_t (m,) a column of W. All tasks share D
+(m, m). A domain with labels is scored by its own w_t, one without by the mean over the domains.
 
-At its best D = (W Wᵀ)^½ / tr(W Wᵀ)^½, which leaves γ ‖W‖²_tr, a square of the trace norm. That is
-the same number seen from the tasks, γ tr(W Ω⁻¹ Wᵀ) with Ω = (WᵀW)^½ / tr(WᵀW)^½. By turns Ω and W
-are found, Ω a matrix of tasks × tasks where the paper has D of features × features: the same
-minimiser, and nothing larger than W. The paper's perturbation ε, which keeps D (here Ω) invertible,
-is added to WᵀW; the objective reported is Σ_t ‖y_t − X_t w_t‖² + γ (tr(WᵀW + εI)^½)², which cannot
-rise. (Beside features, as in the paper, a small ε would hold W to the directions in which it began,
-and a large one would outweigh it, by as much as there are features.) Given Ω, W = V Ω with
-v_t = X_tᵀ a_t, where conjugate gradients find the a_t (n_t,) from
+The best D is (W Wᵀ)^½ / tr(W Wᵀ)^½. The regulariser then is γ ‖W‖²_tr, the squared trace norm,
+which also equals γ tr(W Ω⁻¹ Wᵀ) with Ω = (WᵀW)^½ / tr(WᵀW)^½. The updates of Ω and W alternate.
+Given Ω, W = V Ω with v_t = X_tᵀ a_t, where conjugate gradients solve for the a_t (n_t,):
 
     γ a_t + X_t Σ_s Ω_ts v_s = y_t   for all t
 
-With one labelled domain and two classes this is ridge regression with weight γ: there is no other
-task to learn from, and none of it is transfer. So it is in the MRTL paper, which trains MTFL on its
-one source.
+With one labelled domain and two classes, MTFL is ridge regression with weight γ: there is no other
+task, so nothing is transferred. This is how the MRTL paper uses MTFL, with one source.
 
-Reconstructed: the paper is not at hand; this follows its problem, without intercept, as known. What
-γ the MRTL paper used it does not say.
+Reconstructed without access to the paper, from its problem as it is known, without intercept. The
+MRTL paper does not give its γ.
+
+Departures from the paper:
+- Ω (tasks × tasks) in place of D (features × features): the same minimiser, with no array larger
+  than W.
+- The perturbation ε, which keeps Ω invertible, is added to WᵀW, so the reported objective
+  Σ_t ‖y_t − X_t w_t‖² + γ (tr(WᵀW + εI)^½)² never rises. The paper adds it to W Wᵀ, where a small ε
+  would keep W in its first directions, and a large ε, summed over features, would outweigh W.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ def fit(
     max_iter: Count = 50,
     watch: Watch | None = None,
 ) -> Fit:
-    """Predictions (n, c) of every domain, and the objective after each iteration.
+    """Return predictions (n, c) of every domain, and the objective after each iteration.
 
-    gamma (γ) weight of the regulariser; 1 is the usual start for ridge regression on documents of
-    length one, and is not tuned. epsilon (ε) is small beside the squared lengths of the w_t, 100 to
-    300 on 20 Newsgroups. max_iter iterations: one domain of two classes needs two, three domains
-    are within 0.02 per cent of the minimum after 50.
+    gamma (γ): weight of the regulariser; not tuned: 1 is a common choice for ridge regression on
+    documents of length one. epsilon (ε): must be small compared with the squared lengths of the
+    w_t, 100 to 300 on 20 Newsgroups. max_iter: iterations; one domain of two classes needs two,
+    three domains are within 0.02 per cent of the minimum after 50.
     """
-    seen_rows(problem)  # refuses a problem without labels of two classes
+    seen_rows(problem)  # raises ValueError if fewer than two classes are labelled
     c = len(problem.classes)
     own = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
     views = [_float64(domain.X) for domain in problem.domains]
@@ -61,10 +62,10 @@ def fit(
     A = np.zeros((sum(map(len, Y)), c))
     trace = []
     for iteration in range(1, max_iter + 1):
-        W, A = solve(X, Y, Omega, gamma, A)
+        W, A = solve_weights(X, Y, Omega, gamma, A)
         loss = sum(np.sum((y - x @ w) ** 2) for x, y, w in zip(X, Y, _by_domain(W, c), strict=True))
-        Omega, size = share(W, epsilon)
-        trace.append(float(loss + gamma * size**2))
+        Omega, trace_norm = best_omega(W, epsilon)
+        trace.append(float(loss + gamma * trace_norm**2))
         weights = dict(zip(own, _by_domain(W, c), strict=True))
         mean = sum(weights.values()) / len(own)
         scores = tuple(view @ weights.get(i, mean) for i, view in enumerate(views))
@@ -73,19 +74,20 @@ def fit(
     return Fit(scores=scores, trace=tuple(trace))
 
 
-def share(W: np.ndarray, epsilon: float) -> tuple[np.ndarray, float]:
-    """Ω (tasks, tasks) of trace one, best for W (m, tasks), and the trace of (WᵀW + εI)^½."""
+def best_omega(W: np.ndarray, epsilon: float) -> tuple[np.ndarray, float]:
+    """Return the best Ω (tasks, tasks) for W (m, tasks), and the trace of (WᵀW + εI)^½."""
     squares, Q = np.linalg.eigh(W.T @ W)
     roots = np.sqrt(np.maximum(squares, 0) + epsilon)
     return (Q * (roots / roots.sum())) @ Q.T, float(roots.sum())
 
 
-def solve(
+def solve_weights(
     X: list[Matrix], Y: list[np.ndarray], Omega: np.ndarray, gamma: float, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """W (m, tasks) best for Ω, from X (n_i, m) and Y (n_i, c) of each labelled domain.
+    """Return the best W (m, tasks) for Ω, given X (n_i, m) and Y (n_i, c) of each labelled domain.
 
-    Also A (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, to start the next solution from.
+    Also return A (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call. Raises
+    FloatingPointError if conjugate gradients do not converge.
     """
     c = start.shape[1]
     cuts = np.cumsum([len(y) for y in Y])[:-1]
@@ -110,7 +112,7 @@ def solve(
 
 
 def _by_domain(W: np.ndarray, c: int) -> list[np.ndarray]:
-    """W (m, domains · c) as one (m, c) for each domain."""
+    """Split W (m, domains · c) into (m, c) for each domain."""
     return np.hsplit(W, W.shape[1] // c)
 
 

@@ -4,13 +4,16 @@
     s.t. F, S, G ≥ 0,  rows of F_s, F_t, G_s, G_t sum to one
 
 X_π (m, n_π) features × documents, divided by the sum of its entries; F_π (m, k) feature clusters;
-S (k, c) association with the classes, shared by the domains; G_π (n_π, c) document classes, read
-off by argmax. With several targets each is fitted alone with the sources.
+S (k, c) their association with the classes, shared by the domains; G_π (n_π, c) document classes,
+whose argmax is the decision. With several targets each is fitted alone with the sources.
 
-Reconstructed: the paper was not at hand; objective, settings (α = 1, β = 1.5, k = 50, 100
-iterations) and the normalisation of rows are as it is commonly described. Its start of F by PLSA
-is replaced by random positives. G_s starts at Y_s, which multiplicative updates keep at Y_s (zeros
-stay zero and rows sum to one), so that α has no effect; it is here held fixed.
+Reconstructed without access to the paper: objective, settings (α = 1, β = 1.5, k = 50, 100
+iterations) and the normalisation of rows are those of common descriptions.
+
+Departures from the paper:
+- F starts at random positive values in place of PLSA.
+- G_s is fixed at Y_s. In the paper it starts there, and multiplicative updates do not change it,
+  because zeros stay zero and rows sum to one; α therefore has no effect.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from transferbench.core.domains import Start, each_target, shared_association
+from transferbench.models.transfer._shared import Start, fit_each_target, shared_association
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -35,13 +38,13 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores G_t (n_t, c) of every target, and the objective after each iteration.
+    """Return scores G_t (n_t, c) of every target, and the objective after each iteration.
 
-    k feature clusters; beta (β) weight of the target's term; max_iter iterations; C inverse
-    regularisation of the logistic regression whose probabilities (or decisions) start G_t.
+    k: feature clusters. beta (β): weight of the target's term. max_iter: iterations. C: inverse
+    regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
     """
-    alone = partial(
+    fit_one = partial(
         shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start, dtype=dtype,
         seed=seed,
     )  # fmt: skip
-    return each_target(problem, alone, watch)
+    return fit_each_target(problem, fit_one, watch)

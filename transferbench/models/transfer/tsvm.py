@@ -1,37 +1,39 @@
-"""TSVM: a transductive linear support vector machine (Joachims, ICML 1999).
+"""TSVM: transductive linear support vector machine (Joachims, ICML 1999).
 
     min over (w, b, y_u)  ½‖w‖² + ½b² + C Σ_i max(0, 1 − y_i f(x_i)) + C* Σ_j max(0, 1 − y_j f(x_j))
     s.t.  a given share of the y_j is +1
 
 f(x) = w·x + b; i over the labelled documents of all domains, with signs y_i; j over the unlabelled
-documents of one target, with signs y_j ∈ {−1, 1} that are found. C* rises to C by doubling; at each
-C* labels are switched and the machine is retrained, by turns, for as long as that lowers the
-objective. More than two classes: one against the rest. Every target is transduced on its own, the
-papers' setting of one target.
+documents of one target, with signs y_j ∈ {−1, 1} to find. C* doubles until it is C. At each C* the
+signs are switched and the machine is retrained, in turn, while that lowers the objective. More than
+two classes: one against the rest. Every target is fitted alone, as in the papers, which have one
+target.
 
-Reconstructed: the paper is not at hand; this follows its objective and its algorithm as known.
+Reconstructed without access to the paper, from its objective and algorithm as they are known.
 
 Departures from the paper:
-- All pairs whose switch lowers the objective are switched at once, where the paper retrains after
-  each; Sindhwani and Keerthi (SIGIR 2006) switch many. What a document costs more as −1 than as +1
-  grows with f alone, so the best signs at fixed (w, b) are +1 for the largest f: a sort.
-- LIBLINEAR solves for (w, b), and shrinks b as it does for the SVM.
-- One C* for both signs, where the paper begins with two in the ratio of the classes.
+- All pairs whose switch lowers the objective are switched at once; the paper retrains after each
+  pair. Sindhwani and Keerthi (SIGIR 2006) also switch many. The extra cost of the sign −1 over +1
+  grows with f alone, so at fixed (w, b) the best signs are +1 for the largest f, found by sorting.
+- LIBLINEAR solves for (w, b), and penalises b as in the SVM.
+- Both signs have the same C*; the paper starts with two, in the ratio of the classes.
 
-The share is an assumption on the target, taken from the labelled documents unless it is given.
+The share is an assumption about the target. By default it is that of the labelled documents.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from annotated_types import Gt, Lt
-from sklearn.svm import LinearSVC
 
 from transferbench.core.init import seen_rows, stack
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Matrix, Problem, Watch
+
+if TYPE_CHECKING:
+    from sklearn.svm import LinearSVC
 
 
 def fit(
@@ -42,13 +44,13 @@ def fit(
     share: Annotated[float, Gt(0), Lt(1)] | None = None,
     watch: Watch | None = None,
 ) -> Fit:
-    """Decision values (n, c) of every target; a source keeps its labels.
+    """Return decision values (n, c) of every target, and the labels of every source.
 
-    C weight of the labelled documents, and of the others in the end: 1 is SVM-light's default, one
-    over the mean squared length, for documents of length one. C* doubles so many times, from
-    C/2^doublings. share of each target's unlabelled documents that are in the second of two
-    classes; none: a class's share of the labelled documents. Raises ValueError for a share where
-    there are more classes.
+    C: weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
+    one over the mean squared length, which is 1 for documents of length one. doublings: C* starts
+    at C / 2^doublings. share: fraction of each target's unlabelled documents in the second of two
+    classes; None takes each class's share of the labelled documents. Raises ValueError if a share
+    is given for more than two classes.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
@@ -76,44 +78,46 @@ def fit(
 def transduce(
     X: Matrix, sign: np.ndarray, T: Matrix, positives: int, C: float, levels: np.ndarray
 ) -> tuple[LinearSVC, list[list[float]]]:
-    """The machine for X (n, d) with signs (n,) ±1 and T (u, d), of which `positives` are to be +1.
+    """Return the machine for X (n, d) with signs (n,) ±1 and T (u, d) with `positives` signs +1.
 
-    Also the objective after each training, a list for each C* in `levels`; within one it falls.
+    Also return the objective after each training, a decreasing list for each C* in `levels`.
     """
     both = stack([X, T])
     n, u = len(sign), T.shape[0]
     best = _train(X, sign, np.full(n, C))
     objectives = []
-    found = _largest(best.decision_function(T), positives)
+    target_sign = _largest(best.decision_function(T), positives)
     for level in levels:
         weight = np.repeat([C, level], [n, u])
         falling = [np.inf]
         while True:
-            y = np.concatenate([sign, found])
+            y = np.concatenate([sign, target_sign])
             svm = _train(both, y, weight)
             f = svm.decision_function(both)
             w = np.append(svm.coef_, svm.intercept_)
             objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
-            # Signs are the best for the last machine and the machine for the signs, up to its
-            # tolerance: within that the objective may seem to rise, and then it is at its minimum.
+            # The machine is optimal only up to a tolerance. Near the minimum the objective may
+            # therefore rise a little; then stop.
             if objective >= falling[-1]:
                 break
             best = svm
             falling.append(objective)
-            found = _largest(f[n:], positives)
-            if np.array_equal(found, y[n:]):
+            target_sign = _largest(f[n:], positives)
+            if np.array_equal(target_sign, y[n:]):
                 break
         objectives.append(falling[1:])
     return best, objectives
 
 
 def _train(X: Matrix, sign: np.ndarray, weight: np.ndarray) -> LinearSVC:
+    from sklearn.svm import LinearSVC
+
     svm = LinearSVC(loss="hinge", tol=1e-4, max_iter=100_000, random_state=0)
     return svm.fit(X, sign, sample_weight=weight)
 
 
 def _largest(f: np.ndarray, positives: int) -> np.ndarray:
-    """(u,) +1 for the so many largest of f, −1 for the others."""
+    """Return signs (u,): +1 for the `positives` largest values of f, −1 for the others."""
     sign = np.full(len(f), -1.0)
     sign[np.argsort(-f, kind="stable")[:positives]] = 1
     return sign

@@ -1,0 +1,49 @@
+"""Shared by clustering models: stacked documents, kernel k-means, fits from scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.views import split_by_domain
+from transferbench.problem import Fit, Problem
+
+
+def document_groups(problem: Problem, together: bool) -> list[sp.csr_array]:
+    """Return the documents to cluster (n, d): one matrix of all tasks, or a matrix for each."""
+    views = [sp.csr_array(domain.X) for domain in problem.domains]
+    return [sp.vstack(views, format="csr")] if together else views
+
+
+def clusters_fit(problem: Problem, scores: list[np.ndarray]) -> Fit:
+    """Return the fit of stacked scores (n, c), split by task; the columns are clusters."""
+    return Fit(split_by_domain(problem, np.vstack(scores)), columns="clusters")
+
+
+def cluster_kernel(problem: Problem, Z: np.ndarray, n_init: int, joint: bool, seed: int) -> Fit:
+    """Kernel k-means with the kernel ZZᵀ, Z (n, k) over the documents of all tasks.
+
+    With `joint` all tasks share their clusters; otherwise each task is clustered alone.
+    """
+    groups = [Z] if joint else split_by_domain(problem, Z)
+    c = len(problem.classes)
+    return clusters_fit(problem, [kernel_kmeans(group, c, n_init, seed) for group in groups])
+
+
+def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.ndarray:
+    """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ.
+
+    With Z (n, k) this is k-means on the rows of Z. Each of the `n_init` runs starts at random
+    labels; the run with the smallest within-cluster distance is returned.
+    """
+    from sklearn.cluster import KMeans
+
+    rng = np.random.default_rng(seed)
+    runs = []
+    for _ in range(n_init):
+        label = rng.integers(clusters, size=len(Z))
+        size = np.bincount(label, minlength=clusters)[:, None]
+        means = np.array([Z[label == c].sum(axis=0) for c in range(clusters)]) / np.maximum(size, 1)
+        runs.append(KMeans(clusters, init=means, n_init=1, tol=0).fit(Z))
+    best = min(runs, key=lambda run: run.inertia_)
+    return np.asarray(-best.transform(Z))

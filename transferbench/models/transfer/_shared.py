@@ -1,0 +1,101 @@
+"""Shared by transfer models: label factors, fits of one target at a time, a common solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from transferbench.core.init import label_start
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.scale import Normalize, norm2, scale_to_one, sum_one
+from transferbench.problem import Fit, Problem, Watch
+
+#: Start of V in targets: probabilities of logistic regression, or its 0/1 decisions.
+Start = Literal["probabilities", "decisions"]
+
+
+def label_factors(
+    problem: Problem, C: float, normalize: Normalize, start: Start = "probabilities"
+) -> list[Factor]:
+    """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
+
+    C is the inverse regularisation of the logistic regression that gives the start.
+    """
+    factors = []
+    for domain, V in zip(problem.domains, label_start(problem, C), strict=True):
+        if start == "decisions":
+            V = np.eye(V.shape[1])[V.argmax(axis=1)]
+        fixed = bool(domain.seen.all())
+        factors.append(Factor(scale_to_one(V, normalize), fixed=fixed, normalize=normalize))
+    return factors
+
+
+def fit_each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | None) -> Fit:
+    """Fit each target alone with the sources; return all scores and the traces end to end.
+
+    `fit_one(problem, watch=…)` fits one target. Its seed does not depend on the other targets. The
+    scores of a source are its labels. `watch` sees one sequence of iterations; the scores of a
+    target are zero until its fit begins.
+    """
+    scores = [domain.Y for domain in problem.domains]
+    trace: list[float] = []
+    targets = [i for i, domain in enumerate(problem.domains) if not domain.seen.all()]
+
+    def on_iteration(
+        turn: int, target: int, iteration: int, planned: int, current: tuple[np.ndarray, ...]
+    ) -> None:
+        scores[target] = current[-1]
+        if watch:
+            watch(turn * planned + iteration, len(targets) * planned, tuple(scores))
+
+    for turn, target in enumerate(targets):
+        alone = replace(problem, domains=(*problem.sources, problem.domains[target]))
+        fit = fit_one(alone, watch=partial(on_iteration, turn, target))
+        scores[target] = fit.scores[-1]
+        trace += fit.trace
+    return Fit(tuple(scores), tuple(trace))
+
+
+def shared_association(
+    problem: Problem,
+    *,
+    k: int,
+    weight: float = 1.0,
+    closeness: float = 0.0,
+    max_iter: int,
+    C: float,
+    start: Start = "probabilities",
+    dtype: str,
+    seed: int,
+    watch: Watch | None = None,
+) -> Fit:
+    """Fit MTrick or DKT: the sources and one target share S, each has feature clusters F.
+
+        min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
+
+    The target is the last domain. Rows of F (m, k) and G (n, c) sum to one, X is divided by its
+    sum, w = weight and α = closeness · ‖X_s‖² / m. F and S start at random positive values, G as
+    in `label_factors`.
+    """
+    rng = np.random.default_rng(seed)
+    m, c = problem.domains[0].X.shape[1], len(problem.classes)
+    S = Factor(rng.random((k, c)))
+    Gs = label_factors(problem, C, "rows", start)
+    Fs = [Factor(rng.random((m, k)), normalize="rows") for _ in Gs]
+    Xs = [sum_one(domain.X) for domain in problem.domains]
+    weights = [1.0] * len(problem.sources) + [weight]
+    terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]
+    ties = [Tie(F, Fs[-1], closeness * norm2(X) / m) for X, F in zip(Xs[:-1], Fs[:-1], strict=True)]
+    model = NMTF(terms, ties, dtype=dtype)
+
+    def sweep() -> None:
+        for F, G in zip(Fs, Gs, strict=True):
+            model.update(F, G)
+            model.normalize(F, G)
+        model.update(S)
+
+    return model.solve(sweep, max_iter, Gs, watch)
