@@ -66,7 +66,7 @@ def test_imports_only_from_below(path):
 def test_a_model_imports_no_sibling(path):
     names = imports(ast.parse(path.read_text(encoding="utf-8")))
     models = {name for name in names if name.startswith("transferbench.models")}
-    own = f"transferbench.models.{path.parent.name}._shared"
+    own = f"transferbench.models.{path.parent.name}._"
     assert all(name.startswith(own) for name in models)
 
 
