@@ -70,6 +70,21 @@ def test_a_model_imports_no_sibling(path):
     assert all(name.startswith(own) for name in models)
 
 
+HEAVY = ("sklearn", "skada", "ot", "torch", "scipy.optimize", "scipy.stats")
+LAZY = [*PACKAGE.glob("models/multilabel/*.py"), *PACKAGE.glob("baselines/*.py")]
+
+
+@pytest.mark.parametrize("path", sorted(LAZY), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_models_import_heavy_libraries_inside_functions(path):
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    assert not [name for name in names if f"{name}.".startswith(tuple(f"{h}." for h in HEAVY))]
+
+
 def test_every_room_is_on_the_plan():
     rooms = {
         p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()

@@ -43,8 +43,8 @@ def plsa(
     def compare() -> tuple[list[Matrix], float]:
         """Return r = N / (T Wᵀ) of each view, and the log-likelihood."""
         ratios, likelihood = [], 0.0
-        for N, part, places in zip(counts, np.split(W, cuts), rows, strict=True):
-            r, P = divide_by_product(N, T, part, places)
+        for N, part, N_rows in zip(counts, np.split(W, cuts), rows, strict=True):
+            r, P = divide_by_product(N, T, part, N_rows)
             ratios.append(r)
             likelihood += _log_likelihood(entries(N), P)
         return ratios, likelihood
