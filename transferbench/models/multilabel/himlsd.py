@@ -6,8 +6,8 @@
 D(A‖B) = Σ A log(A/B) − A + B. The factors, their start, the training and the prediction are those
 of HiMLS: X_ij (n_i, d_j) documents × features of task i and view j; Y_i (s_i, m) labels of its seen
 documents; R_iˡ (p_{l−1}, p_l) clusters of documents, R_iˢ the rows of R_i of seen ones; C_jˡ
-(q_{l−1}, q_l) clusters of features and C_Yˡ of labels; M (p_L, q_L) the association of both. Eqs. 3,
-Algorithm 1.
+(q_{l−1}, q_l) clusters of features and C_Yˡ of labels; M (p_L, q_L) the association of both.
+Eqs. 3, 22, 23 and 32–43, Algorithm 1.
 
 Departures from the paper:
 - The update of M_ij is the exact minimiser of the auxiliary function of lemma 6, so the objective
