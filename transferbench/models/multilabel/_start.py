@@ -66,9 +66,8 @@ class Plan:
     def start_layer(self, data: Data, level: int) -> Layer:
         """Return a layer for data; level counts from 0."""
         R = self.start_R(list(data.X[:-1]), self.p[level])
-        return make_layer(
-            data, R, [self.start_C(X, self.q[level], j) for j, X in enumerate(data.X)]
-        )
+        C = [self.start_C(X, self.q[level], j) for j, X in enumerate(data.X)]
+        return make_layer(data, R, C)
 
     def _random(self, rows: int, columns: int, dtype: np.dtype, stream: int) -> np.ndarray:
         rng = np.random.default_rng([self.seed, stream])
@@ -76,7 +75,7 @@ class Plan:
 
     def _topics(self, views: list[Matrix], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return P(topic | row) (n, k) and P(column | topic) (d, k) of PLSA."""
-        # Shares of topics can be tiny. The updates divide by the fit, so tiny entries are set to 0.
+        # Entries such as topic probabilities can be tiny; PLSA would divide by a fit of almost 0.
         counts = [view.copy() for view in views]
         smallest = SMALL**2 * max(entries(view).max(initial=0) for view in views)
         for view in counts:

@@ -55,20 +55,8 @@ def fit(
 ) -> Fit:
     """Return scores F (n, m) of every task, and the objective after each sweep of the last phase.
 
-    p, q        : clusters of documents and of features, a number for each layer.
-    alpha, beta : α and β. If there are several values, use the pair with the best example-based F₁
-                  on a fraction `hidden` of the seen documents.
-    pretrain    : sweeps for each layer.
-    finetune    : sweeps for all layers together; the last phase if there are several layers.
-    coupling    : update of M by the exact minimiser, or by the equation of the paper.
-    start       : R and C from `start_iter` iterations of PLSA, or at random.
-    columns     : initial Euclidean length or sum of the columns of C.
-    tasks, views: as given, or joined to one.
-    top1        : give a document without a label its best one.
-    watch       : called after each sweep of the last phase.
-
-    Raise ValueError if p and q differ in length or no label is seen, FloatingPointError if the
-    objective is not finite.
+    coupling: update of M by the exact minimiser, or by the equation of the paper. The other
+    parameters and the errors raised are those of `himls.fit`.
     """
     plan = Plan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     return fit_stack(
