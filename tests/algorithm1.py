@@ -1,7 +1,7 @@
-"""Algorithm 1 of the HiMLS paper, written out with dense matrices and masks, for any of its losses.
+"""Algorithm 1 of the HiMLS paper with dense matrices and masks, for both losses.
 
-`equations` is a module or class with the updates of one loss: pretrain_R, pretrain_C, pretrain_M of
-a `Level`; finetune_R, finetune_C (at a level), finetune_M of all levels; and the objective.
+`equations` is an object with the updates of one loss: pretrain_R, pretrain_C, pretrain_M of a
+`Level`; finetune_R, finetune_C (at one level), finetune_M of all levels; and the objective.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ def product(*factors):
 
 
 def R_of(levels, i, start, stop):
-    """R_i^(start:stop), layers counted from 1, the last included; the identity if there is none."""
+    """Return R_i^(start:stop); layers count from 1, stop is included; the identity if empty."""
     rows = levels[start - 2].R[i].shape[1] if start > 1 else len(levels[0].R[i])
     return product(np.eye(rows), *[level.R[i] for level in levels[start - 1 : stop]])
 
 
 def C_of(levels, j, start, stop):
-    """C_j^(start:stop) likewise; j = "Y" for the labels."""
+    """Return C_j^(start:stop) likewise; j = "Y" for the labels."""
     factors = [level.CY if j == "Y" else level.C[j] for level in levels]
     rows = factors[start - 2].shape[1] if start > 1 else len(factors[0])
     return product(np.eye(rows), *factors[start - 1 : stop])
 
 
 def algorithm1(problem, equations, *, p, q, alpha, beta, pretrain, finetune, seed):
-    """Scores of every task by eq. 3, and the objective after each sweep of the last phase."""
+    """Return the scores of every task (eq. 3) and the objective after each last-phase sweep."""
     views = [[sp.csr_array(view).toarray() for view in d.views] for d in problem.domains]
-    # Features of no document are left out.
-    some = [np.any(np.vstack(parts) > 0, axis=0) for parts in zip(*views, strict=True)]
-    views = [[view[:, kept] for view, kept in zip(row, some, strict=True)] for row in views]
+    # Drop features that occur in no document.
+    present = [np.any(np.vstack(parts) > 0, axis=0) for parts in zip(*views, strict=True)]
+    views = [[view[:, mask] for view, mask in zip(row, present, strict=True)] for row in views]
     levels, trace = [], []
     X, Y, s = views, [d.Y[d.seen] for d in problem.domains], [d.seen for d in problem.domains]
     for size in zip(p, q, strict=True):
@@ -81,7 +81,7 @@ def algorithm1(problem, equations, *, p, q, alpha, beta, pretrain, finetune, see
 
 
 def start(X, Y, s, p, q, seed):
-    """R, C at random, C with columns of length one, M by step 3 with its ridge and floor."""
+    """Return a level with random R and C, columns of C of length one, and M by step 3."""
 
     def draw(shape, place):
         return np.random.default_rng([seed, place]).random(shape)

@@ -1,9 +1,9 @@
-"""ML-kNN beside scikit-learn's plain neighbour search, both measured within one process run.
+"""Benchmark of ML-kNN against scikit-learn's neighbour search alone, in one process.
 
     python tests/bench_mlknn.py
 
-Prints, for 6000 made-up sparse documents of the shape of RCV1's, half of them labelled, what the
-whole of ML-kNN costs against the search for the same ten neighbours alone, on one thread.
+Print the seconds of ML-kNN and of the search for the same ten neighbours, on one thread, for 6000
+generated sparse documents of the size of RCV1's, half of them labelled.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ DOCUMENTS, FEATURES, WORDS, TOPICS = 6000, 47_236, 75, 60
 
 
 def documents(seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
-    """Rows of length one: words by Zipf's law, half of them of the document's topic; labels."""
+    """Return rows of length one and labels; words by Zipf's law, half from the document's topic."""
     rng = np.random.default_rng(seed)
     topic = rng.integers(TOPICS, size=DOCUMENTS)
     rows = np.repeat(np.arange(DOCUMENTS), WORDS)
-    # Zipf: the number of a word is exponential of a uniform; a topic shifts the words it prefers.
+    # Zipf: the index of a word is the exponential of a uniform; each topic shifts its own words.
     word = np.exp(rng.uniform(0, np.log(FEATURES), rows.size)).astype(int) - 1
     own = rng.random(rows.size) < 0.5
     word[own] = (word[own] + 700 * (1 + topic[rows[own]])) % FEATURES
@@ -41,7 +41,7 @@ def documents(seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def seconds(call) -> float:
-    """Of this process, which others on the machine do not lengthen."""
+    """Return CPU seconds of this process, which other processes do not change."""
     start = time.process_time()
     call()
     return time.process_time() - start
@@ -62,7 +62,7 @@ def main() -> None:
     rounds = [
         (seconds(lambda: transferbench.fit("ml-knn", problem, k=K)), seconds(plain))
         for _ in range(ROUNDS + 1)
-    ][1:]  # the first one warms up
+    ][1:]  # drop the warm-up
     ours, theirs = map(median, zip(*rounds, strict=True))
     ratio = median(a / b for a, b in rounds)
     print(f"ML-kNN {ours:.2f} s   neighbours alone {theirs:.2f} s   ratio {ratio:.2f}")

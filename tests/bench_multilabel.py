@@ -1,10 +1,11 @@
-"""Sweeps of the multi-label models, and the product their divergence needs, on one thread.
+"""Benchmark of HiMLS and HiMLSD sweeps and of the sampled product, on one thread.
 
     python tests/bench_multilabel.py
 
-Prints seconds for a sweep of one layer with 200 × 100 clusters by each loss, and for P Qᵀ at the
-nonzeros of X: sampled there, and picked from dense blocks of documents × features, measured by
-turns in one run. On rcv1/subset1 where it can be had, else on generated documents of that size.
+Print the seconds for a sweep of one layer with 200 × 100 clusters with each loss. Print the seconds
+for P Qᵀ at the nonzeros of X, computed there only and selected from dense blocks of
+documents × features; both alternate in one run. The data are rcv1/subset1 if available, otherwise
+generated documents of that size.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from threadpoolctl import threadpool_limits
 
 from transferbench import settings
 from transferbench.core import hierarchy
-from transferbench.core.losses import Divergence, Squares, sampled
-from transferbench.core.multilabel import Documents, Plan, layer_data, starting_layer
+from transferbench.core.losses import Divergence, Squares, sampled_product
 from transferbench.data import tasks
 from transferbench.errors import UserError
+from transferbench.models.multilabel._start import Plan, make_layer
+from transferbench.models.multilabel._training import Documents, first_layer_data
 from transferbench.problem import Domain, Problem
 
 ROUNDS = 5
@@ -33,12 +35,12 @@ def problem() -> Problem:
     try:
         return tasks.load(tasks.Task.named(TASK), settings.load())[0]
     except UserError:
-        print(f"{TASK} cannot be had; generated documents in its place")
+        print(f"{TASK} is unavailable; using generated documents")
         return generated()
 
 
 def generated(n: int = 6000, d: int = 47236, words: int = 75) -> Problem:
-    """One task of one view: words by Zipf's law, half of the documents labelled."""
+    """Return one task with one view: words by Zipf's law, half of the documents labelled."""
     rng = np.random.default_rng(0)
     rate = 1 / np.arange(1, d + 1)
     columns = rng.choice(d, size=n * words, p=rate / rate.sum())
@@ -56,13 +58,13 @@ def seconds(call) -> float:
 
 def sweeps(documents: Documents) -> None:
     plan = Plan((P,), (Q,), 1, 1, "random", 1, "length", 0)
-    data, _ = layer_data(documents, documents.seen, 1.0)
-    C = [plan.features(X, Q, j) for j, X in enumerate(data.X)]
-    layer = starting_layer(data, plan.instances(list(data.X[:-1]), P), C)
+    data, _ = first_layer_data(documents, documents.seen, 1.0)
+    C = [plan.start_C(X, Q, j) for j, X in enumerate(data.X)]
+    layer = make_layer(data, plan.start_R(list(data.X[:-1]), P), C)
     for loss in (Squares(), Divergence()):
         stack = hierarchy.Stack(data, [layer], loss, 1.0)
-        hierarchy.pretrain(stack)
-        spent = median(seconds(lambda s=stack: hierarchy.pretrain(s)) for _ in range(ROUNDS))
+        hierarchy.pretrain_sweep(stack)
+        spent = median(seconds(lambda s=stack: hierarchy.pretrain_sweep(s)) for _ in range(ROUNDS))
         print(f"one sweep, {P} × {Q}, {type(loss).__name__.lower():<10} {spent:7.3f} s")
 
 
@@ -72,22 +74,22 @@ def products(X: sp.csr_array) -> None:
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     rounds = []
     for _ in range(ROUNDS):
-        ours = seconds(lambda: sampled(A, B, rows, X.indices))
+        ours = seconds(lambda: sampled_product(A, B, rows, X.indices))
         rounds.append((ours, seconds(lambda: blocked(A, B, X))))
-    np.testing.assert_allclose(sampled(A, B, rows, X.indices), blocked(A, B, X), rtol=1e-4)
+    np.testing.assert_allclose(sampled_product(A, B, rows, X.indices), blocked(A, B, X), rtol=1e-4)
     ours, dense = map(median, zip(*rounds, strict=True))
     ratio = median(b / a for a, b in rounds)
-    print(f"P Qᵀ at {X.nnz} places  sampled {ours:.3f} s  dense {dense:.3f} s  {ratio:.0f} times")
+    print(f"P Qᵀ at {X.nnz} nonzeros  sampled {ours:.3f} s  dense {dense:.3f} s  {ratio:.0f} times")
 
 
 def blocked(A: np.ndarray, B: np.ndarray, X: sp.csr_array, size: int = 512) -> np.ndarray:
-    """The same from dense blocks of 512 documents."""
-    found = []
+    """Return P Qᵀ at the nonzeros of X, from dense blocks of 512 documents."""
+    values = []
     for start in range(0, len(A), size):
         block, part = A[start : start + size] @ B.T, X[start : start + size]
         rows = np.repeat(np.arange(len(block)), np.diff(part.indptr))
-        found.append(block[rows, part.indices])
-    return np.concatenate(found)
+        values.append(block[rows, part.indices])
+    return np.concatenate(values)
 
 
 def main() -> None:

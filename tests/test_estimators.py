@@ -1,4 +1,4 @@
-"""The scikit-learn face: its own checks, and that it gives what the models give."""
+"""The scikit-learn estimators pass its checks and return the results of the models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = {"k": 6, "p": 4, "max_iter": 20}
 
 
 class Quartered(TransferClassifier):
-    """With every fourth document a target, so that scikit-learn's checks fit the model itself."""
+    """Make every fourth document a target, so that scikit-learn's checks fit the model itself."""
 
     def fit(self, X, y, sample_domain=None):
         if sample_domain is None and y is not None:
@@ -32,16 +32,16 @@ class Quartered(TransferClassifier):
 
 
 def exempt(estimator) -> dict[str, str]:
-    """Check → why it fails, as it should."""
+    """Return the checks that are expected to fail, with the reason."""
     if type(estimator) is TransferClassifier:
         return {
-            "check_classifiers_classes": "it has −1 among its classes, which without sample_domain "
-            "stands for no label, as in skada"
+            "check_classifiers_classes": "one class is −1, which without sample_domain means "
+            "unlabelled, as in skada"
         }
     if isinstance(estimator, MultiTaskClusterer):
         return {
-            "check_clustering": "it centres its features whatever the tag positive_only says; the "
-            "models take nonnegative ones alone"
+            "check_clustering": "it centres the features despite the tag positive_only; the models "
+            "need nonnegative ones"
         }
     return {}
 
@@ -56,12 +56,12 @@ def exempt(estimator) -> dict[str, str]:
     ],
     expected_failed_checks=exempt,
 )
-def test_scikit_learns_own_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def stacked(problem, truth):
-    """X, y and domains of a problem, its rows shuffled."""
+    """Return X, y and domains of a problem, with shuffled rows."""
     X = sp.vstack([domain.X for domain in problem.domains], format="csr")
     y = np.concatenate([Y.argmax(axis=1) for Y in truth.Y])
     sizes = [len(domain.seen) for domain in problem.domains]
@@ -72,11 +72,11 @@ def stacked(problem, truth):
 
 @pytest.mark.parametrize("model", ["gcmf", "mtrick", "lr", "svm", "lr-kmeans"])
 @pytest.mark.parametrize("targets", [1, 2])
-def test_it_gives_what_the_model_gives(model, targets):
-    """Rows in any order: the problem that the model sees has each domain's in the order given."""
+def test_result_equals_that_of_the_model(model, targets):
+    """Rows may be in any order: each domain keeps the order of its rows."""
     X, y, domain = stacked(*make_problem(targets=targets, classes=3))
     params = {"k": 6} if model in ("gcmf", "mtrick") else {}
-    found = TransferClassifier(model, random_state=3, **params).fit(X, y, domain)
+    estimator = TransferClassifier(model, random_state=3, **params).fit(X, y, domain)
     parts = [np.flatnonzero(domain == d) for d in (1, -2, -3)[: targets + 1]]
     domains = tuple(
         transferbench.Domain(
@@ -90,13 +90,13 @@ def test_it_gives_what_the_model_gives(model, targets):
     problem = transferbench.Problem("p", "transfer", ("a", "b", "c"), domains)
     fit = transferbench.fit(model, problem, seed=3, **params)
     for rows, scores in zip(parts[1:], fit.scores[1:], strict=True):
-        np.testing.assert_allclose(found.label_distributions_[rows], shares(scores), rtol=1e-6)
-        np.testing.assert_array_equal(found.transduction_[rows], scores.argmax(axis=1))
-    np.testing.assert_array_equal(found.transduction_[domain > 0], y[domain > 0])
-    assert (found.transduction_ == y).mean() > 0.6
+        np.testing.assert_allclose(estimator.label_distributions_[rows], shares(scores), rtol=1e-6)
+        np.testing.assert_array_equal(estimator.transduction_[rows], scores.argmax(axis=1))
+    np.testing.assert_array_equal(estimator.transduction_[domain > 0], y[domain > 0])
+    assert (estimator.transduction_ == y).mean() > 0.6
 
 
-def test_labels_of_targets_are_not_looked_at():
+def test_labels_of_targets_are_ignored():
     X, y, domain = stacked(*make_problem())
     names = np.array(["ham", "spam"])[y]
     plain = TransferClassifier(**SMALL).fit(X, names, domain)
@@ -107,36 +107,35 @@ def test_labels_of_targets_are_not_looked_at():
     np.testing.assert_array_equal(auto.label_distributions_, plain.label_distributions_)
 
 
-def test_documents_that_were_fitted_are_known_and_new_ones_go_to_the_nearest_mean():
+def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
     problem, truth = make_problem(documents=120)
     X, y, domain = stacked(problem, truth)
     fitted = np.arange(len(y)) % 3 > 0
-    found = TransferClassifier(**SMALL).fit(X[fitted], y[fitted], domain[fitted])
-    np.testing.assert_array_equal(found.predict(X[fitted]), found.transduction_)
-    part = X[fitted][10:30]
-    again = (part * 3 / 3).toarray()  # other last digits, another kind of matrix
-    np.testing.assert_array_equal(found.predict(again), found.transduction_[10:30])
+    estimator = TransferClassifier(**SMALL).fit(X[fitted], y[fitted], domain[fitted])
+    np.testing.assert_array_equal(estimator.predict(X[fitted]), estimator.transduction_)
+    same = (X[fitted][10:30] * 3 / 3).toarray()  # other last digits, dense
+    np.testing.assert_array_equal(estimator.predict(same), estimator.transduction_[10:30])
     new = X[~fitted].toarray()
     unit = X[fitted].toarray()
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     targets = domain[fitted] < 0
-    means = [unit[targets & (found.transduction_ == c)].mean(axis=0) for c in (0, 1)]
+    means = [unit[targets & (estimator.transduction_ == c)].mean(axis=0) for c in (0, 1)]
     cosines = new @ np.transpose([mean / np.linalg.norm(mean) for mean in means])
-    np.testing.assert_array_equal(found.predict(new), cosines.argmax(axis=1))
+    np.testing.assert_array_equal(estimator.predict(new), cosines.argmax(axis=1))
     expected = cosines / cosines.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found.predict_proba(new), expected)
+    np.testing.assert_allclose(estimator.predict_proba(new), expected)
 
 
 def test_without_a_target_no_model_is_fitted(monkeypatch):
     from transferbench import estimators
 
-    def never(*arguments, **options):
+    def fail(*arguments, **options):
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr(estimators.api, "fit", never)
+    monkeypatch.setattr(estimators.api, "fit", fail)
     X, y, _ = stacked(*make_problem())
-    found = TransferClassifier().fit(X, y)
-    np.testing.assert_array_equal(found.transduction_, y)
+    estimator = TransferClassifier().fit(X, y)
+    np.testing.assert_array_equal(estimator.transduction_, y)
     with pytest.raises(AssertionError, match="a model was fitted"):
         TransferClassifier().fit(X, y, np.arange(len(y)) % 2 - 1)
 
@@ -145,7 +144,7 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
     ("given", "error", "message"),
     [
         ({"sample_domain": np.full(80, -1)}, ValueError, "no source"),
-        ({"sample_domain": np.full(80, 0.5)}, ValueError, "whole numbers"),
+        ({"sample_domain": np.full(80, 0.5)}, ValueError, "integers"),
         ({"sample_domain": [1, -1]}, ValueError, "numbers of samples"),
         ({"y": np.full(80, 1)}, ValueError, "one class"),
         ({"model": "gmcf"}, UserError, "Did you mean 'gcmf'"),
@@ -154,7 +153,7 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
         ({"kk": 3}, UserError, "unknown parameter of gcmf 'kk'"),
     ],
 )
-def test_what_cannot_be_fitted_is_said(given, error, message):
+def test_invalid_input_raises(given, error, message):
     X, y, domain = stacked(*make_problem())
     given = {"model": "gcmf", "y": y, "sample_domain": domain} | given
     y, domain = given.pop("y"), given.pop("sample_domain")
@@ -162,7 +161,7 @@ def test_what_cannot_be_fitted_is_said(given, error, message):
         TransferClassifier(**given).fit(X, y, domain)
 
 
-def test_parameters_of_the_model_are_the_estimators_own():
+def test_parameters_of_the_model_are_estimator_parameters():
     one = TransferClassifier("gcmf", k=6, random_state=4)
     assert one.get_params() == {"model": "gcmf", "random_state": 4, "k": 6}
     two = clone(one).set_params(k=8, model="mtrick", beta=2.0)
@@ -174,16 +173,16 @@ def test_parameters_of_the_model_are_the_estimators_own():
     assert grid.fit(X, y, sample_domain=domain).best_params_["k"] in (2, 4)
 
 
-def test_a_random_state_is_a_seed():
+def test_random_state_is_the_seed():
     X, y, domain = stacked(*make_problem())
 
-    def found(state):
+    def fit_with(state):
         return TransferClassifier(random_state=state, **SMALL).fit(X, y, domain)
 
-    same = found(np.random.RandomState(5)).label_distributions_
-    np.testing.assert_array_equal(same, found(np.random.RandomState(5)).label_distributions_)
-    assert (same != found(0).label_distributions_).any()
-    found(None)
+    same = fit_with(np.random.RandomState(5)).label_distributions_
+    np.testing.assert_array_equal(same, fit_with(np.random.RandomState(5)).label_distributions_)
+    assert (same != fit_with(0).label_distributions_).any()
+    fit_with(None)
 
 
 OWNERS = {
@@ -198,7 +197,7 @@ VETS = {
 
 @pytest.mark.parametrize("routing", [True, False])
 def test_in_a_pipeline(routing):
-    """From texts; with metadata routing the domains find their way by themselves."""
+    """Texts as input; with metadata routing the pipeline passes the domains on by default."""
     owners = [(text, label) for label, texts in OWNERS.items() for text in texts]
     vets = [(text, label) for label, texts in VETS.items() for text in texts]
     texts = [text for text, _ in owners + vets]
@@ -210,26 +209,26 @@ def test_in_a_pipeline(routing):
             pipeline.fit(texts, y, sample_domain=domain)
         else:
             pipeline.fit(texts, y, transferclassifier__sample_domain=domain)
-        found = pipeline.predict(texts[len(owners) :])
-    assert found.tolist() == [label for _, label in vets]
-    assert found.tolist() == pipeline[-1].transduction_[len(owners) :].tolist()
+        predicted = pipeline.predict(texts[len(owners) :])
+    assert predicted.tolist() == [label for _, label in vets]
+    assert predicted.tolist() == pipeline[-1].transduction_[len(owners) :].tolist()
     assert pipeline.predict(["a kitten and its whiskers"]).tolist() == ["cat"]
 
 
 @pytest.mark.parametrize("model", ["lnkmtc", "kmeans"])
-def test_tasks_are_clustered_as_the_model_does(model):
+def test_clusters_equal_those_of_the_model(model):
     problem, _ = make_clustering(classes=3)
     X = sp.vstack([domain.X for domain in problem.domains], format="csr")
     tasks = np.repeat([7, 4], [len(domain.seen) for domain in problem.domains])
     params = {"b": 6.0, "p": 4} if model == "lnkmtc" else {}
-    found = MultiTaskClusterer(model, 3, random_state=2, **params).fit(X, sample_domain=tasks)
+    estimator = MultiTaskClusterer(model, 3, random_state=2, **params).fit(X, sample_domain=tasks)
     swapped = transferbench.Problem("p", "clustering", problem.classes, problem.domains[::-1])
     fit = transferbench.fit(model, swapped, seed=2, **params)
     for task, scores in zip((4, 7), fit.scores, strict=True):
-        np.testing.assert_array_equal(found.labels_[tasks == task], scores.argmax(axis=1))
+        np.testing.assert_array_equal(estimator.labels_[tasks == task], scores.argmax(axis=1))
     labels = MultiTaskClusterer(model, 3, random_state=2, **params).fit_predict(
         X, sample_domain=tasks
     )
-    np.testing.assert_array_equal(labels, found.labels_)
+    np.testing.assert_array_equal(labels, estimator.labels_)
     with pytest.raises(ValueError, match="n_clusters of 1 to 80"):
         MultiTaskClusterer(model, 81).fit(X)

@@ -66,8 +66,23 @@ def test_imports_only_from_below(path):
 def test_a_model_imports_no_sibling(path):
     names = imports(ast.parse(path.read_text(encoding="utf-8")))
     models = {name for name in names if name.startswith("transferbench.models")}
-    own = f"transferbench.models.{path.parent.name}._shared"
+    own = f"transferbench.models.{path.parent.name}._"
     assert all(name.startswith(own) for name in models)
+
+
+HEAVY = ("sklearn", "skada", "ot", "torch", "scipy.optimize", "scipy.stats")
+LAZY = [*PACKAGE.glob("models/multilabel/*.py"), *PACKAGE.glob("baselines/*.py")]
+
+
+@pytest.mark.parametrize("path", sorted(LAZY), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_models_import_heavy_libraries_inside_functions(path):
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    assert not [name for name in names if f"{name}.".startswith(tuple(f"{h}." for h in HEAVY))]
 
 
 def test_every_room_is_on_the_plan():

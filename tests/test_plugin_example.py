@@ -1,4 +1,4 @@
-"""The example of a plug-in, installed by its own pyproject.toml: listed, described, run."""
+"""The example plug-in, installed from its pyproject.toml: list, describe and run it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parent / "plugin_example"
 
 @pytest.fixture
 def shell(home, tmp_path):
-    """The command line in a process that has the example installed, as pip would lay it out."""
+    """Return a function that runs the command line with the example installed as by pip."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     site = tmp_path / "site"
     shutil.copytree(
@@ -39,27 +39,29 @@ def shell(home, tmp_path):
     def call(*arguments: str) -> str:
         command = [sys.executable, "-m", "transferbench", "--offline"]
         command += ["--data", str(home.data), "--results", str(home.results), *arguments]
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             capture_output=True,
             text=True,
             timeout=120,
             env=os.environ | {"PYTHONPATH": str(site)},
         )
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
+        assert (process.returncode, process.stderr) == (0, "")
+        return process.stdout
 
     return call
 
 
-def test_the_examples_model_and_dataset_are_as_good_as_those_of_the_house(shell):
+def test_model_and_dataset_of_the_example_work_like_built_in_ones(shell):
     listed = shell("list")
     assert "  nearest-mean " in listed
     assert "  example/pets " in listed
     assert "prior: number ≥ 0 = 0.0" in shell("describe", "nearest-mean")
     assert '"owners": 6' in shell("describe", "example/pets")
-    found = shell("run", "example/pets", "-m", "nearest-mean", "--set", "prior=1", "--no-reference")
-    assert "documents: owners 6, vets 6" in found
-    model, domain, accuracy, *_ = found.splitlines()[3].split()
+    output = shell(
+        "run", "example/pets", "-m", "nearest-mean", "--set", "prior=1", "--no-reference"
+    )
+    assert "documents: owners 6, vets 6" in output
+    model, domain, accuracy, *_ = output.splitlines()[3].split()
     assert (model, domain) == ("nearest-mean", "vets")
     assert float(accuracy) > 60

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loads on first use, so that importing the package is instant."""
+    """Import public names on first use, so that importing the package is fast."""
     if name not in __all__:
         raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
     import importlib
 
-    home = "problem" if name[0].isupper() else "api"
-    return getattr(importlib.import_module(f"transferbench.{home}"), name)
+    module = "problem" if name[0].isupper() else "api"  # classes or functions
+    return getattr(importlib.import_module(f"transferbench.{module}"), name)

@@ -1,4 +1,4 @@
-"""The Python interface, the same code as the command line's."""
+"""The Python interface; the command line uses the same code."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from transferbench.problem import Fit, Problem, Truth, Watch
 
 
 def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
-    """A task by name, fetched and built on first use.
+    """Load a task by name; fetch and build it on first use.
 
         problem, truth = transferbench.load_task("comp-vs-rec", weighting="tf")
 
-    Options are the dataset builder's (`transferbench describe comp-vs-rec`). Raises UserError for
-    an unknown task or option, Unavailable where the data cannot be had.
+    options: those of the dataset (`transferbench describe comp-vs-rec`). Return the problem, with
+    (n, d) document × feature matrices and (n, c) labels of seen rows for each domain, and the
+    truth, with all labels (n, c). Raise UserError for an unknown task or option, Unavailable if the
+    data cannot be obtained.
     """
     return tasks.load(tasks.Task.named(name, **options), settings.load())
 
@@ -23,11 +25,14 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
 def fit(
     model: str, problem: Problem, *, seed: int = 0, watch: Watch | None = None, **params: Any
 ) -> Fit:
-    """Fit a model by name; parameters left out are the paper's. Deterministic models ignore seed.
+    """Fit a model by name; return scores (n, c) of each domain and the trace of the objective.
 
         result = transferbench.fit("gcmf", problem, seed=0, k=64)
 
-    Raises UserError for an unknown model or parameter, or one that is not made for the problem.
+    params: parameters of the model (`transferbench describe gcmf`); the defaults are the paper's.
+    seed is ignored by deterministic models. watch(iteration, planned, scores) is called after each
+    iteration of models with a trace. Raise UserError for an unknown model or parameter, an invalid
+    value, or a model for another family of problems.
     """
     function = models.load(model)
     models.check_family(model, problem.family)
@@ -38,5 +43,9 @@ def fit(
 
 
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
-    """Measures by domain: {'target': {'accuracy': 0.99, 'f1': 0.99}}, fractions."""
+    """Return the measures of each scored domain: {'target': {'accuracy': 0.99, 'f1': 0.99}}.
+
+    All are fractions between 0 and 1. Several multi-label domains also have "all", for their
+    documents together. Raise ValueError if scores are NaN or differ in shape from the truth.
+    """
     return metrics.evaluate(fit, truth)

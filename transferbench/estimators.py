@@ -1,12 +1,12 @@
-"""The models as scikit-learn estimators, with the domains in `sample_domain`, as skada has it.
+"""The models as scikit-learn estimators; domains are given by `sample_domain`, as in skada.
 
     classifier = TransferClassifier("gcmf", k=32)
-    classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is not looked at
+    classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
     classifier.transduction_[domain < 0]
 
-The models are transductive: they label the documents they are fitted on, and no others. X (n, d) is
-nonnegative, sparse or dense, documents by features. Domains are whole numbers: one of 0 or more is
-a source, a negative one is a target, each a domain by itself.
+The models are transductive: they label only the documents they are fitted on. X (n, d) is
+nonnegative, sparse or dense, documents × features. Each integer in `sample_domain` is a domain: 0
+and above are sources, negative ones are targets.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from transferbench import api
 from transferbench.data.userdata.predictions import shares
 from transferbench.problem import Domain, Family, Fit, Problem
 
-#: The label that stands for none, and the domains of those that have one and have none.
+#: skada's values: the label of an unlabelled document, the domain of a source, that of a target.
 MASKED, SOURCE, TARGET = -1, 1, -2
 
 
 class _Wrapper(BaseEstimator):  # type: ignore[misc]
-    """A model by name; its parameters are the estimator's own, next to those of the signature."""
+    """An estimator around a model; its parameters are its own and those of the model."""
 
-    #: With metadata routing, a Pipeline hands the domains on without being told.
+    #: With metadata routing, a Pipeline passes sample_domain on by default.
     __metadata_request__fit: ClassVar = {"sample_domain": True}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The estimator's parameters and those of the model that were given."""
+        """Return the estimator's parameters and the given parameters of the model."""
         return {**super().get_params(deep), **self._params}
 
     def set_params(self, **params: Any) -> Self:
-        """Sets parameters of the estimator or, all others, of the model; checked by `fit`."""
+        """Set parameters of the estimator or of the model; `fit` checks those of the model."""
         own = super().get_params(deep=False)
         super().set_params(**{name: value for name, value in params.items() if name in own})
         self._params |= {name: value for name, value in params.items() if name not in own}
@@ -54,8 +54,8 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         return tags
 
-    def _checked(self, X: Any, reset: bool) -> sp.csr_array:
-        """X as the models take it, in order and without zeros."""
+    def _validated(self, X: Any, reset: bool) -> sp.csr_array:
+        """Return X as sorted CSR without explicit zeros. Raise ValueError for invalid input."""
         X = validate_data(
             self,
             X,
@@ -68,14 +68,14 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
         X = sp.csr_array(X, copy=True)
         X.sum_duplicates()
         X.eliminate_zeros()
-        if max(*X.shape, X.nnz) <= np.iinfo(np.int32).max:  # some solvers take such places alone
+        if max(*X.shape, X.nnz) <= np.iinfo(np.int32).max:  # some solvers need 32-bit indices
             X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return X
 
     def _fit(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray
     ) -> Fit:
-        """The model's fit, its domains in ascending order."""
+        """Fit the model; the domains are those of domain (n,), in the order of `_by_domain`."""
         state = self.random_state
         if not isinstance(state, Integral):
             state = check_random_state(state).randint(2**31)
@@ -90,19 +90,18 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
 class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
     """A transfer model as a classifier.
 
-    model: its name (`transferbench list models`); params: those of the model that are not to be the
-    paper's; random_state: its seed.
+    model: name of the model (`transferbench list models`). random_state: its seed. params:
+    parameters of the model; the defaults are the paper's.
 
-    Attributes: classes_ (c,); label_distributions_ (n, c) and transduction_ (n,), for the documents
-    fitted, by position: how sure the model is of each class (`own.predictions.shares`; no
-    probabilities), and the classes themselves; of sources, those given.
+    Attributes, for the fitted documents by position: transduction_ (n,) their classes, and
+    label_distributions_ (n, c) the confidence in each class, which is not a calibrated probability;
+    sources have the given classes. classes_ (c,) the classes.
 
-    `predict` knows a document that was fitted by its features (to seven digits) and gives it what
-    was found; of equal documents, what was found for the last, targets after sources. A document
-    that was not fitted gets the class whose mean is nearest to it by cosine, over the targets'
-    documents as they were labelled; this is no part of any paper's method. To have the model itself
-    label new documents, fit it with them as a target. Without a target there is nothing to transfer
-    to: no model is fitted, and the means are those of the sources.
+    `predict` looks up a fitted document by its features (to seven digits). If fitted documents are
+    equal, the last one counts, targets after sources. A new document gets the class with the
+    nearest mean by cosine, over the targets' documents and their predicted classes; no paper
+    describes this step. To label new documents by the model itself, fit it with them as a target.
+    Without a target no model is fitted, and the means are those of the sources.
     """
 
     def __init__(self, model: str = "gcmf", *, random_state: Any = 0, **params: Any) -> None:
@@ -111,14 +110,14 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
         self._params = params
 
     def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
-        """Labels the targets' documents.
+        """Label the targets' documents.
 
-        y (n,): classes; those of targets are not looked at, and usually masked. sample_domain (n,):
-        the domain of each document, 0 or more for sources, negative for targets; without it, a
-        label of −1 among integers stands for none, and marks a document of the one target. Raises
-        ValueError for unfitting input, UserError for an unknown model or parameter.
+        X (n, d): nonnegative. y (n,): classes; those of targets are ignored. sample_domain (n,):
+        the domain of each document, 0 or more for sources, negative for targets. Without it, a
+        document with the integer label −1 belongs to a single target. Raise ValueError for invalid
+        input, UserError for an unknown model or parameter.
         """
-        X = self._checked(X, reset=True)
+        X = self._validated(X, reset=True)
         if y is None:
             name = type(self).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
@@ -132,50 +131,51 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
         check_classification_targets(y[seen])
-        self.classes_, places = np.unique(y[seen], return_inverse=True)
+        self.classes_, codes = np.unique(y[seen], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("the sources have one class; expected two classes or more")
         Y = np.zeros((len(y), len(self.classes_)))
-        Y[np.flatnonzero(seen), places] = 1
-        found = Y
+        Y[np.flatnonzero(seen), codes] = 1
+        confidence = Y
         if not seen.all():
             fit = self._fit("transfer", X, domain, Y, seen)
             if fit.columns == "clusters":
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
-            found = np.zeros_like(Y)
+            confidence = np.zeros_like(Y)
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
-                found[rows] = shares(scores)
-            found[seen] = Y[seen]
-        self.label_distributions_ = found
-        self.transduction_ = self.classes_[found.argmax(axis=1)]
+                confidence[rows] = shares(scores)
+            confidence[seen] = Y[seen]
+        self.label_distributions_ = confidence
+        self.transduction_ = self.classes_[confidence.argmax(axis=1)]
         order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
-        keys = list(_keys(X))
-        self._known = {keys[i]: i for i in order}
-        self._means = _class_means(X, found, seen)
+        digests = list(_row_digests(X))
+        self._fitted_rows = {digests[i]: i for i in order}
+        self._means = _class_means(X, confidence, seen)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, c) how sure the model is of each class; of new documents, shares of the cosines."""
+        """Return the confidence in each class (n, c); for new documents, normalised cosines."""
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        found = shares(np.asarray(X @ self._means))
-        for i, key in enumerate(_keys(X)):
-            if key in self._known:
-                found[i] = self.label_distributions_[self._known[key]]
-        return found
+        X = self._validated(X, reset=False)
+        confidence = shares(np.asarray(X @ self._means))
+        for i, digest in enumerate(_row_digests(X)):
+            if digest in self._fitted_rows:
+                confidence[i] = self.label_distributions_[self._fitted_rows[digest]]
+        return confidence
 
     def predict(self, X: Any) -> np.ndarray:
-        """(n,) classes."""
+        """Return the classes (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
 
 class MultiTaskClusterer(ClusterMixin, _Wrapper):  # type: ignore[misc]
-    """A clustering model as a clusterer of several tasks' documents.
+    """A clustering model as a clusterer of the documents of several tasks.
 
-    model: its name; n_clusters: of every task; params: those of the model that are not to be the
-    paper's; random_state: its seed. labels_ (n,), by position: each document's cluster, from 0.
-    Clusters have no order; those of different tasks belong together where the model says so.
+    model: name of the model. n_clusters: clusters of every task. random_state: its seed. params:
+    parameters of the model; the defaults are the paper's. Attribute labels_ (n,): the cluster of
+    each fitted document, from 0. Clusters have no order; whether the same number means the same
+    cluster in different tasks depends on the model.
     """
 
     def __init__(
@@ -187,12 +187,13 @@ class MultiTaskClusterer(ClusterMixin, _Wrapper):  # type: ignore[misc]
         self._params = params
 
     def fit(self, X: Any, y: Any = None, sample_domain: Any = None) -> Self:
-        """Clusters the documents; sample_domain (n,): the task of each, by default one for all.
+        """Cluster the documents.
 
-        y is not looked at. Raises ValueError for unfitting input, UserError for an unknown model or
-        parameter.
+        X (n, d): nonnegative. y is ignored. sample_domain (n,): integers, the task of each
+        document, by default one task. Raise ValueError for invalid input, UserError for an unknown
+        model or parameter.
         """
-        X = self._checked(X, reset=True)
+        X = self._validated(X, reset=True)
         n = X.shape[0]
         domain = _domains(np.zeros(n, int) if sample_domain is None else sample_domain, n)
         if not 1 <= self.n_clusters <= n:
@@ -206,35 +207,38 @@ class MultiTaskClusterer(ClusterMixin, _Wrapper):  # type: ignore[misc]
 
 
 def _domains(given: Any, n: int, y: Any = None) -> np.ndarray:
-    """(n,) whole numbers. Raises ValueError for others or another number of them."""
+    """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers."""
     domain = np.asarray(column_or_1d(given))
     if len(domain) != n or (y is not None and len(y) != n):
         sizes = [n, len(domain)] if y is None else [n, len(y), len(domain)]
         raise ValueError(f"inconsistent numbers of samples: {sizes}")
     if domain.dtype.kind not in "iu":
-        raise ValueError(f"expected whole numbers in sample_domain, got {domain.dtype}")
+        raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
     return domain
 
 
 def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Domains and their rows: sources first, in ascending order."""
+    """Yield each domain and its rows: sources first, then by absolute value."""
     for d in sorted({*domain.tolist()}, key=lambda d: (d < 0, abs(d))):
         yield d, np.flatnonzero(domain == d)
 
 
-def _keys(X: sp.csr_array) -> Iterator[bytes]:
-    """A digest of each row, blind to what floating point adds in the last digits."""
+def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
+    """Yield a digest of each row, in single precision, so that the last digits do not count."""
     data, indices = X.data.astype(np.float32), X.indices.astype(np.int64)
     for start, end in zip(X.indptr, X.indptr[1:], strict=False):
         row = indices[start:end].tobytes() + data[start:end].tobytes()
         yield hashlib.blake2b(row, digest_size=16).digest()
 
 
-def _class_means(X: sp.csr_array, found: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """(d, c) unit means of the classes over targets' documents, of one with none over sources'."""
+def _class_means(X: sp.csr_array, confidence: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return unit means (d, c) of the classes over the targets' documents.
+
+    For a class without documents there, use the sources' documents.
+    """
     length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     unit = sp.diags_array(1 / np.where(length > 0, length, 1)) @ X
-    decided = np.eye(found.shape[1])[found.argmax(axis=1)]
+    decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
     targets = np.where(seen[:, None], 0, decided)
     weights = np.where(targets.any(axis=0), targets, decided)
     means = np.asarray(unit.T @ weights)

@@ -1,4 +1,4 @@
-"""Today's methods: each is the library's own, called as it says; none is needed to be named."""
+"""Baselines equal the methods of their libraries; their names are available without them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import transferbench
 from transferbench import models
 from transferbench.baselines import _dense
 from transferbench.data import datasets
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Problem
 from transferbench.runs import worker
@@ -31,7 +32,7 @@ R = 7
 
 @pytest.fixture(scope="module")
 def parts():
-    """A problem, and by NumPy alone the coordinates of its documents, source and target."""
+    """Return a problem, and the coordinates of its source and target documents by NumPy's SVD."""
     problem, truth = make_problem(seed=2, documents=60)
     X = np.vstack([domain.X.toarray() for domain in problem.domains])
     U, s, _ = np.linalg.svd(X, full_matrices=False)
@@ -41,7 +42,7 @@ def parts():
 
 
 def with_embeddings(problem: Problem) -> Problem:
-    """Numbers of either sign as a second view."""
+    """Return the problem with a second view that has both signs."""
     rng = np.random.default_rng(1)
     return Problem(
         problem.name,
@@ -54,17 +55,17 @@ def with_embeddings(problem: Problem) -> Problem:
     )
 
 
-def test_the_coordinates_are_those_of_the_whole_svd(parts):
+def test_coordinates_equal_those_of_the_full_svd(parts):
     problem, Zs, _, Zt = parts
     source, target = (domain.X for domain in _dense.dense(problem, "svd", R).domains)
     np.testing.assert_allclose(source @ target.T, Zs @ Zt.T, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(target, axis=1), 1)
 
 
-def test_embeddings_are_the_second_view_and_words_then_do_not_count(parts):
+def test_features_embedding_uses_the_second_view_only(parts):
     problem = with_embeddings(parts[0])
-    made = _dense.dense(problem, "embedding", R)
-    for domain, given in zip(made.domains, problem.domains, strict=True):
+    embedded = _dense.dense(problem, "embedding", R)
+    for domain, given in zip(embedded.domains, problem.domains, strict=True):
         view = given.views[1] / np.linalg.norm(given.views[1], axis=1, keepdims=True)
         np.testing.assert_allclose(domain.X, view, rtol=1e-5)
         assert domain.X.min() < 0
@@ -73,7 +74,7 @@ def test_embeddings_are_the_second_view_and_words_then_do_not_count(parts):
         transferbench.fit("dense-lr", parts[0], features="embedding")
 
 
-def test_models_of_one_view_do_not_see_the_embeddings(parts):
+def test_models_of_one_view_ignore_the_embeddings(parts):
     for name in ("lr", "lr-kmeans", "gcmf"):
         one, two = (
             transferbench.fit(name, problem).scores[1]
@@ -82,14 +83,14 @@ def test_models_of_one_view_do_not_see_the_embeddings(parts):
         np.testing.assert_array_equal(one, two)
 
 
-def test_dense_lr_is_scikit_learns(parts):
+def test_dense_lr_equals_scikit_learn(parts):
     problem, Zs, y, Zt = parts
     expected = LogisticRegression(C=0.5, max_iter=1000).fit(Zs, y).predict_proba(Zt)
     got = transferbench.fit("dense-lr", problem, C=0.5, components=R).scores[1]
     np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
-def test_dense_lr_kmeans_is_scikit_learns(parts):
+def test_dense_lr_kmeans_equals_scikit_learn(parts):
     problem, Zs, y, Zt = parts
     guess = LogisticRegression(max_iter=1000).fit(Zs, y).predict(Zt)
     means = np.array([Zt[guess == c].mean(axis=0) for c in (0, 1)])
@@ -99,7 +100,7 @@ def test_dense_lr_kmeans_is_scikit_learns(parts):
 
 
 @pytest.mark.parametrize("name", SKADA)
-def test_skadas_methods_are_skadas_on_the_same_coordinates(name, parts):
+def test_skada_models_equal_skada_on_the_same_coordinates(name, parts):
     skada = pytest.importorskip("skada", reason=NEEDED)
     problem, Zs, y, Zt = parts
     base = LogisticRegression(C=2.0, max_iter=1000)
@@ -114,13 +115,13 @@ def test_skadas_methods_are_skadas_on_the_same_coordinates(name, parts):
         expected = direct.predict_proba(Zt, sample_domain=np.full(60, -2))
     more = {"alpha": 0.3, "max_iter": 5} if name == "jdot" else {}
     got = transferbench.fit(name, problem, C=2.0, components=R, **more)
-    # Plans, and with them scores, are the same for coordinates that differ in sign.
+    # The sign of coordinates is arbitrary, but does not change the scores.
     np.testing.assert_allclose(got.scores[1], expected, atol=1e-3)
     np.testing.assert_array_equal(got.scores[0], problem.domains[0].Y)
 
 
-def test_coral_gives_the_sources_the_targets_covariance(parts):
-    """By eigenvectors alone: S_s^(-1/2) S_t^(1/2) of the shrunk covariances."""
+def test_coral_multiplies_sources_by_the_whitening_and_colouring_matrix(parts):
+    """Compute S_s^(-1/2) S_t^(1/2) of the shrunk covariances from eigenvectors."""
     skada = pytest.importorskip("skada", reason=NEEDED)
     from sklearn.covariance import ledoit_wolf
 
@@ -134,59 +135,61 @@ def test_coral_gives_the_sources_the_targets_covariance(parts):
         return (vectors * values**exponent) @ vectors.T
 
     expected = (Zs - Zs.mean(axis=0)) @ power(Zs, -0.5) @ power(Zt, 0.5)
-    found = skada.CORALAdapter().fit_transform(
+    adapted = skada.CORALAdapter().fit_transform(
         np.vstack([Zs, Zt]), sample_domain=np.repeat([1, -2], 60)
     )
-    np.testing.assert_allclose(found[:60], expected, atol=1e-6)
+    np.testing.assert_allclose(adapted[:60], expected, atol=1e-6)
 
 
 class Spy:
-    """An estimator that keeps what it is given."""
+    """An estimator that stores the arguments of fit."""
 
     def __init__(self) -> None:
-        self.seen: list = []
+        self.calls: list = []
 
     def fit(self, X, y, sample_domain):
         sklearn.set_config(enable_metadata_routing=True)
-        self.seen.append((X, y, sample_domain))
+        self.calls.append((X, y, sample_domain))
 
     def predict_proba(self, X, sample_domain):
         assert (sample_domain == -2).all()
         return np.tile([0.25, 0.75], (len(X), 1))
 
 
-def test_labels_of_a_target_are_masked_and_settings_of_scikit_learn_stay():
+def test_target_labels_are_masked_and_settings_of_scikit_learn_stay():
     problem, _ = make_problem(targets=2, classes=3, documents=30)
-    # Of three classes the source shows two, a target none.
+    # The source has two of three classes; targets have no labels.
     source = problem.domains[0]
     rows = np.flatnonzero(source.Y[:, 1] == 0)
     source = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
-    made = _dense.dense(
+    dense = _dense.dense(
         Problem("p", "transfer", problem.classes, (source, *problem.domains[1:])), "svd", R
     )
     before, spy = sklearn.get_config(), Spy()
-    fit = _dense.adapt(made, lambda: spy)
+    fit = _dense.adapt(dense, lambda: spy)
     assert sklearn.get_config() == before
-    assert len(spy.seen) == 2
-    for (X, y, domain), target in zip(spy.seen, made.domains[1:], strict=True):
-        np.testing.assert_array_equal(X[:20], made.domains[0].X)
+    assert len(spy.calls) == 2
+    for (X, y, domain), target in zip(spy.calls, dense.domains[1:], strict=True):
+        np.testing.assert_array_equal(X[:20], dense.domains[0].X)
         np.testing.assert_array_equal(X[20:], target.X)
         assert set(y[domain == 1]) == {0, 2}
         assert (y[domain == -2]).tolist() == [-1] * 30
     np.testing.assert_array_equal(fit.scores[1], np.tile([0.25, 0, 0.75], (30, 1)))
 
 
-def test_they_are_found_by_their_entry_points_alone():
+def test_models_are_registered_by_entry_points():
     for name, module in POINTS["transferbench.models.transfer"].items():
         assert models.get(name).module == module
-        assert models.get(name).path.parent.name == "modern"
+        assert models.get(name).path.parent.name == "baselines"
     assert datasets.modules()["embedded"].__name__ == POINTS["transferbench.datasets"]["embedded"]
 
 
-def test_names_and_parameters_are_read_without_the_libraries():
+def test_names_and_parameters_are_available_without_the_libraries():
     code = f"""
 import sys
-from transferbench import datasets, experiment, models, parameters
+from transferbench import models, parameters
+from transferbench.data import datasets
+from transferbench.experiments import experiment
 assert all(parameters.schema(models.load(name))["components"].default == 100 for name in {NAMES})
 assert "embedded/comp-vs-rec" in datasets.tasks()
 experiment.load("modern-baselines")
@@ -196,7 +199,7 @@ assert not {{"skada", "ot", "torch", "sentence_transformers"}} & set(sys.modules
 
 
 @pytest.mark.parametrize("name", SKADA)
-def test_without_the_extra_a_run_is_unavailable_and_says_what_to_install(name, home, monkeypatch):
+def test_without_the_extra_a_run_is_unavailable_and_names_the_remedy(name, home, monkeypatch):
     monkeypatch.setitem(sys.modules, "skada", None)  # as if it were not installed
     expected = "skada is not installed (pip install 'transferbench[modern]')"
     problem, truth = make_problem()
@@ -204,7 +207,7 @@ def test_without_the_extra_a_run_is_unavailable_and_says_what_to_install(name, h
         transferbench.fit(name, problem)
     assert str(error.value) == expected
     monkeypatch.setattr(worker, "_load", lambda task: (problem, truth))
-    built = worker.TaskFile("gtl/comp-vs-rec", home.data / "built", b"", {})
-    record = worker.perform(worker.Job("k", Run(built.name, name, {}, None), built))
-    assert (record["status"], record["reason"]) == ("unavailable", expected)
-    assert "traceback" not in record
+    task = worker.TaskFile("gtl/comp-vs-rec", home.data / "built", b"", Facts.of(problem, truth))
+    record = worker.perform(worker.Job("k", Run(task.name, name, {}, None), task))
+    assert (record.status, record.reason) == ("unavailable", expected)
+    assert not record.traceback

@@ -1,4 +1,4 @@
-"""Stacks of tri-factorisations: what holds for both losses."""
+"""Properties of stacked tri-factorisations, for both losses."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_multilabel
 from scipy.special import kl_div
 
 from transferbench.core import hierarchy
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Divergence, Squares
-from transferbench.core.multilabel import Documents, Plan, association, train
-from transferbench.problem import Domain
 
 LOSSES = [Squares(), Divergence()]
 DISTANCE = {Squares: lambda A, B: (A - B) ** 2, Divergence: kl_div}
 
 
-def name(loss):
+def loss_name(loss):
     return type(loss).__name__.lower()
 
 
-def case(seed, alpha=None, beta=None, layers=None):
-    """Data of random sizes, sparse and dense, and layers upon it; α and β."""
+def random_stack(seed, alpha=None, beta=None, layers=None):
+    """Return data of random sizes, sparse and dense, layers for it, and β."""
     rng = np.random.default_rng(seed)
     tasks, views, depth = rng.integers(1, 4), rng.integers(1, 3), layers or rng.integers(1, 4)
     n = [int(size) for size in rng.integers(4, 12, tasks)]
@@ -55,7 +52,7 @@ def case(seed, alpha=None, beta=None, layers=None):
 
 
 def objective(data, layers, beta, distance):
-    """Eqs. 5 and 23, dense, from the factors alone."""
+    """Return eqs. 5 and 23, computed densely from the factors."""
     total = 0.0
     for i, M in enumerate(layers[-1].M):
         for j, X in enumerate(data.X):
@@ -70,8 +67,8 @@ def objective(data, layers, beta, distance):
     return total
 
 
-def blocks(stack):
-    """Every update of a sweep of fine-tuning that the objective knows of."""
+def block_updates(stack):
+    """Yield every update of a fine-tuning sweep whose factor is part of the objective."""
     for j in range(len(stack.terms)):
         yield lambda j=j: stack.update_M_of(j)
     for level in reversed(range(len(stack.layers))):
@@ -79,13 +76,13 @@ def blocks(stack):
         yield lambda level=level: stack.update_C(level)
 
 
-def rises(loss, seed):
-    """How many of the updates of three sweeps raise the objective, and how many there are."""
-    data, layers, beta = case(seed)
+def count_rises(loss, seed):
+    """Return how many updates of three sweeps raise the objective, and how many there are."""
+    data, layers, beta = random_stack(seed)
     distance = DISTANCE[type(loss)]
     stack = Stack(data, layers, loss, beta)
     values = [objective(data, layers, beta, distance)]
-    for update in 3 * list(blocks(stack)):
+    for update in 3 * list(block_updates(stack)):
         update()
         values.append(objective(data, layers, beta, distance))
     values = np.array(values)
@@ -94,35 +91,35 @@ def rises(loss, seed):
 
 def sweep(stack, times):
     for _ in range(times):
-        for update in blocks(stack):
+        for update in block_updates(stack):
             update()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 def test_no_update_of_any_block_raises_the_objective(loss):
-    found, count = np.sum([rises(loss, seed) for seed in range(150)], axis=0)
-    assert count > 2500
-    assert found == 0
+    rises, updates = np.sum([count_rises(loss, seed) for seed in range(150)], axis=0)
+    assert updates > 2500
+    assert rises == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_papers_coupling_raises_the_divergence_where_the_exact_one_is_at_rest(seed):
-    data, layers, beta = case(seed, beta=1.0)
+def test_paper_coupling_raises_the_objective_at_the_minimum_of_the_exact_one(seed):
+    data, layers, beta = random_stack(seed, beta=1.0)
     stack = Stack(data, layers, Divergence(), beta)
     for _ in range(200):
         stack.update_M_of(0)
-    rest = objective(data, layers, beta, kl_div)
+    minimum = objective(data, layers, beta, kl_div)
     stack.update_M_of(0)
-    assert objective(data, layers, beta, kl_div) == pytest.approx(rest, rel=1e-9)
+    assert objective(data, layers, beta, kl_div) == pytest.approx(minimum, rel=1e-9)
     stack.loss = Divergence("paper")
     stack.update_M_of(0)
-    assert objective(data, layers, beta, kl_div) > rest * (1 + 1e-6)
+    assert objective(data, layers, beta, kl_div) > minimum * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 @pytest.mark.parametrize("seed", range(5))
-def test_the_objective_is_that_of_the_factors(loss, seed):
-    data, layers, beta = case(seed)
+def test_objective_equals_its_dense_computation(loss, seed):
+    data, layers, beta = random_stack(seed)
     stack = Stack(data, layers, loss, beta)
     sweep(stack, 1)
     expected = objective(data, layers, beta, DISTANCE[type(loss)])
@@ -136,33 +133,33 @@ def factors(layers):
 
 
 def residual(data, layers, beta, distance):
-    """Largest F ∘ ∂objective/∂F, by central differences in log F."""
+    """Return the largest F ∘ ∂objective/∂F, by central differences in log F."""
     worst, step = 0.0, 1e-5
     for F in factors(layers):
-        for place in np.ndindex(F.shape):
-            kept, values = F[place], []
+        for index in np.ndindex(F.shape):
+            original, values = F[index], []
             for sign in (1, -1):
-                F[place] = kept * np.exp(sign * step)
+                F[index] = original * np.exp(sign * step)
                 values.append(objective(data, layers, beta, distance))
-            F[place] = kept
+            F[index] = original
             worst = max(worst, abs(values[0] - values[1]) / (2 * step))
     return worst
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 @pytest.mark.parametrize("depth", [1, 2])
-def test_the_kkt_residual_falls_a_thousandfold(loss, depth):
-    data, layers, beta = case(0, alpha=0.5, beta=0.5, layers=depth)
+def test_kkt_residual_falls_by_a_factor_of_1000(loss, depth):
+    data, layers, beta = random_stack(0, alpha=0.5, beta=0.5, layers=depth)
     stack = Stack(data, layers, loss, beta)
     before = residual(data, layers, beta, DISTANCE[type(loss)])
     sweep(stack, 1000)
     assert residual(data, layers, beta, DISTANCE[type(loss)]) < before / 1000
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 @pytest.mark.parametrize("seed", range(5))
-def test_an_identity_on_top_changes_nothing(loss, seed):
-    data, [layer], beta = case(seed, layers=1)
+def test_identity_layer_on_top_changes_nothing(loss, seed):
+    data, [layer], beta = random_stack(seed, layers=1)
     below = copy.deepcopy(layer)
     (p, q), M = layer.M[0][0].shape, copy.deepcopy(layer.M)
     identity = Layer([np.eye(p) for _ in layer.R], [np.eye(q) for _ in layer.C], M)
@@ -177,16 +174,16 @@ def test_an_identity_on_top_changes_nothing(loss, seed):
         np.testing.assert_allclose(G, F, rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 @pytest.mark.parametrize("seed", range(5))
-def test_without_alpha_and_beta_labels_do_not_matter(loss, seed):
-    data, layers, _ = case(seed, alpha=0.0, beta=0.0)
+def test_labels_have_no_effect_if_alpha_and_beta_are_zero(loss, seed):
+    data, layers, _ = random_stack(seed, alpha=0.0, beta=0.0)
     others = copy.deepcopy(layers)
     other = replace(data, X=(*data.X[:-1], 1 - data.X[-1]))
     for chosen, on in ((data, layers), (other, others)):
         stack = Stack(chosen, on, loss, 0.0)
         for _ in range(3):
-            hierarchy.finetune(stack)
+            hierarchy.finetune_sweep(stack)
     for one, two in zip(layers, others, strict=True):
         for F, G in zip((*one.R, *one.C[:-1]), (*two.R, *two.C[:-1]), strict=True):
             np.testing.assert_array_equal(F, G)
@@ -195,89 +192,8 @@ def test_without_alpha_and_beta_labels_do_not_matter(loss, seed):
         assert all(np.isfinite(F).all() for F in factors(others))
 
 
-def test_factors_of_another_shape_are_refused():
-    data, layers, beta = case(0, layers=1)
+def test_factors_of_a_wrong_shape_raise():
+    data, layers, beta = random_stack(0, layers=1)
     layers[0].C[0] = layers[0].C[0][1:]
-    with pytest.raises(ValueError, match="view 0"):
+    with pytest.raises(ValueError, match="view 0: expected factors of shape"):
         Stack(data, layers, Squares(), beta)
-
-
-def test_the_start_of_m_is_near_the_one_that_made_the_data():
-    rng = np.random.default_rng(0)
-    R, M, C = rng.random((50, 3)), rng.random((3, 4)) + 0.5, rng.random((30, 4))
-    np.testing.assert_allclose(association(R, R @ M @ C.T, C), M, rtol=0.1)
-    # Fewer columns than clusters: CᵀC has no inverse.
-    few = association(R, R @ M @ C[:2].T, C[:2])
-    assert np.isfinite(few).all()
-    assert (few > 0).all()
-
-
-# -- training on documents -------------------------------------------------------------------
-
-PLAN = Plan((5, 3), (4, 3), 3, 3, "random", 5, "length", 0)
-
-
-def documents(seed=0, **changes):
-    problem, _ = make_multilabel(seed, **changes)
-    return Documents.of(problem, "given", "given", "float64")
-
-
-def begin(found):
-    C = [PLAN.features(x, PLAN.q[0], j) for j, x in enumerate(found.X)]
-    return PLAN.instances(list(found.X), PLAN.p[0]), C
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_documents_in_another_order_get_the_same_scores(loss):
-    found = documents()
-    R, C = begin(found)
-    rng = np.random.default_rng(1)
-    order = np.concatenate([rng.permutation(rows) for rows in found.tasks])
-    X, Y, seen = tuple(x[order] for x in found.X), found.Y[order], found.seen[order]
-    moved = replace(found, X=X, Y=Y, seen=seen)
-    one = train(found, found.seen, loss, PLAN, (1.0, 1.0), (R, C))
-    two = train(moved, moved.seen, loss, PLAN, (1.0, 1.0), (R[order], C))
-    np.testing.assert_allclose(two, one[order], rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_labels_of_unseen_rows_are_never_touched(loss):
-    found = documents()
-    clean = train(found, found.seen, loss, PLAN, (1.0, 1.0), begin(found))
-    found.Y[~found.seen] = np.nan
-    spoilt = train(found, found.seen, loss, PLAN, (1.0, 1.0), begin(found))
-    np.testing.assert_array_equal(clean, spoilt)
-
-
-def test_joined_tasks_and_views_are_one():
-    problem, _ = make_multilabel(tasks=3, views=2, documents=20)
-    given = Documents.of(problem, "given", "given", "float32")
-    joined = Documents.of(problem, "joined", "joined", "float32")
-    assert (len(given.tasks), len(given.X)) == (3, 2)
-    assert (len(joined.tasks), len(joined.X)) == (1, 1)
-    both = np.hstack([given.X[0].toarray(), given.X[1]])
-    np.testing.assert_array_equal(joined.X[0].toarray(), both)
-    np.testing.assert_array_equal(np.concatenate(given.tasks), joined.tasks[0])
-
-
-def test_features_of_no_document_are_left_out():
-    problem, _ = make_multilabel()
-    domains = []
-    for d in problem.domains:
-        X = d.views[0].toarray()
-        X[:, 3] = 0
-        domains.append(Domain(d.name, (sp.csr_array(X), d.views[1]), d.Y, d.seen))
-    found = Documents.of(replace(problem, domains=tuple(domains)), "given", "given", "float64")
-    assert [x.shape[1] for x in found.X] == [29, 10]
-
-
-def test_columns_start_with_the_length_or_sum_asked_for():
-    X = documents().X[0]
-    np.testing.assert_allclose(np.linalg.norm(PLAN.features(X, 4, 0), axis=0), 1)
-    plan = replace(PLAN, columns="sum", start="plsa")
-    np.testing.assert_allclose(plan.features(X, 4, 0).sum(axis=0), 1)
-
-
-def test_layers_that_p_and_q_do_not_share_are_refused():
-    with pytest.raises(ValueError, match="same layers"):
-        replace(PLAN, p=(5,))

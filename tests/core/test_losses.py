@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.core.losses import CHUNK, Divergence, DivergenceTerm, SquaresTerm, sampled
+from transferbench.core.losses import (
+    CHUNK,
+    Divergence,
+    DivergenceTerm,
+    SquaresTerm,
+    sampled_product,
+)
 
 
-@pytest.mark.parametrize("places", [0, 1, CHUNK, 2 * CHUNK + 5])
-def test_the_sampled_product_is_the_dense_one_at_its_places(places):
+@pytest.mark.parametrize("size", [0, 1, CHUNK, 2 * CHUNK + 5])
+def test_sampled_product_equals_the_dense_product(size):
     rng = np.random.default_rng(0)
     P, Q = rng.random((50, 7)), rng.random((300, 7))
-    rows, columns = rng.integers(50, size=places), rng.integers(300, size=places)
-    np.testing.assert_allclose(sampled(P, Q, rows, columns), (P @ Q.T)[rows, columns])
+    rows, columns = rng.integers(50, size=size), rng.integers(300, size=size)
+    np.testing.assert_allclose(sampled_product(P, Q, rows, columns), (P @ Q.T)[rows, columns])
 
 
 @pytest.mark.parametrize("term", [SquaresTerm, DivergenceTerm])
@@ -22,20 +28,21 @@ def test_sparse_and_dense_terms_agree(term):
     P, Q = rng.random((30, 4)), rng.random((20, 4))
     one, two = term(X, P, Q), term(X.toarray(), P, Q)
     assert one.value() == pytest.approx(two.value())
-    for pull in ("on_P", "on_Q"):
-        (num, den), (dense_num, dense_den) = getattr(one, pull)(), getattr(two, pull)()
+    for method in ("numerator_denominator_P", "numerator_denominator_Q"):
+        num, den = getattr(one, method)()
+        dense_num, dense_den = getattr(two, method)()
         np.testing.assert_allclose(num, dense_num)
         np.testing.assert_allclose(den[0] @ den[1], dense_den[0] @ dense_den[1])
 
 
 @pytest.mark.parametrize("beta", [1e-3, 0.3, 1.0, 50.0])
-def test_the_exact_coupling_is_the_minimiser(beta):
+def test_exact_coupling_is_the_minimiser(beta):
     rng = np.random.default_rng(2)
     h, num, w, y = (rng.random(40) * 10.0 ** rng.integers(-2, 3, 40) for _ in range(4))
     num[:5] = 0.0  # then the minimum is y exp(−w / β)
     a = h * num
-    Divergence().couple(h, num, w, y, beta)
+    Divergence().step_view_M(h, num, w, y, beta)
     np.testing.assert_allclose(h[:5], (y * np.exp(-w / beta))[:5], atol=1e-300)
-    # Σ w h − a log h + β D(h‖y) is convex, so that its minimum is where it is level.
+    # Σ w h − a log h + β D(h‖y) is convex, so its slope is zero at the minimum only.
     slopes = np.array([-a / h, w, beta * np.log(h / y)])[:, 5:]
     assert (abs(slopes.sum(axis=0)) < 1e-11 * abs(slopes).sum(axis=0)).all()

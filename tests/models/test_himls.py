@@ -1,4 +1,4 @@
-"""HiMLS against its equations, written out with dense matrices from the paper's objective."""
+"""HiMLS compared with its equations, computed with dense matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def step(F, num, den):
 
 
 class Equations:
-    """Eqs. 10–21; in eq. 16 a layer above the first takes all rows, as the objective demands."""
+    """Eqs. 10–21; eq. 16 uses all rows above the first layer, as the objective requires."""
 
     @staticmethod
     def pretrain_R(a, alpha):
@@ -130,13 +130,20 @@ class Equations:
 
 @pytest.mark.parametrize(("p", "q"), [((5,), (4,)), ((5, 3), (4, 3)), ((6, 4, 2), (5, 3, 2))])
 @pytest.mark.parametrize(("tasks", "views"), [(1, 1), (2, 2), (3, 1)])
-def test_a_fit_is_algorithm_1(tasks, views, p, q):
+def test_fit_equals_algorithm_1(tasks, views, p, q):
     problem, _ = make_multilabel(tasks=tasks, views=views, documents=20, features=15)
-    how = {"p": p, "q": q, "pretrain": 3, "finetune": 3}
-    scores, trace = algorithm1(problem, Equations, alpha=0.7, beta=0.3, seed=2, **how)
+    settings = {"p": p, "q": q, "pretrain": 3, "finetune": 3}
+    scores, trace = algorithm1(problem, Equations, alpha=0.7, beta=0.3, seed=2, **settings)
     fit = transferbench.fit(
-        "himls", problem, seed=2, alpha=[0.7], beta=[0.3], start="random", dtype="float64", **how
+        "himls",
+        problem,
+        seed=2,
+        alpha=[0.7],
+        beta=[0.3],
+        start="random",
+        dtype="float64",
+        **settings,
     )
     np.testing.assert_allclose(fit.trace, trace, rtol=1e-9)
-    for found, expected in zip(fit.scores, scores, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
+    for actual, expected in zip(fit.scores, scores, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-8)

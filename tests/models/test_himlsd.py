@@ -1,4 +1,4 @@
-"""HiMLSD against its equations, written out with dense matrices from the paper's objective."""
+"""HiMLSD compared with its equations, computed with dense matrices."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import transferbench
 
 
 class Equations:
-    """Eqs. 32–43 with their misprints mended; E has all entries one."""
+    """Eqs. 32–43 with corrected misprints; E has all entries one."""
 
     def __init__(self, coupling):
         self.coupling = coupling
 
     def M(self, a, w, P, beta):
-        """The M for which −a/M + w + β log(M/P) = 0, or with 1 − P/M for the logarithm."""
+        """Return M with −a/M + w + β log(M/P) = 0, or with 1 − P/M instead of the logarithm."""
         if self.coupling == "paper":
             return (a + beta * P) / (w + beta)
-        found = [
+        roots = [
             brentq(lambda t, x=x: -x[0] * np.exp(-t) + x[1] + beta * (t - np.log(x[2])), -50, 50,
                    xtol=1e-13)
             for x in zip(a.flat, w.flat, P.flat, strict=True)
         ]  # fmt: skip
-        return np.exp(np.reshape(found, a.shape))
+        return np.exp(np.reshape(roots, a.shape))
 
     def pretrain_R(self, a, alpha):
         for i, s in enumerate(a.s):
@@ -114,13 +114,13 @@ class Equations:
 @pytest.mark.parametrize("coupling", ["exact", "paper"])
 @pytest.mark.parametrize(("p", "q"), [((5,), (4,)), ((5, 3), (4, 3)), ((6, 4, 2), (5, 3, 2))])
 @pytest.mark.parametrize(("tasks", "views"), [(1, 1), (2, 2), (3, 1)])
-def test_a_fit_is_algorithm_1(tasks, views, p, q, coupling):
+def test_fit_equals_algorithm_1(tasks, views, p, q, coupling):
     problem, _ = make_multilabel(tasks=tasks, views=views, documents=20, features=15)
-    how = {"p": p, "q": q, "pretrain": 3, "finetune": 3}
+    settings = {"p": p, "q": q, "pretrain": 3, "finetune": 3}
     equations = Equations(coupling)
-    scores, trace = algorithm1(problem, equations, alpha=0.7, beta=0.3, seed=2, **how)
-    given = how | {"alpha": [0.7], "beta": [0.3], "coupling": coupling}
+    scores, trace = algorithm1(problem, equations, alpha=0.7, beta=0.3, seed=2, **settings)
+    given = settings | {"alpha": [0.7], "beta": [0.3], "coupling": coupling}
     fit = transferbench.fit("himlsd", problem, seed=2, start="random", dtype="float64", **given)
     np.testing.assert_allclose(fit.trace, trace, rtol=1e-9)
-    for found, expected in zip(fit.scores, scores, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
+    for actual, expected in zip(fit.scores, scores, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-8)

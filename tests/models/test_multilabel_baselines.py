@@ -1,4 +1,4 @@
-"""Multi-label baselines against slow literal versions of their equations."""
+"""Multi-label baselines compared with slow, direct versions of their equations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import transferbench
 from transferbench.metrics import evaluate, example_f1, hamming_loss
 from transferbench.problem import Domain, Problem, Truth
 
-#: Every model here, with settings that suit a few dozen documents.
+#: Models, with settings for a few dozen documents.
 MODELS: dict[str, dict] = {
     "ml-knn": {"k": 4},
     "ls-ml": {"alpha": 0.01, "beta": 0.003},
@@ -27,7 +27,7 @@ LABELS = 4
 
 
 def make(seed: int = 0, sizes: tuple[int, ...] = (50, 30)) -> tuple[Problem, Truth]:
-    """Two views whose features are those of a document's labels, half of the labels seen."""
+    """Return two views whose features depend on the labels; half of the documents are seen."""
     rng = np.random.default_rng(seed)
     rates = [rng.gamma(0.3, 1.0, (LABELS, d)) for d in (25, 8)]
     domains, truth = [], []
@@ -35,7 +35,7 @@ def make(seed: int = 0, sizes: tuple[int, ...] = (50, 30)) -> tuple[Problem, Tru
         Y = np.eye(LABELS)[np.arange(n) % LABELS]
         Y[:, 1] = np.maximum(Y[:, 1], Y[:, 0] * (rng.random(n) < 0.7))  # label 1 goes with 0
         rng.shuffle(Y)
-        # Not whole numbers: no ties, which the order of documents would decide.
+        # Not integers: the order of documents would decide ties.
         views = [rng.poisson(2 * Y @ rate) * rng.uniform(0.8, 1.2, (n, 1)) for rate in rates]
         views = [view + rng.uniform(0, 0.1, view.shape) for view in views]
         seen = np.arange(n) < n // 2
@@ -49,18 +49,18 @@ def make(seed: int = 0, sizes: tuple[int, ...] = (50, 30)) -> tuple[Problem, Tru
 
 
 def changed(problem: Problem, change: Callable[[Domain], tuple]) -> Problem:
-    """The problem with (views, Y, seen) of each domain as `change` makes them."""
+    """Return the problem with (views, Y, seen) of each domain replaced by `change(domain)`."""
     domains = tuple(Domain(d.name, *change(d)) for d in problem.domains)
     return Problem(problem.name, problem.family, problem.classes, domains)
 
 
 def fitted(name: str, problem: Problem, **params) -> np.ndarray:
-    """Scores of all domains, one below the other."""
+    """Fit a model; return the scores of all domains, one below the other."""
     return np.vstack(transferbench.fit(name, problem, **(MODELS[name] | params)).scores)
 
 
 def parts(problem: Problem) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Dense views with rows of length one, Y and seen of all domains."""
+    """Return dense views with rows of length one, Y and seen of all domains."""
     views = []
     for j in (0, 1):
         X = np.vstack([sp.csr_array(d.views[j]).toarray() for d in problem.domains])
@@ -69,25 +69,23 @@ def parts(problem: Problem) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     return views, Y, np.concatenate([d.seen for d in problem.domains])
 
 
-def both(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def joined_views(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return X with both views side by side, Y and seen of all domains."""
     views, Y, seen = parts(problem)
     return np.hstack(views) / np.sqrt(2), Y, seen
 
 
-# -- what all of them promise ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_beats_guessing(name):
-    """Guessing: the same labels for everybody, whichever set of labels suits best."""
+def test_is_better_than_the_best_constant_prediction(name):
+    """Constant: the same set of labels for every document; the best of all sets."""
     problem, truth = make(1, (160, 120))
-    found = evaluate(transferbench.fit(name, problem, **MODELS[name]), truth)
-    assert found.pop("all")["f1"] > 0.5
-    for measures, Y, scored in zip(found.values(), truth.Y, truth.scored, strict=True):
+    measures = evaluate(transferbench.fit(name, problem, **MODELS[name]), truth)
+    assert measures.pop("all")["f1"] > 0.5
+    for values, Y, scored in zip(measures.values(), truth.Y, truth.scored, strict=True):
         sets = itertools.product((0.0, 1.0), repeat=LABELS)
-        guesses = [np.broadcast_to(labels, Y[scored].shape) for labels in sets]
-        assert measures["hamming"] < 0.6 * min(hamming_loss(Y[scored], D) for D in guesses)
-        assert measures["f1"] > 0.15 + max(example_f1(Y[scored], D) for D in guesses)
+        constants = [np.broadcast_to(labels, Y[scored].shape) for labels in sets]
+        assert values["hamming"] < 0.6 * min(hamming_loss(Y[scored], D) for D in constants)
+        assert values["f1"] > 0.15 + max(example_f1(Y[scored], D) for D in constants)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -102,7 +100,7 @@ def test_sparse_and_dense_views_agree(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_documents_in_another_order_get_the_same_scores(name):
+def test_scores_do_not_depend_on_the_order_of_documents(name):
     problem, _ = make()
     rng = np.random.default_rng(3)
     orders = {d.name: rng.permutation(len(d.seen)) for d in problem.domains}
@@ -118,7 +116,7 @@ def test_documents_in_another_order_get_the_same_scores(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_labels_in_another_order_get_the_same_scores(name):
+def test_scores_do_not_depend_on_the_order_of_labels(name):
     problem, _ = make()
     order = [2, 0, 3, 1]
     other = changed(problem, lambda d: (d.views, d.Y[:, order], d.seen))
@@ -126,7 +124,7 @@ def test_labels_in_another_order_get_the_same_scores(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_domains_are_pooled(name):
+def test_domains_are_trained_together(name):
     problem, _ = make()
     views = tuple(sp.csr_array(sp.vstack([d.views[j] for d in problem.domains])) for j in (0, 1))
     Y, seen = parts(problem)[1:]
@@ -135,7 +133,7 @@ def test_domains_are_pooled(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_first_view_alone_knows_nothing_of_the_others(name):
+def test_view_first_ignores_the_other_views(name):
     problem, _ = make()
     alone = changed(problem, lambda d: (d.views[:1], d.Y, d.seen))
     first = fitted(name, problem, view="first")
@@ -144,7 +142,7 @@ def test_first_view_alone_knows_nothing_of_the_others(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_top1_leaves_no_document_without_a_label(name):
+def test_top1_gives_every_document_a_label(name):
     problem, _ = make(4)
     rare = changed(
         problem, lambda d: (d.views, d.Y * (np.arange(len(d.Y)) % 3 == 0)[:, None], d.seen)
@@ -157,7 +155,7 @@ def test_top1_leaves_no_document_without_a_label(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_labels_that_all_or_none_have(name):
+def test_constant_labels_are_predicted(name):
     problem, _ = make()
 
     def constant(d: Domain) -> tuple:
@@ -172,7 +170,7 @@ def test_labels_that_all_or_none_have(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_nothing_to_find(name):
+def test_all_documents_seen(name):
     problem, _ = make()
     done = changed(
         problem, lambda d: (d.views, np.eye(LABELS)[np.arange(len(d.Y)) % 4], d.seen | True)
@@ -180,13 +178,10 @@ def test_nothing_to_find(name):
     assert np.isfinite(fitted(name, done)).all()
 
 
-# -- ML-kNN ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("k", "s"), [(1, 1.0), (4, 1.0), (6, 0.3)])
-def test_ml_knn_is_bayes_rule_document_by_document(k, s):
+def test_ml_knn_equals_bayes_rule_for_each_document(k, s):
     problem, _ = make(2)
-    X, Y, seen = both(problem)
+    X, Y, seen = joined_views(problem)
     labelled = np.flatnonzero(seen)
 
     def count(i: int, label: int) -> int:
@@ -208,33 +203,30 @@ def test_ml_knn_is_bayes_rule_document_by_document(k, s):
     np.testing.assert_allclose(fitted("ml-knn", problem, k=k, s=s), expected)
 
 
-def test_ml_knn_does_not_depend_on_how_many_distances_are_held(monkeypatch):
+def test_ml_knn_does_not_depend_on_the_memory_limit(monkeypatch):
     problem, _ = make()
     plain = fitted("ml-knn", problem)
-    monkeypatch.setattr("transferbench.models.multilabel.ml_knn.MEBIBYTES", 1e-3)
+    monkeypatch.setattr("transferbench.models.multilabel.ml_knn.MAX_MEBIBYTES", 1e-3)
     np.testing.assert_array_equal(fitted("ml-knn", problem), plain)
 
 
-def test_ml_knn_has_no_neighbours_without_a_feature_in_common():
-    """Two kinds of document with no feature in common: k = 5 finds but the three of its kind."""
+def test_ml_knn_documents_without_common_features_are_not_neighbours():
+    """Two kinds of documents share no feature; k = 5, but only three neighbours are labelled."""
     kind = np.arange(12) % 2
     X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
     seen = np.arange(12) < 6
     Y = np.where(seen[:, None], np.eye(2)[kind], 0)
     problem = Problem("p", "multilabel", ("a", "b"), (Domain("all", (X,), Y, seen),))
     scores = fitted("ml-knn", problem, k=5)
-    # All that have a label have two neighbours with it, the others none; s = 1.
+    # Documents with a label have two neighbours with it, the others none; s = 1.
     np.testing.assert_allclose(scores[kind == 0][0], [0.8, 0.2])
     assert (scores[6:].argmax(axis=1) == kind[6:]).all()
-    # Three neighbours of its kind, a count that no labelled document has: the prior is left.
+    # No labelled document has three neighbours with the label, so the scores are the prior.
     np.testing.assert_allclose(scores[6:].max(axis=1), 0.5)
 
 
-# -- LS-ML ----------------------------------------------------------------------------------
-
-
 def shared_subspace(X, Y, alpha, beta, r):
-    """Θ by the generalised eigenvalue problem, then V and U, all dense of size d."""
+    """Return U, V and Θ from the generalised eigenvalue problem, dense, of size d."""
     n, d = X.shape
     M = X.T @ X / n + (alpha + beta) * np.eye(d)
     inverse = np.linalg.inv(M)
@@ -255,18 +247,18 @@ def objective(X, Y, U, V, Theta, alpha, beta):
 
 @pytest.mark.parametrize("r", [0, 1, 2, 4])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.01), (0.003, 0.02), (5.0, 1e-3)])
-def test_ls_ml_is_the_generalised_eigenvalue_problem(r, alpha, beta):
+def test_ls_ml_solves_the_generalised_eigenvalue_problem(r, alpha, beta):
     problem, _ = make(5)
-    X, Y, seen = both(problem)
+    X, Y, seen = joined_views(problem)
     center, base = X[seen].mean(axis=0), Y[seen].mean(axis=0)
     U, _, _ = shared_subspace(X[seen] - center, Y[seen] - base, alpha, beta, r)
     got = fitted("ls-ml", problem, alpha=alpha, beta=beta, r=r)
     np.testing.assert_allclose(got, (X - center) @ U + base, atol=1e-5)
 
 
-def test_ls_ml_no_other_subspace_is_better():
-    """The version above against other Θ, each with the best U there is for it."""
-    X, Y, seen = both(make(6)[0])
+def test_ls_ml_subspace_is_the_best():
+    """Compare `shared_subspace` with other Θ, each with its best U."""
+    X, Y, seen = joined_views(make(6)[0])
     X, Y = X[seen] - X[seen].mean(axis=0), Y[seen] - Y[seen].mean(axis=0)
     n, d = X.shape
     alpha, beta, r = 0.2, 0.01, 2
@@ -281,18 +273,15 @@ def test_ls_ml_no_other_subspace_is_better():
             assert objective(X, Y, W, other @ W, other, alpha, beta) > best
 
 
-def test_ls_ml_half_the_labels_where_no_dimension_is_given():
+def test_ls_ml_default_dimension_is_half_the_labels():
     problem, _ = make()
     np.testing.assert_array_equal(fitted("ls-ml", problem), fitted("ls-ml", problem, r=2))
     assert not np.allclose(fitted("ls-ml", problem), fitted("ls-ml", problem, r=1), atol=1e-3)
 
 
-# -- TRAM -----------------------------------------------------------------------------------
-
-
-def test_tram_is_the_harmonic_solution_and_its_rounded_number_of_labels():
+def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels():
     problem, _ = make(7)
-    X, Y, seen = both(problem)
+    X, Y, seen = joined_views(problem)
     S = X @ X.T
     W = np.zeros_like(S)
     for i in range(len(S)):
@@ -317,11 +306,11 @@ def test_tram_is_the_harmonic_solution_and_its_rounded_number_of_labels():
     assert len(numbers) > 1
 
 
-def test_tram_gives_documents_out_of_reach_what_the_labelled_have_on_average():
+def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
     problem, _ = make()
 
     def isolate(d: Domain) -> tuple:
-        """Two unlabelled documents with a feature of their own, and one with none at all."""
+        """Change three unlabelled documents: two share a feature of their own, one has none."""
         one, two = (np.pad(sp.csr_array(v).toarray(), ((0, 0), (0, 1))) for v in d.views)
         for view in (one, two):
             view[-3:] = 0
@@ -339,14 +328,11 @@ def test_tram_gives_documents_out_of_reach_what_the_labelled_have_on_average():
         np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
 
 
-# -- L2F ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("gamma", "lam", "mu"), [(0.01, 0.0, 0.0), (0.01, 0.05, 0.0), (0.02, 0.01, 3.0)]
 )
-def test_l2f_is_the_minimiser_of_its_objective(gamma, lam, mu):
-    """A quadratic, so values at a few points give its matrix, and that the minimiser."""
+def test_l2f_minimises_its_objective(gamma, lam, mu):
+    """The objective is quadratic: values at a few points give its matrix and its minimiser."""
     problem, _ = make(8, (16, 10))
     views, Y, seen = parts(problem)
     views = [view[:, :3] for view in views]
@@ -383,14 +369,11 @@ def test_l2f_is_the_minimiser_of_its_objective(gamma, lam, mu):
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
-# -- linear SVM -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("C", [0.3, 3.0])
 def test_linear_svm_solves_the_dual_of_each_label(C):
     problem, _ = make(9)
-    X, Y, seen = both(problem)
-    K = X @ X[seen].T + 1  # the intercept is a feature of value one
+    X, Y, seen = joined_views(problem)
+    K = X @ X[seen].T + 1  # the intercept is a feature with value one
     expected = np.empty(Y.shape)
     for label in range(LABELS):
         y = np.where(Y[seen][:, label] > 0, 1.0, -1.0)

@@ -1,5 +1,5 @@
-"""What one would use today: models and tasks on well-kept libraries, of the extra `modern`.
+"""Current methods from other libraries, as models and tasks; they need the extra `modern`.
 
-They are a plug-in: pyproject.toml names them as entry points, as another package would, and
-nothing else in this one knows of them. Names and parameters are there without the extra.
+They are a plug-in: pyproject.toml declares them as entry points, as another package would, and the
+rest of transferbench does not import them. Names and parameters are available without the extra.
 """

@@ -1,4 +1,4 @@
-"""What the models here share: documents as short dense vectors, one target at a time for skada."""
+"""Functions shared by the baselines: dense document vectors, and skada for each target."""
 
 from __future__ import annotations
 
@@ -6,28 +6,32 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from sklearn import config_context
-from sklearn.decomposition import TruncatedSVD
-from sklearn.preprocessing import normalize
 
 from transferbench.core.init import seen_rows, stack
 from transferbench.core.views import split_by_domain
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
-#: Vectors of documents: of words, by truncated SVD, or the task's embeddings, its second view.
+#: Document vectors: truncated SVD of the first view, or the embeddings in the second view.
 Features = Literal["svd", "embedding"]
+
+#: Values of `sample_domain`, and the label of a target's documents, as skada defines them.
+SOURCE, TARGET, MASKED = 1, -2, -1
 
 
 def dense(problem: Problem, features: Features, components: int) -> Problem:
-    """The problem with one dense view (n, r) of rows of length one in every domain.
+    """Return the problem with one dense view (n, r) in every domain, rows of length one.
 
-    Of words, r = `components` coordinates of the truncated SVD of the documents of all domains
-    together, whose labels it does not see. Raises Unavailable where a task has no embeddings.
+    features "svd": r = `components` coordinates of the truncated SVD of the first view, computed
+    for the documents of all domains together, without labels. "embedding": the second view. Raise
+    Unavailable if a domain has no second view.
     """
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.preprocessing import normalize
+
     if features == "svd":
         X = stack([domain.X for domain in problem.domains]).astype(np.float64)
-        rank = min(components, min(X.shape) - 1)  # ARPACK's most
+        rank = min(components, min(X.shape) - 1)  # the maximum of ARPACK
         svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
         views = split_by_domain(problem, svd.fit_transform(X))
     elif all(len(domain.views) > 1 for domain in problem.domains):
@@ -41,13 +45,15 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     return Problem(problem.name, problem.family, problem.classes, tuple(domains))
 
 
-def adapt(problem: Problem, estimator: Callable[[], Any]) -> Fit:
-    """Probabilities (n, c) of every target by an estimator of skada's; a source keeps its labels.
+def adapt(problem: Problem, make_estimator: Callable[[], Any]) -> Fit:
+    """Return probabilities (n, c) of every target from a skada estimator, and labels of sources.
 
-    A new estimator for each target, fitted on the labelled documents (domain 1) and the target's
-    (domain −2), whose label is −1, skada's mark for one that is not known.
+    Fit a new estimator for each target, on the labelled documents (SOURCE) and those of the target
+    (TARGET), whose labels are MASKED.
     """
-    Xs, ys = seen_rows(problem)
+    from sklearn import config_context
+
+    X_source, y_source = seen_rows(problem)
     scores = []
     for domain in problem.domains:
         if domain.seen.all():
@@ -55,13 +61,15 @@ def adapt(problem: Problem, estimator: Callable[[], Any]) -> Fit:
             continue
         n = len(domain.seen)
         P = np.zeros((n, len(problem.classes)))
-        with config_context():  # skada changes scikit-learn's settings when it is imported
-            model = estimator()
+        with config_context():  # importing skada changes the settings of scikit-learn
+            model = make_estimator()
             model.fit(
-                np.vstack([Xs, domain.X]),
-                np.concatenate([ys, np.full(n, -1)]),
-                sample_domain=np.concatenate([np.full(len(ys), 1), np.full(n, -2)]),
+                np.vstack([X_source, domain.X]),
+                np.concatenate([y_source, np.full(n, MASKED)]),
+                sample_domain=np.concatenate([np.full(len(y_source), SOURCE), np.full(n, TARGET)]),
             )
-            P[:, np.unique(ys)] = model.predict_proba(domain.X, sample_domain=np.full(n, -2))
+            P[:, np.unique(y_source)] = model.predict_proba(
+                domain.X, sample_domain=np.full(n, TARGET)
+            )
         scores.append(P)
     return Fit(tuple(scores))

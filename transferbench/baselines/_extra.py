@@ -1,4 +1,4 @@
-"""Libraries of the extra `modern`, imported where they are needed."""
+"""Import of optional libraries from the extra `modern`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transferbench.errors import Unavailable
 
 
 def need(name: str) -> Any:
-    """The module of that name. Raises Unavailable, with the remedy, where it is not installed."""
+    """Import a module by name. Raise Unavailable, with the remedy, if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,15 +1,13 @@
-"""CORAL: sources' documents given the target's covariance, then logistic regression.
+"""CORAL: match the covariance of the sources to that of the target, then logistic regression.
 
     min over A  ‖Aᵀ S_s A − S_t‖²_F
 
-S_s, S_t (r, r) shrunk covariances (Ledoit and Wolf) of the labelled documents and of a target's,
-as coordinates of a truncated SVD or sentence embeddings, centred in each domain; z becomes Aᵀz with
-A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; skada's implementation.
+S_s, S_t (r, r) shrunk covariances (Ledoit and Wolf) of the labelled documents and of a target, as
+coordinates of a truncated SVD or sentence embeddings, centred in each domain. A source vector z
+becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; implementation of skada.
 """
 
 from __future__ import annotations
-
-from sklearn.linear_model import LogisticRegression
 
 from transferbench.baselines._dense import Features, adapt, dense
 from transferbench.baselines._extra import need
@@ -25,11 +23,14 @@ def fit(
     C: Positive = 1.0,
     watch: Watch | None = None,
 ) -> Fit:
-    """Class probabilities (n, c) of every target; a source keeps its labels.
+    """Return class probabilities (n, c) of every target, and the labels of sources.
 
-    features: SVD of the words, of so many components, or the task's embeddings. C: inverse
-    regularisation of the logistic regression.
+    features: truncated SVD of the first view, or embeddings in the second view. components:
+    coordinates of the SVD. C: inverse regularisation of the logistic regression. watch is not
+    called. Raise Unavailable without the extra `modern`, or if there are no embeddings.
     """
+    from sklearn.linear_model import LogisticRegression
+
     skada = need("skada")
     return adapt(
         dense(problem, features, components),

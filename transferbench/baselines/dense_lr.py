@@ -1,4 +1,4 @@
-"""Dense LR: logistic regression on short dense vectors of documents; no transfer.
+"""Dense LR: logistic regression on short dense document vectors; no transfer.
 
     min over (w, b)  C Σ_i log-loss(y_i, w·z_i + b) + ½‖w‖²,  i over the labelled documents
 
@@ -22,9 +22,10 @@ def fit(
     C: Positive = 1.0,
     watch: Watch | None = None,
 ) -> Fit:
-    """Class probabilities (n, c) of every domain, and the labels themselves where they are seen.
+    """Return class probabilities (n, c) of every domain, and labels of seen rows.
 
-    features: SVD of the words, of so many components, or the task's embeddings. C: inverse
-    regularisation.
+    features: truncated SVD of the first view, or embeddings in the second view. components:
+    coordinates of the SVD. C: inverse regularisation. watch is not called. Raise Unavailable if
+    there are no embeddings.
     """
     return lr.fit(dense(problem, features, components), C=C)

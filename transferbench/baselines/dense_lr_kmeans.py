@@ -3,7 +3,8 @@
     min over (means μ, assignment a)  Σ_i ‖z_i − μ_a(i)‖²,  i over the documents of one target
 
 z_i (r,) document: coordinates of the truncated SVD of all documents, or a sentence embedding, of
-length one. μ starts at the means of the classes that logistic regression on z finds in the target.
+length one. μ starts at the means of the classes that logistic regression on z predicts for the
+target.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ def fit(
     max_iter: Count = 300,
     watch: Watch | None = None,
 ) -> Fit:
-    """Negative distances (n, c) to the class means of every target; a source keeps its labels.
+    """Return negative distances (n, c) to the class means of every target, and labels of sources.
 
-    features: SVD of the words, of so many components, or the task's embeddings. C: inverse
-    regularisation; max_iter: iterations of k-means.
+    features: truncated SVD of the first view, or embeddings in the second view. components:
+    coordinates of the SVD. C: inverse regularisation. max_iter: iterations of k-means. watch is not
+    called. Raise Unavailable if there are no embeddings.
     """
     return lr_kmeans.fit(dense(problem, features, components), C=C, max_iter=max_iter)

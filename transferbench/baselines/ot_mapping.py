@@ -1,18 +1,17 @@
-"""OT mapping: sources' documents moved onto the target's by optimal transport, then classified.
+"""OT mapping: move the sources' documents to the target by optimal transport, then classify.
 
     min over T ≥ 0  Σ_ij T_ij ‖z_i − z_j‖²,  rows of T sum to 1/n_s, columns to 1/n_t
 
 z (r,) coordinates of a truncated SVD or sentence embeddings of the n_s labelled documents and the
-n_t of a target. Document i goes to n_s Σ_j T_ij z_j, and logistic regression is trained there.
-Courty et al., IEEE TPAMI 2017, without regularisation; skada's and POT's implementation, exact.
+n_t of a target. Document i moves to n_s Σ_j T_ij z_j; logistic regression is trained on the moved
+documents. Courty et al., IEEE TPAMI 2017, without regularisation; implementation of skada and POT,
+exact.
 
-The plan is a dense n_s × n_t array: its costs alone take 8 n_s n_t bytes. Marginals of equal weight
-suppose classes as frequent in the target as in the sources.
+The plan is a dense n_s × n_t array; its costs alone take 8 n_s n_t bytes. Uniform marginals assume
+that the classes have the same frequencies in the target and the sources.
 """
 
 from __future__ import annotations
-
-from sklearn.linear_model import LogisticRegression
 
 from transferbench.baselines._dense import Features, adapt, dense
 from transferbench.baselines._extra import need
@@ -29,11 +28,15 @@ def fit(
     C: Positive = 1.0,
     watch: Watch | None = None,
 ) -> Fit:
-    """Class probabilities (n, c) of every target; a source keeps its labels.
+    """Return class probabilities (n, c) of every target, and the labels of sources.
 
-    features: SVD of the words, of so many components, or the task's embeddings. max_iter: steps of
-    the network simplex, enough for thousands of documents. C: inverse regularisation.
+    features: truncated SVD of the first view, or embeddings in the second view. components:
+    coordinates of the SVD. max_iter: steps of the network simplex; the default is enough for
+    thousands of documents. C: inverse regularisation. watch is not called. Raise Unavailable
+    without the extra `modern`, or if there are no embeddings.
     """
+    from sklearn.linear_model import LogisticRegression
+
     skada = need("skada")
     return adapt(
         dense(problem, features, components),

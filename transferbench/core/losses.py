@@ -1,14 +1,15 @@
-"""Two distances of X from P Qᵀ, and the multiplicative updates that never increase them.
+"""Two losses for X ≈ P Qᵀ, with multiplicative updates that never increase them.
 
-A term holds X (n, d) and the present P (n, q) and Q (d, q). Whatever factor H of X ≈ A H Bᵀ is
-updated, its numerator and denominator follow from the pulls on P and on Q, each a matrix and, as
-it is cheaper so, a product not yet made:
+A term holds X (n, d) and the current P (n, q) and Q (d, q). The update of any factor of P or Q
+follows from a numerator and a denominator for P or for Q:
 
-    least squares    X Q  and  P (QᵀQ),           Xᵀ P  and  Q (PᵀP)
-    divergence       W Q  and  1 (1ᵀQ),           Wᵀ P  and  1 (1ᵀP),      W = X / (P Qᵀ)
+                     P: numerator, denominator      Q: numerator, denominator
+    least squares    X Q,  P (QᵀQ)                  Xᵀ P,  Q (PᵀP)
+    divergence       W Q,  1 (1ᵀQ)                  Wᵀ P,  1 (1ᵀP),             W = X / (P Qᵀ)
 
-Least squares steps by the root of their quotient, the divergence by the quotient. A sparse X stays
-so: W is made only where X is not zero.
+The denominator is returned as two factors, so that callers can multiply in the cheapest order.
+Least squares multiplies a factor by the square root of numerator / denominator, the divergence by
+the quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 """
 
 from __future__ import annotations
@@ -23,54 +24,52 @@ from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
 
 #: Numerator, and the two factors of the denominator.
-Pull: TypeAlias = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
+NumeratorDenominator: TypeAlias = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
 
-CHUNK = 4096  # nonzeros at a time: what they need of P and Q fits a second-level cache
+CHUNK = 4096  # nonzeros at a time: their rows of P and Q fit a second-level cache
 TINY = float(np.finfo(np.float64).tiny)
 
 
 class SquaresTerm:
-    """‖X − P Qᵀ‖²; X Q is kept while Q stays."""
+    """The loss ‖X − P Qᵀ‖². X Q is cached until Q changes."""
 
     def __init__(self, X: Matrix, P: np.ndarray, Q: np.ndarray) -> None:
         self.X, self.norm2 = X, norm2(X)
-        self.place(P, Q)
+        self.set_factors(P, Q)
 
-    def place(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
-        """Take a new P, a new Q or both."""
+    def set_factors(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
+        """Replace P, Q or both."""
         if P is not None:
             self.P = P
         if Q is not None:
             self.Q = Q
             self._XQ: np.ndarray | None = None
 
-    def on_P(self) -> Pull:
-        """Pull on P (n, q)."""
+    def numerator_denominator_P(self) -> NumeratorDenominator:
+        """Return both for P: a matrix (n, q) and factors whose product is (n, q)."""
         if self._XQ is None:
             self._XQ = np.asarray(self.X @ self.Q)
         return self._XQ, (self.P, self.Q.T @ self.Q)
 
-    def on_Q(self) -> Pull:
-        """Pull on Q (d, q)."""
+    def numerator_denominator_Q(self) -> NumeratorDenominator:
+        """Return both for Q: a matrix (d, q) and factors whose product is (d, q)."""
         return self.X.T @ self.P, (self.Q, self.P.T @ self.P)
 
     def value(self) -> float:
-        """The distance."""
-        XQ, (P, G) = self.on_P()
+        """Return the loss."""
+        XQ, (P, G) = self.numerator_denominator_P()
         return self.norm2 - 2 * inner(XQ, P) + inner(P.T @ P, G)
 
 
 class DivergenceTerm:
-    """Σ X log(X / P Qᵀ) − X + P Qᵀ; W is kept while P and Q stay."""
+    """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ. W is cached until P or Q changes."""
 
     def __init__(self, X: Matrix, P: np.ndarray, Q: np.ndarray) -> None:
-        self.X = X
-        if not isinstance(X, np.ndarray):
-            self.rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        self.place(P, Q)
+        self.X, self._rows = X, entry_rows(X)
+        self.set_factors(P, Q)
 
-    def place(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
-        """Take a new P, a new Q or both."""
+    def set_factors(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
+        """Replace P, Q or both."""
         if P is not None:
             self.P = P
         if Q is not None:
@@ -78,29 +77,23 @@ class DivergenceTerm:
         self._W: Matrix | None = None
 
     def W(self) -> Matrix:
-        """X / (P Qᵀ), of X's kind."""
+        """Return X / (P Qᵀ), sparse if X is."""
         if self._W is None:
-            X = self.X
-            if isinstance(X, np.ndarray):
-                self._W = quotient(X, self.P @ self.Q.T)
-            else:
-                fitted = sampled(self.P, self.Q, self.rows, X.indices)
-                values = quotient(X.data, fitted)
-                self._W = sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+            self._W, _ = divide_by_product(self.X, self.P, self.Q, self._rows)
         return self._W
 
-    def on_P(self) -> Pull:
-        """Pull on P (n, q)."""
+    def numerator_denominator_P(self) -> NumeratorDenominator:
+        """Return both for P: a matrix (n, q) and factors whose product is (n, q)."""
         ones = np.ones((len(self.P), 1), self.P.dtype)
         return self.W() @ self.Q, (ones, self.Q.sum(axis=0, keepdims=True))
 
-    def on_Q(self) -> Pull:
-        """Pull on Q (d, q)."""
+    def numerator_denominator_Q(self) -> NumeratorDenominator:
+        """Return both for Q: a matrix (d, q) and factors whose product is (d, q)."""
         ones = np.ones((len(self.Q), 1), self.Q.dtype)
         return self.W().T @ self.P, (ones, self.P.sum(axis=0, keepdims=True))
 
     def value(self) -> float:
-        """The distance."""
+        """Return the loss."""
         W = self.W()
         x, w = (np.ravel(entries(A)) for A in (self.X, W))
         log = np.log(w, where=w > 0, out=np.zeros_like(w))
@@ -108,12 +101,36 @@ class DivergenceTerm:
         return inner(x, log) - float(x.sum(dtype=np.float64)) + float(P @ Q)
 
 
-def sampled(P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """P Qᵀ at the places (rows, columns) alone; P (n, q), Q (d, q)."""
+def entry_rows(X: Matrix) -> np.ndarray | None:
+    """Return the row of each stored entry of a sparse X, None for a dense X."""
+    if isinstance(X, np.ndarray):
+        return None
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def divide_by_product(
+    X: Matrix, P: np.ndarray, Q: np.ndarray, rows: np.ndarray | None
+) -> tuple[Matrix, np.ndarray]:
+    """Return X / (P Qᵀ), sparse if X is, and P Qᵀ at the entries of X.
+
+    X (n, d); P (n, q); Q (d, q); rows: `entry_rows(X)`.
+    """
+    if rows is None or isinstance(X, np.ndarray):
+        product = P @ Q.T
+        return safe_divide(X, product), product
+    product = sampled_product(P, Q, rows, X.indices)
+    values = safe_divide(X.data, product)
+    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), product
+
+
+def sampled_product(
+    P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Return P Qᵀ at the positions (rows, columns) only; P (n, q), Q (d, q)."""
     values = np.empty(len(rows), P.dtype)
     for start in range(0, len(rows), CHUNK):
         part = slice(start, start + CHUNK)
-        # mode="clip" spares a check of every index, which costs as much as the product.
+        # mode="clip" skips a bounds check of every index, which costs as much as the product.
         left = P.take(rows[part], axis=0, mode="clip")
         right = Q.take(columns[part], axis=0, mode="clip")
         np.einsum("ij,ij->i", left, right, out=values[part])
@@ -121,36 +138,36 @@ def sampled(P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray)
 
 
 class Squares:
-    """Least squares: terms ‖X − P Qᵀ‖² and ‖M_j − M_Y‖² (HiMLS, lemma 1)."""
+    """Least squares: ‖X − P Qᵀ‖² and ‖M_j − M_Y‖² (HiMLS, lemma 1)."""
 
     term = SquaresTerm
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
-        """Update F in place."""
-        F *= np.sqrt(quotient(num, den))
+        """Update the factor F in place."""
+        F *= np.sqrt(safe_divide(num, den))
 
-    def couple(
+    def step_view_M(
         self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
     ) -> None:
-        """Update the M of a view in place, which β holds to Y, the M of the labels."""
+        """Update M of a view in place; β couples it to Y, the M of the labels."""
         self.step(M, num + beta * Y, den + beta * M)
 
-    def couple_labels(
+    def step_label_M(
         self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
     ) -> None:
-        """Update the M of the labels in place, which β holds to those of all views."""
+        """Update Y, the M of the labels, in place; β couples it to the M of all views."""
         self.step(Y, num + beta * sum(views), den + beta * len(views) * Y)
 
-    def apart(self, M: list[np.ndarray]) -> float:
-        """Σ_j ‖M_j − M_Y‖²."""
+    def coupling_loss(self, M: list[np.ndarray]) -> float:
+        """Return Σ_j ‖M_j − M_Y‖², where M_Y is the last of M."""
         return sum(norm2(view - M[-1]) for view in M[:-1])
 
 
 class Divergence:
     """Generalised Kullback–Leibler: D(X‖P Qᵀ) and D(M_j‖M_Y) (HiMLS, lemmas 6 and 7).
 
-    coupling: how an M_j is updated. "exact": by the minimiser of the auxiliary function of lemma 6.
-    "paper": by eq. 26, where log x ≈ 1 − 1/x, so that the objective may rise.
+    coupling: the update of M_j. "exact" minimises the auxiliary function of lemma 6. "paper" is
+    eq. 26, which replaces log x by 1 − 1/x; the objective may then rise.
     """
 
     term = DivergenceTerm
@@ -159,26 +176,26 @@ class Divergence:
         self.coupling = coupling
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
-        """Update F in place."""
-        F *= quotient(num, den)
+        """Update the factor F in place."""
+        F *= safe_divide(num, den)
 
-    def couple(
+    def step_view_M(
         self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
     ) -> None:
-        """Update the M of a view in place, which β holds to Y, the M of the labels."""
+        """Update M of a view in place; β couples it to Y, the M of the labels."""
         if self.coupling == "exact" and beta:
-            M[:] = _nearest(M * num, den, Y, beta)
+            M[:] = _exact_coupling(M * num, den, Y, beta)
         else:
-            M[:] = quotient(M * num + beta * Y, den + beta)
+            M[:] = safe_divide(M * num + beta * Y, den + beta)
 
-    def couple_labels(
+    def step_label_M(
         self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
     ) -> None:
-        """Update the M of the labels in place, which β holds to those of all views."""
-        Y[:] = quotient(Y * num + beta * sum(views), den + beta * len(views))
+        """Update Y, the M of the labels, in place; β couples it to the M of all views."""
+        Y[:] = safe_divide(Y * num + beta * sum(views), den + beta * len(views))
 
-    def apart(self, M: list[np.ndarray]) -> float:
-        """Σ_j D(M_j‖M_Y)."""
+    def coupling_loss(self, M: list[np.ndarray]) -> float:
+        """Return Σ_j D(M_j‖M_Y), where M_Y is the last of M."""
         *views, Y = (np.maximum(m, TINY, dtype=np.float64) for m in M)
         log = np.log(Y)
         return sum(float(np.sum(view * (np.log(view) - log) - view + Y)) for view in views)
@@ -187,11 +204,11 @@ class Divergence:
 Loss: TypeAlias = Squares | Divergence
 
 
-def _nearest(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.ndarray:
-    """The H (p, q) that minimises Σ w H − a log H + β D(H‖P), for a, w ≥ 0 and P > 0.
+def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.ndarray:
+    """Return H (p, q) that minimises Σ w H − a log H + β D(H‖P), for a, w ≥ 0 and P > 0.
 
-    With u = a / βH its derivative is zero where u + log u = log(a / βP) + w / β, and the u that
-    solves this is Wright's omega function of the right-hand side. For a = 0, H = P exp(−w/β).
+    With u = a / βH, the derivative is zero where u + log u = log(a / βP) + w / β. The solution u is
+    Wright's omega function of the right-hand side. For a = 0, H = P exp(−w/β).
     """
     a, w, P = (np.maximum(F, TINY, dtype=np.float64) for F in (a, w, P))
     u = wrightomega(np.log(a) - np.log(P) - np.log(beta) + w / beta)
@@ -199,6 +216,6 @@ def _nearest(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.nda
     return np.asarray(H)
 
 
-def quotient(num: np.ndarray, den: np.ndarray) -> np.ndarray:
-    """num / den, but finite where den vanishes, and 0 where both do."""
+def safe_divide(num: np.ndarray, den: np.ndarray) -> np.ndarray:
+    """Return num / den: finite where den is 0, and 0 where both are 0."""
     return np.asarray(num / np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny)))

@@ -2,11 +2,11 @@
 
     max  Σ_dw n(d,w) log P(w|d)      P(w|d) = Σ_z P(w|z) P(z|d)
 
-n (documents, words) are counts. One step sets P(z|d,w) ∝ P(w|z) P(z|d), and from it
-P(w|z) ∝ Σ_d n(d,w) P(z|d,w) and P(z|d) ∝ Σ_w n(d,w) P(z|d,w). With r(d,w) = n(d,w) / P(w|d) these
-are P(w|z) ∝ P(w|z) Σ_d r(d,w) P(z|d) and P(z|d) ∝ P(z|d) Σ_w r(d,w) P(w|z), made at once: the
-multiplicative updates of NMF under the generalised Kullback–Leibler divergence. n may come in views
-side by side, sparse or dense; r is as sparse as n, and nothing larger is formed.
+n (documents, words) are counts. One step computes P(z|d,w) ∝ P(w|z) P(z|d), then
+P(w|z) ∝ Σ_d n(d,w) P(z|d,w) and P(z|d) ∝ Σ_w n(d,w) P(z|d,w). With r(d,w) = n(d,w) / P(w|d) this
+equals P(w|z) ∝ P(w|z) Σ_d r(d,w) P(z|d) and P(z|d) ∝ P(z|d) Σ_w r(d,w) P(w|z), updated together:
+the multiplicative updates of NMF under the generalised Kullback–Leibler divergence. The counts may
+be split into views side by side, sparse or dense. r is as sparse as n; no larger array is created.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
-from transferbench.core.losses import quotient, sampled
+from transferbench.core.losses import divide_by_product, entry_rows
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.problem import Matrix
 
@@ -24,54 +23,47 @@ from transferbench.problem import Matrix
 def plsa(
     views: Sequence[Matrix], topics: int, *, max_iter: int, tol: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
-    """P(z|d) (n, k) with rows of sum one, P(w|z) (d, k) with columns of sum one, and the trace.
+    """Return P(z|d) (n, k), whose rows sum to one, P(w|z) (d, k), whose columns do, and the trace.
 
-    Counts are views (n, d_j) with d = Σ d_j words, whose P(w|z) lie one below the other. The trace
-    is the log-likelihood after each step, which never falls; steps end after max_iter, or when one
-    adds less than tol times the log-likelihood. P(z|d) starts uniform and P(w|z) random, so that
-    permuting documents permutes the result. Documents without words stay uniform. Counts of type
-    float64 are computed in float64, all others in float32.
+    views: counts (n, d_j) with d = Σ d_j words; their parts of P(w|z) lie one below the other.
+    The trace is the log-likelihood after each step; it never falls. Stop after max_iter steps, or
+    when a step adds less than tol times the log-likelihood. P(z|d) starts uniform and P(w|z)
+    random, so permuting the documents permutes the result. Documents without words stay uniform.
+    Compute in float64 if all counts are float64, otherwise in float32.
     """
-    kind = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
-    counts = [_Counts(view.astype(kind)) for view in views]
+    dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
+    counts = [view.astype(dtype) for view in views]
+    rows = [entry_rows(N) for N in counts]
     n, d = views[0].shape[0], sum(view.shape[1] for view in views)
     cuts = np.cumsum([view.shape[1] for view in views])[:-1]
-    silent = sum(np.asarray(view.sum(axis=1)).ravel() for view in views) == 0
-    T = np.full((n, topics), 1 / topics, kind)
-    W = scale_to_one(np.random.default_rng(seed).random((d, topics)).astype(kind), "columns")
-    parts = np.split(W, cuts)
-    for view, part in zip(counts, parts, strict=True):
-        view.compare(T, part)
+    empty = sum(np.asarray(view.sum(axis=1)).ravel() for view in views) == 0
+    T = np.full((n, topics), 1 / topics, dtype)
+    W = scale_to_one(np.random.default_rng(seed).random((d, topics)).astype(dtype), "columns")
+
+    def compare() -> tuple[list[Matrix], float]:
+        """Return r = N / (T Wᵀ) of each view, and the log-likelihood."""
+        ratios, likelihood = [], 0.0
+        for N, part, N_rows in zip(counts, np.split(W, cuts), rows, strict=True):
+            r, P = divide_by_product(N, T, part, N_rows)
+            ratios.append(r)
+            likelihood += _log_likelihood(entries(N), P)
+        return ratios, likelihood
+
+    ratios, _ = compare()
     trace: list[float] = []
     while len(trace) < max_iter:
-        top = sum(view.r @ part for view, part in zip(counts, parts, strict=True))
-        W = scale_to_one(W * np.vstack([view.r.T @ T for view in counts]), "columns")
-        T = scale_to_one(T * top, "rows")
-        T[silent] = 1 / topics
-        parts = np.split(W, cuts)
-        pairs = zip(counts, parts, strict=True)
-        trace.append(sum(view.compare(T, part) for view, part in pairs))
+        pairs = zip(ratios, np.split(W, cuts), strict=True)
+        by_document = sum(r @ part for r, part in pairs)
+        W = scale_to_one(W * np.vstack([r.T @ T for r in ratios]), "columns")
+        T = scale_to_one(T * by_document, "rows")
+        T[empty] = 1 / topics
+        ratios, likelihood = compare()
+        trace.append(likelihood)
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1]):
             break
     return T, W, tuple(trace)
 
 
-class _Counts:
-    """Counts N (n, d_j) of one view and, of the same kind, r = N / (T Wᵀ)."""
-
-    def __init__(self, N: Matrix) -> None:
-        self.N = N
-        if not isinstance(N, np.ndarray):
-            self.rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
-
-    def compare(self, T: np.ndarray, W: np.ndarray) -> float:
-        """Make r for T (n, k) and W (d_j, k); the log-likelihood Σ N log T Wᵀ."""
-        N = self.N
-        if isinstance(N, np.ndarray):
-            P = T @ W.T
-            self.r: Matrix = quotient(N, P)
-        else:
-            P = sampled(T, W, self.rows, N.indices)
-            self.r = sp.csr_array((quotient(N.data, P), N.indices, N.indptr), shape=N.shape)
-        n = entries(N)
-        return float(np.vdot(n, np.log(P, dtype=np.float64, where=n > 0, out=np.zeros(P.shape))))
+def _log_likelihood(n: np.ndarray, P: np.ndarray) -> float:
+    """Return Σ n log P over the entries where n > 0."""
+    return float(np.vdot(n, np.log(P, dtype=np.float64, where=n > 0, out=np.zeros(P.shape))))

@@ -1,1 +1,1 @@
-"""An example of a plug-in: one model, one dataset."""
+"""Example plug-in with one model and one dataset."""

@@ -1,8 +1,8 @@
-"""Nearest mean: documents go to the class whose mean over the sources is nearest; no transfer.
+"""Nearest mean: give each document the class with the nearest mean over the sources; no transfer.
 
     min over (means μ)  Σ_i ‖x_i − μ_y(i)‖²,  i over the labelled documents
 
-x_i (d,) document; y(i) its class. A document of a target gets the class of the nearest μ.
+x_i (d,) document; y(i) its class; μ (d,) of each class. A document gets the class of the nearest μ.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from transferbench.problem import Fit, Problem, Watch
 
 
 def fit(problem: Problem, *, prior: Weight = 0.0, watch: Watch | None = None) -> Fit:
-    """Negative squared distances (n, c), up to what all classes share.
+    """Return negative squared distances (n, c), up to a constant for each document.
 
-    prior: how many documents at the origin every class has besides its own.
+    prior: number of documents at the origin that are added to every class. watch is not called.
     """
     sums = sum(np.asarray(domain.X.T @ domain.Y) for domain in problem.sources)
     size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + prior

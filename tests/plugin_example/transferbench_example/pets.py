@@ -1,4 +1,4 @@
-"""Pets: twelve sentences on cats and dogs, of owners (labelled) and of vets."""
+"""Pets: twelve sentences on cats and dogs, by owners (labelled) and by vets (unlabelled)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transferbench.data.fetch import File
 from transferbench.data.text import Weighting, count, weight
 from transferbench.problem import Domain, Problem, Truth
 
-FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.fetch for what can be said here
+FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.data.fetch.File
 TASKS = {"example/pets": "Pets, cats against dogs: owners' sentences labelled, vets' to label"}
 FACTS: dict[str, dict[str, Any]] = {
     "example/pets": {"classes": ["cat", "dog"], "documents": {"owners": 6, "vets": 6}}
@@ -29,7 +29,7 @@ VETS = {
 def build(
     task: str, files: dict[str, Path], *, weighting: Weighting = "tf-idf"
 ) -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth; weighting: see `transferbench.text.weight`."""
+    """Build the task. weighting: see `transferbench.data.text.weight`."""
     domains = {"owners": OWNERS, "vets": VETS}
     classes = tuple(OWNERS)
     texts = [text for domain in domains.values() for c in classes for text in domain[c]]

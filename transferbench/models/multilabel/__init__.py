@@ -1,1 +1,1 @@
-"""Models that give a document every label that fits it."""
+"""Multi-label models: a document may have several labels."""

@@ -4,26 +4,28 @@
     s.t. R_i = R_i¹ ⋯ R_iᴸ,  C_j = C_j¹ ⋯ C_jᴸ,  all factors ≥ 0
 
 X_ij (n_i, d_j) documents × features of task i and view j; Y_i (s_i, m) labels of its seen
-documents; R_iˡ (p_{l−1}, p_l) their clusters, shared by the views, R_iˢ the rows of seen documents;
-C_jˡ (q_{l−1}, q_l) clusters of features, shared by the tasks, and C_Yˡ of labels; M (p_L, q_L) how
-they go together. Labels are predicted by the mean over layers of R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ and
-read at 0.5. Eqs. 3–5 and 10–21, Algorithm 1: layers are trained one by one, then all together.
+documents; R_iˡ (p_{l−1}, p_l) clusters of documents, shared by the views; R_iˢ the rows of R_i of
+seen documents; C_jˡ (q_{l−1}, q_l) clusters of features, shared by the tasks, and C_Yˡ of labels;
+M (p_L, q_L) the association of both. Scores are the mean over layers of
+R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ; the threshold is ½. Eqs. 3–5 and 10–21, Algorithm 1: train the layers
+one by one, then all together.
 
-One layer is the paper's MLS; with `views` joined side by side its MLS-T, with `tasks` joined its
-MLS-V, with both MLS-S.
+One layer is the paper's MLS. With joined `views` this is its MLS-T, with joined `tasks` its MLS-V,
+with both its MLS-S.
 
 Departures from the paper:
-- Eq. 16 for l ≥ 2 is over all rows, unseen ones too, as they share R_iˡ and the objective demands.
-- A single layer is not fine-tuned: that would be the same updates again.
-- Columns of C start at length one, so that β means the same for every view; the paper says nothing.
-- M starts with a ridge, as the inverses of step 3 need not exist, and positive.
-- PLSA reads weights as counts. How the paper tunes α and β beyond "cross-validation" it does not
-  say; here several values are tried once, on a hidden share of the seen labels.
+- Eq. 16 for l ≥ 2 uses all rows, also unseen ones: they share R_iˡ, and the objective requires it.
+- A single layer is not fine-tuned, because fine-tuning would repeat the same updates.
+- Columns of C start at length one, so that β has the same effect in every view; the paper does not
+  give a scale.
+- The start of M uses a ridge, because the inverses of step 3 may not exist, and is made positive.
+- PLSA treats weights as counts. The paper tunes α and β by "cross-validation" without details; here
+  several values are tried once, on a hidden fraction of the seen documents.
 
-α = 1 lets seen documents learn their labels by heart, as their R is free; the F1 of unseen ones,
-read at 0.5, hardly changes from α = .01 on (`himls-figure2a`). The coupling has no scale: in
-thousands of sweeps M shrinks and R grows, which makes it vanish at no cost, so that the factors do
-not come to rest.
+With α = 1, seen documents memorise their labels, because their rows of R are free. The F1 of unseen
+documents hardly changes from α = .01 on (`himls-figure2a`). The coupling does not fix a scale: over
+thousands of sweeps M shrinks and R grows, so the coupling vanishes at no cost and the factors do
+not converge.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ from typing import Annotated, Literal
 from annotated_types import Gt, Lt
 
 from transferbench.core.losses import Squares
-from transferbench.core.multilabel import Columns, Documents, Join, Plan, Start
-from transferbench.core.multilabel import fit as fit_stack
+from transferbench.models.multilabel._start import Columns, Plan, Start
+from transferbench.models.multilabel._training import Join, fit_stack
 from transferbench.parameters import Count, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -59,18 +61,33 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Scores F (n, m) of every task, and the objective after each sweep of the last phase.
+    """Return scores F (n, m) of every task, and the objective after each sweep of the last phase.
 
-    p and q, document and feature clusters of each layer; alpha (α) and beta (β), one value each, or
-    several of which a hidden share of the seen labels chooses by example-based F₁; sweeps of
-    pretrain for each layer, then of finetune for all, if there are several: the last phase is this
-    or else the former. start of R and C, by start_iter iterations of PLSA or at random; columns of
-    C of that length or sum; tasks and views as given or joined to one; top1: a document without a
-    score of 0.5 gets its best label. Raises ValueError where p and q differ in length or no label
-    is seen.
+    p, q        : clusters of documents and of features, a number for each layer.
+    alpha, beta : α and β. If there are several values, use the pair with the best example-based F₁
+                  on a fraction `hidden` of the seen documents.
+    pretrain    : sweeps for each layer.
+    finetune    : sweeps for all layers together; the last phase if there are several layers.
+    start       : R and C from `start_iter` iterations of PLSA, or at random.
+    columns     : initial Euclidean length or sum of the columns of C.
+    tasks, views: as given, or joined to one.
+    top1        : give a document without a label its best one.
+    watch       : called after each sweep of the last phase.
+
+    Raise ValueError if p and q differ in length or no label is seen, FloatingPointError if the
+    objective is not finite.
     """
     plan = Plan(p, q, pretrain, finetune, start, start_iter, columns, seed)
-    documents = Documents.of(problem, tasks, views, dtype)
     return fit_stack(
-        documents, Squares(), plan, alpha=alpha, beta=beta, hidden=hidden, top1=top1, watch=watch
+        problem,
+        Squares(),
+        plan,
+        tasks=tasks,
+        views=views,
+        dtype=dtype,
+        alpha=alpha,
+        beta=beta,
+        validation_fraction=hidden,
+        top1=top1,
+        watch=watch,
     )

@@ -2,21 +2,20 @@
 
     min over (w_l, b_l)  C Σ_i max(0, 1 − y_il (w_l·x_i + b_l)) + ½‖w_l‖² + ½b_l²,  for each l
 
-y_il ±1 as document i has label l or not, over the labelled documents of all domains. A control that
-the HiMLS paper lacks. LIBLINEAR's dual coordinate descent, whose order of coordinates is fixed
-here, run to a tolerance at which that order hardly moves a decision. Scores are 1 / (1 + e^−f) of
-the decision values f: ½ is the decision, but they are no calibrated probabilities. A label that all
-or none of the labelled documents have is everybody's or nobody's.
+x_i (d,) labelled document i of any domain; y_il +1 if it has label l, else −1. A control that the
+HiMLS paper does not have. The solver is LIBLINEAR's dual coordinate descent with a fixed order of
+coordinates, run to a tolerance at which the order hardly changes a decision. Scores are
+1 / (1 + e^−f) for decision values f, so the threshold is ½, but they are not calibrated
+probabilities. A label that all or none of the labelled documents have is given to all or none.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import expit
-from sklearn.svm import LinearSVC
 
-from transferbench.core.views import View, hstack_views, join, split_by_domain
-from transferbench.metrics import ensure_one_label
+from transferbench.core.views import View, hstack_views, join
+from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem, Watch
 
@@ -29,19 +28,21 @@ def fit(
     top1: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
-    """Squashed decision values (n, m) of every domain.
+    """Return scores between 0 and 1 (n, m) of every domain.
 
-    C weight of the labelled documents; view: the first or all, side by side; top1: a document
-    without a label takes its best.
+    C: weight of the labelled documents. view: the first view, or all side by side. top1: give a
+    document without a label its best one. watch is not called.
     """
+    from sklearn.svm import LinearSVC
+
     views, Y, seen = join(problem, view)
     X = hstack_views(views)
-    T = X[np.flatnonzero(seen)]
+    X_seen = X[np.flatnonzero(seen)]
     scores = np.empty(Y.shape)
     for column, label in enumerate((Y[seen] > 0).T):
         if label.all() or not label.any():
             scores[:, column] = label[0]
             continue
         svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
-        scores[:, column] = expit(svm.fit(T, label).decision_function(X))
-    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
+        scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
+    return Fit(scores_by_domain(problem, scores, top1))

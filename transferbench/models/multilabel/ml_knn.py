@@ -1,34 +1,32 @@
-"""ML-kNN: each label by Bayes' rule from how many neighbours have it (Zhang and Zhou, 2007).
+"""ML-kNN: Bayes' rule on the number of neighbours that have a label (Zhang and Zhou, 2007).
 
     min over d_l ∈ {0, 1}  P(H_l ≠ d_l | C_l),  label by label
 
-H_l says whether a document has label l and C_l, 0 to k, how many of its k nearest labelled
-documents have it. With the n labelled documents of all domains, m_l of them with label l, and
-c_l[j] of those having j neighbours with label l (c'_l[j] of those without it),
+H_l is 1 if the document has label l, else 0; C_l, 0 to k, is how many of its k nearest labelled
+documents have label l. Of the n labelled documents of all domains, m_l have label l; c_l[j] of
+these have j neighbours with label l, and c'_l[j] of those without label l. With smoothing s,
 
     P(H_l = 1) = (s + m_l) / (2s + n),  P(C_l = j | H_l = 1) = (s + c_l[j]) / (s (k + 1) + m_l)
 
-and likewise for H_l = 0; scores are P(H_l = 1 | C_l), whose ½ is the decision. Pattern Recognition
-40(7), reconstructed: the paper is not at hand.
+and likewise for H_l = 0. Scores are P(H_l = 1 | C_l), so the threshold is ½.
 
-A labelled document is not its own neighbour. Nearest in cosine, which ranks as the distance between
-documents of length one does; documents orthogonal to one another are no neighbours.
+Pattern Recognition 40(7), reconstructed: the paper was not available, so departures from it are
+unknown. Neighbours are nearest in cosine, which orders documents of length one as their distance
+does. A labelled document is not its own neighbour, and orthogonal documents are not neighbours.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context
-from sklearn.neighbors import NearestNeighbors
 
-from transferbench.core.views import View, hstack_views, join, split_by_domain
-from transferbench.metrics import ensure_one_label
+from transferbench.core.views import View, hstack_views, join
+from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem, Watch
 
-#: Of distances held at a time.
-MEBIBYTES = 64
+#: Memory for distances, in MiB.
+MAX_MEBIBYTES = 64
 
 
 def fit(
@@ -40,10 +38,10 @@ def fit(
     top1: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
-    """Posterior probabilities (n, m) of every domain.
+    """Return posterior probabilities (n, m) of every domain.
 
-    k neighbours; s smoothing; view: the first or all, side by side; top1: a document without a
-    label takes its best.
+    k: neighbours. s: smoothing. view: the first view, or all side by side. top1: give a document
+    without a label its best one. watch is not called.
     """
     views, Y, seen = join(problem, view)
     label = Y[seen] > 0
@@ -56,18 +54,25 @@ def fit(
         prior = (s + has.sum(axis=0)) / (2 * s + n)
         joint.append(prior * likelihood[C, np.arange(m)])
     scores = joint[0] / (joint[0] + joint[1])
-    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
+    return Fit(scores_by_domain(problem, scores, top1))
 
 
 def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:
-    """(N, n) 1 where a seen document is among the k nearest of a document of X (N, d), else 0."""
+    """Return (N, n): 1 if a seen document is one of the k nearest of a document of X, else 0.
+
+    X (N, d) all documents; n of them are seen (N,).
+    """
+    from sklearn import config_context
+    from sklearn.neighbors import NearestNeighbors
+
     labelled, others = np.flatnonzero(seen), np.flatnonzero(~seen)
     search = NearestNeighbors(n_neighbors=min(k, labelled.size - 1), metric="cosine")
     search.fit(X[labelled])
-    with config_context(working_memory=MEBIBYTES):
-        found = [search.kneighbors_graph(mode="distance")]  # each but itself
+    with config_context(working_memory=MAX_MEBIBYTES):
+        # Without X, each labelled document is left out of its own neighbours.
+        distances = [search.kneighbors_graph(mode="distance")]
         if others.size:
-            found.append(search.kneighbors_graph(X[others], mode="distance"))
-    graph = sp.csr_array(sp.vstack(found))[np.argsort(np.r_[labelled, others])]
+            distances.append(search.kneighbors_graph(X[others], mode="distance"))
+    graph = sp.csr_array(sp.vstack(distances))[np.argsort(np.r_[labelled, others])]
     graph.data = (graph.data < 1).astype(int)
     return graph

@@ -1,20 +1,20 @@
 """TRAM: label sets propagated over the graph of documents (Kong, Ng and Zhou, TKDE 2013).
 
     min over (a_u, t_u)  Σ_ij W_ij (‖a_i − a_j‖² + (t_i − t_j)²)
-    s.t.  a_i = y_i / |y_i|  and  t_i = |y_i|  where document i is labelled
+    s.t.  a_i = y_i / |y_i|  and  t_i = |y_i|  for each labelled document i
 
-a_i (m,) is the composition of document i, how much of it belongs to each label, and t_i the number
-of its labels; u are the unlabelled documents. W: cosine graph of the k nearest documents, labelled
-or not, over all domains. With L = D − W the minimiser solves L_uu a_u = W_ul a_l, and likewise for
-t: each unlabelled document has the weighted mean of its neighbours. It gets t_u labels, rounded:
-those of which its composition has most.
+a_i (m,) composition of document i, its share of each label; t_i its number of labels; u are the
+unlabelled documents. W (n, n) cosine graph of the k nearest documents, labelled or not, of all
+domains. With L = D − W the minimiser solves L_uu a_u = W_ul a_l, and likewise for t: an unlabelled
+document has the weighted mean of its neighbours. It gets the t_u labels, rounded, with the largest
+shares of its composition.
 
-A score is half the composition, and half more where the label is decided: ½ is the decision, and
-the composition the order among the decided and among the others. Labelled documents keep their
-labels. Documents from which no labelled one can be reached get the mean of the labelled.
+A score is half the composition, plus ½ if the document gets the label. So the threshold is ½, and
+the composition orders the labels on either side of it. Labelled documents keep their labels.
+Documents that are not connected to a labelled one get the mean of the labelled ones.
 
-Reconstructed: the paper is not at hand; this follows its harmonic solution as known. Cosines are
-the weights where it may have had others.
+Reconstructed from its harmonic solution as known: the paper was not available, so departures from
+it are unknown. The cosine weights are an assumption.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
 from transferbench.core.graph import Graph, cosine_graph
-from transferbench.core.views import View, hstack_views, join, split_by_domain
-from transferbench.metrics import ensure_one_label
+from transferbench.core.views import View, hstack_views, join
+from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -39,40 +39,41 @@ def fit(
     top1: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
-    """Compositions (n, m) of every domain, raised by the labels decided; labels where seen.
+    """Return scores (n, m) of every domain: half the composition, plus ½ for each label given.
 
-    k neighbours in the graph; view: the first or all, side by side; top1: a document without a
-    label takes its best.
+    Seen rows are their labels. k: neighbours in the graph. view: the first view, or all side by
+    side. top1: give a document without a label its best one. watch is not called.
     """
     views, Y, seen = join(problem, view)
     size = Y.sum(axis=1, keepdims=True)
-    known = np.hstack([Y / np.maximum(size, 1), size])
-    found = harmonic(cosine_graph(hstack_views(views), k), known, seen)
-    composition, cardinality = found[:, :-1], np.floor(found[:, -1:] + 0.5)
+    values = np.hstack([Y / np.maximum(size, 1), size])
+    solution = harmonic(cosine_graph(hstack_views(views), k), values, seen)
+    composition, cardinality = solution[:, :-1], np.floor(solution[:, -1:] + 0.5)
     rank = (-composition).argsort(axis=1, kind="stable").argsort(axis=1)
     scores = (composition + (rank < cardinality)) / 2
     scores[seen] = Y[seen]
-    return Fit(scores=split_by_domain(problem, ensure_one_label(scores) if top1 else scores))
+    return Fit(scores_by_domain(problem, scores, top1))
 
 
-def harmonic(graph: Graph, known: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Known (n, q) where seen; elsewhere each row the weighted mean of its neighbours.
+def harmonic(graph: Graph, values: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return (n, q): values of seen rows; each other row is the weighted mean of its neighbours.
 
-    Rows out of reach of any seen one get the mean of the seen.
+    values (n, q), used at seen rows only. Rows that are not connected to a seen row get the mean of
+    the seen rows. Raise FloatingPointError if conjugate gradients do not converge.
     """
     part = connected_components(graph.W, directed=False)[1]
     free = ~seen & np.isin(part, part[seen])
-    found = np.where(seen[:, None], known, known[seen].mean(axis=0))
+    solution = np.where(seen[:, None], values, values[seen].mean(axis=0))
     rows = np.flatnonzero(free)
     W = graph.W[rows]
-    # D^½ (I − D⁻¹W) D^−½, better conditioned than L; the rows of F come scaled by D^½, too.
+    # Solve D^½ (I − D⁻¹W) D^−½ x = b with x = D^½ F: it is better conditioned than L.
     root = np.sqrt(graph.degree[rows])[:, None]
     scale = sp.diags_array(1 / root[:, 0])
     A = sp.csr_array(sp.eye_array(rows.size) - scale @ W[:, rows] @ scale)
-    B = (W[:, np.flatnonzero(seen)] @ known[seen]) / root
+    B = (W[:, np.flatnonzero(seen)] @ values[seen]) / root
     for column, b in enumerate(B.T):
         x, failed = cg(A, b, rtol=1e-10, maxiter=10 * rows.size)
         if failed:
             raise FloatingPointError("conjugate gradients did not converge on the graph")
-        found[rows, column] = x / root[:, 0]
-    return found
+        solution[rows, column] = x / root[:, 0]
+    return solution

@@ -1,0 +1,48 @@
+"""Functions shared by the multi-label models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import make_multilabel
+
+from transferbench.models.multilabel._shared import best_setting, scores_by_domain
+
+
+def test_scores_are_split_by_domain_and_every_document_gets_a_label():
+    problem, _ = make_multilabel(documents=2)
+    scores = np.array([[0.1, 0.4, 0.2], [0.9, 0.7, 0.0], [0.3, 0.3, 0.3], [0.0, 0.0, 0.5]])
+    plain = scores_by_domain(problem, scores, top1=False)
+    np.testing.assert_array_equal(plain, np.split(scores, 2))
+    expected = scores.copy()
+    expected[0, 1] = expected[2, 0] = 0.5
+    np.testing.assert_array_equal(
+        scores_by_domain(problem, scores, top1=True), np.split(expected, 2)
+    )
+
+
+@pytest.mark.parametrize(("fraction", "rows"), [(0.01, 1), (0.2, 6)])
+def test_best_setting_predicts_the_validation_labels(fraction, rows):
+    rng = np.random.default_rng(1)
+    Y = (rng.random((40, 3)) < 0.5).astype(float)
+    seen = np.arange(40) < 30
+    masks = []
+
+    def predict(setting, train_mask):
+        masks.append(train_mask)
+        return np.where(rng.random(Y.shape) < setting, 1 - Y, Y)
+
+    settings = [0.9, 0.0, 0.5, 0.0]
+    best = best_setting(settings, predict, Y, seen, validation_fraction=fraction, seed=4)
+    assert best == 0.0
+    assert (seen & ~masks[0]).sum() == rows
+    assert all((mask == masks[0]).all() for mask in masks)
+    assert not (masks[0] & ~seen).any()
+
+
+def test_a_single_setting_is_not_tried():
+    def predict(setting, train_mask):
+        raise AssertionError
+
+    Y, seen = np.ones((2, 1)), np.ones(2, bool)
+    assert best_setting([3], predict, Y, seen, validation_fraction=0.5, seed=0) == 3

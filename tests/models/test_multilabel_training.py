@@ -1,0 +1,98 @@
+"""Start and training of HiMLS and HiMLSD on documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_multilabel
+
+from transferbench.core.losses import Divergence, Squares
+from transferbench.models.multilabel._start import Plan, start_M
+from transferbench.models.multilabel._training import Documents, train
+from transferbench.problem import Domain
+
+LOSSES = [Squares(), Divergence()]
+PLAN = Plan((5, 3), (4, 3), 3, 3, "random", 5, "length", 0)
+
+
+def loss_name(loss):
+    return type(loss).__name__.lower()
+
+
+def test_start_of_M_is_near_the_M_of_the_data():
+    rng = np.random.default_rng(0)
+    R, M, C = rng.random((50, 3)), rng.random((3, 4)) + 0.5, rng.random((30, 4))
+    np.testing.assert_allclose(start_M(R, R @ M @ C.T, C), M, rtol=0.1)
+    # Fewer columns than clusters: CᵀC has no inverse.
+    few = start_M(R, R @ M @ C[:2].T, C[:2])
+    assert np.isfinite(few).all()
+    assert (few > 0).all()
+
+
+def make_documents():
+    problem, _ = make_multilabel(0)
+    return Documents.of(problem, "given", "given", "float64")
+
+
+def start(documents):
+    C = [PLAN.start_C(x, PLAN.q[0], j) for j, x in enumerate(documents.X)]
+    return PLAN.start_R(list(documents.X), PLAN.p[0]), C
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
+def test_scores_do_not_depend_on_the_order_of_documents(loss):
+    documents = make_documents()
+    R, C = start(documents)
+    rng = np.random.default_rng(1)
+    order = np.concatenate([rng.permutation(rows) for rows in documents.tasks])
+    X, Y, seen = tuple(x[order] for x in documents.X), documents.Y[order], documents.seen[order]
+    moved = replace(documents, X=X, Y=Y, seen=seen)
+    one = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), (R, C))
+    two = train(moved, moved.seen, loss, PLAN, (1.0, 1.0), (R[order], C))
+    np.testing.assert_allclose(two, one[order], rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
+def test_labels_of_unseen_rows_are_never_used(loss):
+    documents = make_documents()
+    clean = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start(documents))
+    documents.Y[~documents.seen] = np.nan
+    spoilt = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start(documents))
+    np.testing.assert_array_equal(clean, spoilt)
+
+
+def test_join_merges_tasks_and_views():
+    problem, _ = make_multilabel(tasks=3, views=2, documents=20)
+    given = Documents.of(problem, "given", "given", "float32")
+    joined = Documents.of(problem, "joined", "joined", "float32")
+    assert (len(given.tasks), len(given.X)) == (3, 2)
+    assert (len(joined.tasks), len(joined.X)) == (1, 1)
+    both = np.hstack([given.X[0].toarray(), given.X[1]])
+    np.testing.assert_array_equal(joined.X[0].toarray(), both)
+    np.testing.assert_array_equal(np.concatenate(given.tasks), joined.tasks[0])
+
+
+def test_features_without_documents_are_dropped():
+    problem, _ = make_multilabel()
+    domains = []
+    for d in problem.domains:
+        X = d.views[0].toarray()
+        X[:, 3] = 0
+        domains.append(Domain(d.name, (sp.csr_array(X), d.views[1]), d.Y, d.seen))
+    documents = Documents.of(replace(problem, domains=tuple(domains)), "given", "given", "float64")
+    assert [x.shape[1] for x in documents.X] == [29, 10]
+
+
+def test_columns_of_C_start_with_length_or_sum_one():
+    X = make_documents().X[0]
+    np.testing.assert_allclose(np.linalg.norm(PLAN.start_C(X, 4, 0), axis=0), 1)
+    plan = replace(PLAN, columns="sum", start="plsa")
+    np.testing.assert_allclose(plan.start_C(X, 4, 0).sum(axis=0), 1)
+
+
+def test_p_and_q_of_different_length_raise():
+    with pytest.raises(ValueError, match="same layers"):
+        replace(PLAN, p=(5,))

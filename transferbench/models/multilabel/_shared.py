@@ -1,0 +1,51 @@
+"""Functions shared by the multi-label models: scores of each domain, and choice of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from transferbench.core.views import split_by_domain
+from transferbench.metrics import THRESHOLD, ensure_one_label, example_f1
+from transferbench.problem import Problem
+
+Setting = TypeVar("Setting")
+
+
+def scores_by_domain(problem: Problem, scores: np.ndarray, top1: bool) -> tuple[np.ndarray, ...]:
+    """Split scores (n, m) of the documents of all domains into those of each domain.
+
+    top1: raise the best score of a document without a label to the threshold first.
+    """
+    return split_by_domain(problem, ensure_one_label(scores) if top1 else scores)
+
+
+def best_setting(
+    settings: Sequence[Setting],
+    predict: Callable[[Setting, np.ndarray], np.ndarray],
+    Y: np.ndarray,
+    seen: np.ndarray,
+    *,
+    validation_fraction: float,
+    seed: int,
+) -> Setting:
+    """Return the setting with the best example-based F₁ on validation rows; on a tie the first.
+
+    Y (n, m): 0/1 labels of the rows that are seen (n,). A random validation_fraction of the seen
+    rows, at least one, is held out. predict(setting, train_mask) returns scores (n, m); it may use
+    only the labels of the rows in train_mask (n,). Return a single setting without a trial.
+    """
+    if len(settings) == 1:
+        return settings[0]
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(seen))
+    validation = rows[: max(1, round(validation_fraction * len(rows)))]
+    train_mask = seen.copy()
+    train_mask[validation] = False
+
+    def f1(setting: Setting) -> float:
+        scores = predict(setting, train_mask)[validation]
+        return example_f1(Y[validation], scores >= THRESHOLD)
+
+    return max(settings, key=f1)
