@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
-from transferbench.data.userdata.predictions import shares
+from transferbench.data.userdata.predictions import normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem
 
 #: The label that stands for none, and the domains of those that have one and have none.
@@ -94,7 +94,7 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
     paper's; random_state: its seed.
 
     Attributes: classes_ (c,); label_distributions_ (n, c) and transduction_ (n,), for the documents
-    fitted, by position: how sure the model is of each class (`own.predictions.shares`; no
+    fitted, by position: how sure the model is of each class (`normalize_scores`; no
     probabilities), and the classes themselves; of sources, those given.
 
     `predict` knows a document that was fitted by its features (to seven digits) and gives it what
@@ -144,7 +144,7 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             found = np.zeros_like(Y)
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
-                found[rows] = shares(scores)
+                found[rows] = normalize_scores(scores)
             found[seen] = Y[seen]
         self.label_distributions_ = found
         self.transduction_ = self.classes_[found.argmax(axis=1)]
@@ -158,7 +158,7 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
         """(n, c) how sure the model is of each class; of new documents, shares of the cosines."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        found = shares(np.asarray(X @ self._means))
+        found = normalize_scores(np.asarray(X @ self._means))
         for i, key in enumerate(_keys(X)):
             if key in self._known:
                 found[i] = self.label_distributions_[self._known[key]]

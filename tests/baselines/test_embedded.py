@@ -12,6 +12,7 @@ from conftest import originals
 from transferbench.baselines import embedded
 from transferbench.data import tasks
 from transferbench.data.datasets import newsgroups
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 
 TASK = "embedded/comp-vs-rec"
@@ -48,7 +49,7 @@ def test_documents_labels_and_words_are_the_gtl_tasks_and_facts_hold(task, files
     counts, _ = newsgroups.build(
         gtl, files, stop_words="none", min_df=1, weighting="tf", unit_length=False
     )
-    tasks.check(task, tasks.facts(problem, truth), embedded.FACTS[task])
+    Facts.of(problem, truth).check(task, embedded.FACTS[task])
     assert (problem.name, problem.classes) == (task, plain.classes)
     for domain, same, words in zip(problem.domains, plain.domains, counts.domains, strict=True):
         assert (domain.X != same.X).nnz == 0

@@ -17,7 +17,7 @@ def test_counts_by_hand():
     )
 
 
-def test_a_pattern_that_is_none_is_named():
+def test_an_invalid_pattern_is_reported():
     with pytest.raises(ValueError, match="token_pattern"):
         count(TEXTS, "[a-z")
 
@@ -36,7 +36,7 @@ def test_features_are_selected_by_document_frequency(options, kept):
     assert list(vocabulary[select(counts, vocabulary, **options)]) == kept
 
 
-def test_weights_are_their_formulas():
+def test_weights_follow_their_formulas():
     counts, _ = count(TEXTS, "[a-z]{2,}")
     C = counts.toarray().astype(float)
     df = (C > 0).sum(axis=0)

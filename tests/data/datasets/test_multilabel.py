@@ -1,4 +1,4 @@
-"""How documents are dealt into tasks and how labels are hidden; the loaders of users' own files."""
+"""Multi-label problems: tasks, training documents, and the readers of users' own files."""
 
 from __future__ import annotations
 
@@ -12,43 +12,48 @@ import scipy.sparse as sp
 
 from transferbench.data import tasks
 from transferbench.data.datasets import eurlex, nus_wide, own_multilabel
-from transferbench.data.datasets._multilabel import deal, problem, share, topic_view
+from transferbench.data.datasets._multilabel import (
+    assign_tasks,
+    problem_from_views,
+    topic_view,
+    train_mask,
+)
 from transferbench.errors import Unavailable, UserError
 
 
-def test_the_sub_categories_of_each_top_category_are_dealt_in_turn_by_size():
+def test_sub_categories_are_assigned_in_turn_by_size():
     """Tops a and b; a1 is in 3 documents, a2 in 2, a3 in 1, b1 in 2, b2 in 1."""
     names = ["a2", "a1", "b1", "a3", "b2"]
     has = ["a1", "a1 a2", "a1", "a2", "a3", "b1", "b1", "b2", "", ""]
     Y = np.array([[name in document.split() for name in names] for document in has])
-    dealt = deal(Y, [name[0] for name in names], 2)
-    assert dealt.tolist() == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
-    assert deal(Y, [name[0] for name in names], 1).tolist() == [0] * 10
-    assert deal(Y, [name[0] for name in names], 3).tolist()[:8] == [0, 0, 0, 1, 2, 0, 0, 1]
+    assigned = assign_tasks(Y, [name[0] for name in names], 2)
+    assert assigned.tolist() == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
+    assert assign_tasks(Y, [name[0] for name in names], 1).tolist() == [0] * 10
+    assert assign_tasks(Y, [name[0] for name in names], 3).tolist()[:8] == [0, 0, 0, 1, 2, 0, 0, 1]
 
 
-def test_a_document_falls_under_the_largest_it_has_and_nested_ones_take_no_turn():
-    """All documents of a11 and a12 have a1, so that these are nobody's largest: a2 is next."""
+def test_a_document_belongs_to_its_largest_sub_category():
+    """All documents of a11 and a12 have the larger a1, so that a2 is next in turn."""
     names = ["a1", "a11", "a12", "a2"]
     has = ["a1 a11", "a1 a11", "a1 a12", "a1", "a2"]
     Y = np.array([[name in document.split() for name in names] for document in has])
-    assert deal(Y, ["a"] * 4, 4).tolist() == [0, 0, 0, 0, 1]
+    assert assign_tasks(Y, ["a"] * 4, 4).tolist() == [0, 0, 0, 0, 1]
 
 
-def test_a_share_is_drawn_and_another_for_each_split():
-    one, same, other = share(1000, 0.3, 0), share(1000, 0.3, 0), share(1000, 0.3, 1)
+def test_the_training_documents_depend_on_the_split():
+    one, same, other = train_mask(1000, 0.3, 0), train_mask(1000, 0.3, 0), train_mask(1000, 0.3, 1)
     assert one.sum() == other.sum() == 300
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
 
 
-def test_hidden_labels_are_hidden_and_the_truth_is_whole():
+def test_unseen_labels_are_hidden_and_the_truth_is_complete():
     rng = np.random.default_rng(0)
     X = sp.csr_array(np.eye(6, 9))
     dense = rng.random((6, 2))
     Y = rng.integers(0, 2, (6, 3))
     task, seen = np.array([1, 0, 1, 0, 1, 1]), np.array([1, 0, 0, 1, 1, 0], bool)
-    made, truth = problem("made-up", "abc", [X, dense], Y, task, seen)
+    made, truth = problem_from_views("made-up", "abc", [X, dense], Y, task, seen)
     assert made.family == "multilabel"
     assert truth.names == ("task-1", "task-2")
     for t, domain in enumerate(made.domains):
@@ -60,14 +65,14 @@ def test_hidden_labels_are_hidden_and_the_truth_is_whole():
         np.testing.assert_array_equal(domain.views[1], dense[rows])
 
 
-def test_topics_are_shares_and_never_zero():
+def test_topics_are_positive_probabilities():
     X = sp.csr_array(np.random.default_rng(0).poisson(0.5, (30, 40)).astype(np.float32))
     topics = topic_view(X, 4)
     assert topics.min() > 0
     np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-4)
 
 
-# EUR-Lex, in the format of its authors.
+# EUR-Lex, in the format of its authors
 
 WORDS = {
     "3": "oliv oil oil price",
@@ -107,11 +112,11 @@ def law(tmp_path):
     return write
 
 
-def test_eurlex_is_read_from_its_authors_files(law):
+def test_eurlex_files_are_read(law):
     made, truth = eurlex.build("eurlex/directory-codes", {}, path=law(), topics=2, tasks=2)
     assert made.classes == ("19.x.x.x", "3.x.x.x")
     assert truth.names == ("task-1", "task-2")
-    # Sub-categories 3.60 (2 documents) and 19.10 (1) come first of their tops, 19.20 second.
+    # Sub-categories 3.60 (2 documents) and 19.10 (1) are the first of their top, 19.20 the second.
     np.testing.assert_array_equal(truth.Y[0], [[0, 1], [0, 1], [1, 0]])
     np.testing.assert_array_equal(truth.Y[1], [[1, 1]])
     assert [view.shape[1] for view in made.domains[0].views] == [7, 2]
@@ -124,13 +129,13 @@ def test_eurlex_is_read_from_its_authors_files(law):
     assert sum(domain.seen.sum() for domain in made.domains) == 2
 
 
-def test_eurlex_has_other_labels_and_fewer_features(law):
-    place = law(folder="")
-    made, truth = eurlex.build("eurlex/subject-matters", {}, path=place, views="tf-idf", tasks=1)
+def test_eurlex_options(law):
+    folder = law(folder="")
+    made, truth = eurlex.build("eurlex/subject-matters", {}, path=folder, views="tf-idf", tasks=1)
     assert made.classes == ("agriculture", "oils_and_fats")
     np.testing.assert_array_equal(truth.Y[0], [[1, 1], [0, 1], [0, 0], [0, 0]])
     made, _ = eurlex.build(
-        "eurlex/directory-codes-all", {}, path=place, views="tf-idf", tasks=1, features=1
+        "eurlex/directory-codes-all", {}, path=folder, views="tf-idf", tasks=1, features=1
     )
     assert made.classes == ("19.10.x.x", "19.20.x.x", "3.60.59.x", "3.60.x.x")
     assert (made.domains[0].X.toarray().ravel() > 0).tolist() == [True, True, False, True]  # oil
@@ -145,13 +150,13 @@ def test_eurlex_has_other_labels_and_fewer_features(law):
         ({"lines": ["no comma"]}, "expected lines of a number and words"),
     ],
 )
-def test_eurlex_files_of_another_kind_are_refused(law, home, changes, message):
+def test_eurlex_files_in_another_format_are_refused(law, home, changes, message):
     task = tasks.Task.named("eurlex/directory-codes", path=law(**changes))
     with pytest.raises(UserError, match=message):
         tasks.load(task, home)
 
 
-# NUS-WIDE-LITE, in the laboratory's format.
+# NUS-WIDE-LITE, in the laboratory's format
 
 
 @pytest.fixture
@@ -175,7 +180,7 @@ def images(tmp_path):
     return tmp_path
 
 
-def test_nus_wide_is_read_from_the_laboratorys_files(images):
+def test_nus_wide_files_are_read(images):
     made, truth = nus_wide.build("nus-wide", {}, path=str(images), tasks=1)
     assert made.classes == ("animal", "book", "sky")
     np.testing.assert_array_equal(
@@ -186,7 +191,7 @@ def test_nus_wide_is_read_from_the_laboratorys_files(images):
     np.testing.assert_allclose(made.domains[0].views[1][3], np.array(first[:3], float))
     made, _ = nus_wide.build("nus-wide", {}, path=str(images), tasks=1, views="EDH+tags")
     np.testing.assert_array_equal(made.domains[0].views[1].toarray(), np.ones((5, 2)))
-    assert len(nus_wide.own(images)) == 14
+    assert len(nus_wide.own_files(images)) == 14
 
 
 @pytest.mark.parametrize(
@@ -209,7 +214,7 @@ def test_nus_wide_is_read_from_the_laboratorys_files(images):
         ("groundtruth/Lite_Labels_sky_Test.txt", "1\n", "dimension"),
     ],
 )
-def test_nus_wide_files_of_another_kind_are_refused(images, home, file, text, message):
+def test_nus_wide_files_in_another_format_are_refused(images, home, file, text, message):
     path = images / f"NUS-WIDE-Lite_{file}"
     path.unlink() if text is None else path.write_text(text)
     with pytest.raises(UserError, match=message):
@@ -218,21 +223,21 @@ def test_nus_wide_files_of_another_kind_are_refused(images, home, file, text, me
         tasks.load(tasks.Task.named("nus-wide", path=str(images.parent)), home)
 
 
-# Data of one's own.
+# The user's own data
 
 
 @pytest.fixture
 def mine(tmp_path):
     """A folder with three views of six documents, two tasks and two labels."""
-    place = tmp_path / "my data"
-    (place / "views").mkdir(parents=True)
-    sp.save_npz(place / "views" / "a.npz", sp.csr_array(np.eye(6, 4)))
-    (place / "views" / "b.svm").write_text("0 1:2.5 3:1\n" * 6)
-    (place / "views" / "c.csv").write_text("volts,amps\n" + "1,2\n" * 6)
-    (place / "labels.csv").write_text("up,down\n" + "1,0\n0,1\n1,1\n" * 2)
-    (place / "tasks.csv").write_text("task\nold\nold\nnew\nnew\nold\nnew\n")
-    (place / "train.csv").write_text("train\n1\n0\n1\n0\n0\n1\n")
-    return place
+    folder = tmp_path / "my data"
+    (folder / "views").mkdir(parents=True)
+    sp.save_npz(folder / "views" / "a.npz", sp.csr_array(np.eye(6, 4)))
+    (folder / "views" / "b.svm").write_text("0 1:2.5 3:1\n" * 6)
+    (folder / "views" / "c.csv").write_text("volts,amps\n" + "1,2\n" * 6)
+    (folder / "labels.csv").write_text("up,down\n" + "1,0\n0,1\n1,1\n" * 2)
+    (folder / "tasks.csv").write_text("task\nold\nold\nnew\nnew\nold\nnew\n")
+    (folder / "train.csv").write_text("train\n1\n0\n1\n0\n0\n1\n")
+    return folder
 
 
 def test_own_data_are_read(mine, home):
@@ -251,29 +256,29 @@ def test_own_data_are_read(mine, home):
 
 
 def test_own_files_in_the_data_folder_need_no_path(mine, home):
-    place = home.data / "own" / "multilabel"
-    place.parent.mkdir(parents=True)
-    mine.rename(place)
+    folder = home.data / "own" / "multilabel"
+    folder.parent.mkdir(parents=True)
+    mine.rename(folder)
     task = tasks.Task.named("multilabel/own")
     made, truth = tasks.load(task, home)
     assert made.name == "multilabel/own"
     assert truth.names == ("old", "new")
     before = task.cache(home)
-    (place / "train.csv").write_text("train\n0\n0\n1\n0\n0\n1\n")
+    (folder / "train.csv").write_text("train\n0\n0\n1\n0\n0\n1\n")
     assert tasks.load(task, home)[0].domains[0].seen.tolist() == [False] * 3
     assert task.cache(home) != before
 
 
-def test_files_of_another_kind_in_the_data_folder_are_the_users_to_mend(law, home):
-    place = home.data / "own" / "eurlex"
-    place.mkdir(parents=True)
-    for file in eurlex.own(Path(law(lines=["no comma"]))):
-        file.rename(place / file.name)
-    with pytest.raises(UserError, match=r"words after @data; mend your files\.$"):
+def test_bad_files_in_the_data_folder_are_a_user_error(law, home):
+    folder = home.data / "own" / "eurlex"
+    folder.mkdir(parents=True)
+    for file in eurlex.own_files(Path(law(lines=["no comma"]))):
+        file.rename(folder / file.name)
+    with pytest.raises(UserError, match=r"words after @data; correct your files\.$"):
         tasks.load(tasks.Task.named("eurlex/subject-matters"), home)
 
 
-def test_tasks_and_training_rows_may_be_left_out(mine):
+def test_tasks_and_training_rows_are_optional(mine):
     (mine / "tasks.csv").unlink()
     (mine / "train.csv").unlink()
     made, truth = own_multilabel.build("multilabel/own", {}, path=str(mine), train=0.7, split=3)
@@ -291,7 +296,7 @@ def test_tasks_and_training_rows_may_be_left_out(mine):
         ("tasks.csv", None),
     ],
 )
-def test_a_changed_file_makes_the_task_anew(mine, home, file, content):
+def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
     task = tasks.Task.named("multilabel/own", path=str(mine))
     tasks.load(task, home)
     before = task.cache(home)
@@ -323,7 +328,7 @@ def test_a_changed_file_makes_the_task_anew(mine, home, file, content):
         ("views/d.txt", "1\n", "views/d.txt: expected the ending .npz, .svm or .csv"),
     ],
 )
-def test_own_data_that_are_not_so_are_refused_in_one_line(mine, home, file, content, message):
+def test_own_data_in_another_layout_are_refused_in_one_line(mine, home, file, content, message):
     path = mine / file
     if content is None:
         path.unlink()
@@ -333,7 +338,7 @@ def test_own_data_that_are_not_so_are_refused_in_one_line(mine, home, file, cont
         tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
     assert "\n" not in str(error.value)
     assert str(mine) in str(error.value)
-    assert str(error.value).endswith("as `transferbench describe multilabel/own` says.")
+    assert str(error.value).endswith("that `transferbench describe multilabel/own` shows.")
 
 
 def test_a_pickle_in_a_view_is_not_loaded(mine, home):
@@ -343,7 +348,7 @@ def test_a_pickle_in_a_view_is_not_loaded(mine, home):
 
 
 @pytest.mark.parametrize("name", ["multilabel/own", "eurlex/subject-matters", "nus-wide"])
-def test_a_folder_that_is_none_is_said_so(tmp_path, home, name):
+def test_a_missing_folder_is_reported(tmp_path, home, name):
     with pytest.raises(UserError, match="is no folder; ") as error:
         tasks.load(tasks.Task.named(name, path=str(tmp_path / "nowhere")), home)
     assert not isinstance(error.value, Unavailable)

@@ -1,4 +1,4 @@
-"""The reader of R data, on files written here byte by byte as R's format says."""
+"""The reader of R data, on files written here byte by byte in R's format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def whole(*values: int, kind: int = 13) -> bytes:
 
 
 def named(items: dict[str, bytes], names: bytes | None = None) -> bytes:
-    """A list with the attribute `names`, whose symbol is given where it is not the first."""
+    """A list with the attribute `names`; pass its symbol if it is not the first."""
     start = integer(19 | 0x200, len(items)) + b"".join(items.values())
     return start + integer(2 | 0x400) + (names or symbol("names")) + texts(*items) + NULL
 
@@ -62,10 +62,10 @@ def write(tmp_path):
 
 
 def same(found: Numbers, size: int, places: list[int], values: list[float]) -> bool:
-    return (found.size, found.places.tolist(), found.values.tolist()) == (size, places, values)
+    return (found.size, found.positions.tolist(), found.values.tolist()) == (size, places, values)
 
 
-def test_a_data_frame_is_read_and_zeros_are_not_kept(write):
+def test_a_data_frame_is_read_without_its_zeros(write):
     frame = named(
         {"Att1": reals(0, 1.5, 0, -2), "Att2": whole(3, 0, 0, 0), "Åtta": whole(0, 1, kind=10)}
     )
@@ -77,7 +77,7 @@ def test_a_data_frame_is_read_and_zeros_are_not_kept(write):
     assert isinstance(found["Att1"].values[0], np.float64)
 
 
-def test_lists_in_lists_texts_nothing_and_references(write):
+def test_nested_lists_texts_null_and_references(write):
     """R names a symbol once and later refers to it by number: here x, then names."""
     inner = named({"a": texts("one", None), "b": NULL}, names=integer(255 | 2 << 8))
     outer = named({"n": reals(7)})  # names becomes the second symbol
@@ -87,7 +87,7 @@ def test_lists_in_lists_texts_nothing_and_references(write):
     assert found[1:] == [{"a": ["one", None], "b": None}, []]
 
 
-def test_attributes_other_than_names_are_passed_over(write):
+def test_attributes_other_than_names_are_skipped(write):
     attributes = integer(2 | 0x400) + symbol("dim") + whole(2, 1) + NULL
     found = read(write(saved(reals(0, 4, flags=0x200) + attributes)))
     assert same(found["x"], 2, [1], [4])
@@ -117,16 +117,16 @@ def test_several_variables(write):
         (saved(integer(9, 1) + b"\xff"), "utf-8"),
     ],
 )
-def test_what_is_no_such_file_is_refused_in_one_line(write, content, message):
+def test_a_file_in_another_format_is_refused_in_one_line(write, content, message):
     with pytest.raises(ValueError, match=message) as error:
         read(write(content), limit=1 << 20)
     assert str(error.value).startswith("made-up.rda: ")
     assert "\n" not in str(error.value)
 
 
-def test_values_without_end_are_refused_before_they_fill_memory(write, monkeypatch):
-    monkeypatch.setattr(rda, "MOST", 100)
-    monkeypatch.setattr(rda, "LONGEST", 80)
+def test_too_many_or_too_large_values_are_refused(write, monkeypatch):
+    monkeypatch.setattr(rda, "MAX_VALUES", 100)
+    monkeypatch.setattr(rda, "MAX_VALUE_SIZE", 80)
     path = write(saved(reals(*range(10))))
     assert read(path)["x"].size == 10
     with pytest.raises(ValueError, match="too many bytes"):
@@ -135,7 +135,7 @@ def test_values_without_end_are_refused_before_they_fill_memory(write, monkeypat
         read(write(saved(integer(19, 200) + NULL * 200)))
 
 
-def test_a_file_that_is_not_compressed_is_refused(tmp_path):
+def test_an_uncompressed_file_is_refused(tmp_path):
     path = tmp_path / "plain.rda"
     path.write_bytes(saved(reals(1)))
     with pytest.raises(ValueError, match=r"plain.rda: "):
