@@ -49,8 +49,8 @@ def stored(settings: Settings) -> list[str]:
     """Files in the cache, without locks and the marker of the notice."""
     raw = settings.data / "raw"
     files = [p for p in raw.rglob("*") if not p.is_dir()]
-    kept = (p for p in files if p.suffix != ".lock" and p.name != ".notice")
-    return sorted(p.relative_to(raw).as_posix() for p in kept)
+    stored_files = (p for p in files if p.suffix != ".lock" and p.name != ".notice")
+    return sorted(p.relative_to(raw).as_posix() for p in stored_files)
 
 
 def mirror(folder: Path, content: bytes) -> Path:

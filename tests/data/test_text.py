@@ -23,7 +23,7 @@ def test_an_invalid_pattern_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "selected"),
     [
         ({"stop_words": "english", "min_df": 1}, ["cat", "dog", "dogs", "saw", "xy"]),
         ({"stop_words": "none", "min_df": 2}, ["cat", "dog", "saw"]),
@@ -31,9 +31,9 @@ def test_an_invalid_pattern_is_reported():
         ({"stop_words": "none", "min_df": 0, "max_features": 2}, ["cat", "dog"]),
     ],
 )
-def test_features_are_selected_by_document_frequency(options, kept):
+def test_features_are_selected_by_document_frequency(options, selected):
     counts, vocabulary = count(TEXTS, "[a-z]{2,}")
-    assert list(vocabulary[select(counts, vocabulary, **options)]) == kept
+    assert list(vocabulary[select(counts, vocabulary, **options)]) == selected
 
 
 def test_weights_follow_their_formulas():

@@ -73,10 +73,10 @@ def test_mails_0_9_and_the_last_are_the_right_ones(name, domain):
     problem, truth = email_spam.build(name, originals(name), **PLAIN)
     at = truth.names.index(domain)
     X, Y = problem.domains[at].X, truth.Y[at]
-    found = [
+    items = [
         (problem.classes[Y[i].argmax()], np.diff(X.indptr)[i], X[[i]].sum()) for i in (0, 9, -1)
     ]
-    assert found == ITEMS[name, domain]
+    assert items == ITEMS[name, domain]
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ def test_word_frequencies_follow_the_model():
         chance = np.array([
             np.exp(shift[f] / 2) / (f + 1) * (2 if f % classes == c else 1) for f in range(features)
         ])  # fmt: skip
-        found = X[y == c].sum(axis=0)
-        expected = chance / chance.sum() * found.sum()
-        assert ((found - expected) ** 2 / expected).sum() < 90  # 39 degrees: 1e-5 beyond 90
+        counts = X[y == c].sum(axis=0)
+        expected = chance / chance.sum() * counts.sum()
+        assert ((counts - expected) ** 2 / expected).sum() < 90  # 39 degrees: 1e-5 beyond 90
     lengths = X.sum(axis=1)
     assert lengths.mean() == pytest.approx(60, rel=0.01)
     assert lengths.var() == pytest.approx(60, rel=0.05)

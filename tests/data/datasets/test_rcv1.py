@@ -103,8 +103,8 @@ ITEMS = {
 @pytest.mark.parametrize("name", ITEMS)
 def test_stories_0_9_and_the_last_are_the_right_ones(name):
     _, Y = rcv1._corrected(file(name))
-    found = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
-    assert found == ITEMS[name]
+    items = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
+    assert items == ITEMS[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -178,8 +178,8 @@ def test_a_linear_svm_reaches_the_known_scores(views, expected):
     svm = OneVsRestClassifier(LinearSVC(C=C)).fit(domain.X[domain.seen], Y[domain.seen])
     D = svm.predict(domain.X[~domain.seen])
     measures = metrics.example_f1, metrics.jaccard, metrics.hamming_loss
-    found = [measure(Y[~domain.seen], D) for measure in measures]
-    assert found == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
+    scores = [measure(Y[~domain.seen], D) for measure in measures]
+    assert scores == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
 
 
 def made_up(shift: int, n: int = 40, d: int = 60) -> tuple[sp.csr_array, np.ndarray]:

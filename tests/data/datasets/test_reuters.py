@@ -45,11 +45,11 @@ ITEMS = {
 def test_documents_0_9_and_the_last_are_the_right_ones(name):
     problem, truth = reuters.build(name, originals(name), **PLAIN)
     for domain, Y in zip(problem.domains, truth.Y, strict=True):
-        found = [
+        items = [
             (problem.classes[Y[i].argmax()], np.diff(domain.X.indptr)[i], domain.X[[i]].sum())
             for i in (0, 9, -1)
         ]
-        assert found == ITEMS[name][domain.name]
+        assert items == ITEMS[name][domain.name]
 
 
 def test_the_names_of_the_labels_follow_from_the_files():

@@ -119,11 +119,11 @@ def test_pages_0_9_and_the_last_are_the_right_ones(name):
     problem, truth = webkb.build("mtc/webkb4", originals("mtc/webkb4"), **every)
     at = truth.names.index(name)
     X, Y = problem.domains[at].X, truth.Y[at]
-    found = [
+    items = [
         (problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i]), int(X[[i]].sum()))
         for i in (0, 9, -1)
     ]
-    assert found == ITEMS[name]
+    assert items == ITEMS[name]
 
 
 def test_a_university_is_predicted_from_the_other_three():

@@ -29,5 +29,5 @@ def test_pages_0_9_and_the_last_are_the_right_ones(name):
     at = truth.names.index(name)
     X, Y = problem.domains[at].X, truth.Y[at]
     assert set(X.data) == {1}
-    found = [(problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i])) for i in (0, 9, -1)]
-    assert found == ITEMS[name]
+    items = [(problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i])) for i in (0, 9, -1)]
+    assert items == ITEMS[name]

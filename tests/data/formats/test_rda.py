@@ -61,20 +61,24 @@ def write(tmp_path):
     return to
 
 
-def same(found: Numbers, size: int, places: list[int], values: list[float]) -> bool:
-    return (found.size, found.positions.tolist(), found.values.tolist()) == (size, places, values)
+def same(numbers: Numbers, size: int, positions: list[int], values: list[float]) -> bool:
+    return (numbers.size, numbers.positions.tolist(), numbers.values.tolist()) == (
+        size,
+        positions,
+        values,
+    )
 
 
 def test_a_data_frame_is_read_without_its_zeros(write):
     frame = named(
         {"Att1": reals(0, 1.5, 0, -2), "Att2": whole(3, 0, 0, 0), "Åtta": whole(0, 1, kind=10)}
     )
-    found = read(write(saved(frame, "sub1")))["sub1"]
-    assert list(found) == ["Att1", "Att2", "Åtta"]
-    assert same(found["Att1"], 4, [1, 3], [1.5, -2])
-    assert same(found["Att2"], 4, [0], [3])
-    assert same(found["Åtta"], 2, [1], [1])
-    assert isinstance(found["Att1"].values[0], np.float64)
+    variables = read(write(saved(frame, "sub1")))["sub1"]
+    assert list(variables) == ["Att1", "Att2", "Åtta"]
+    assert same(variables["Att1"], 4, [1, 3], [1.5, -2])
+    assert same(variables["Att2"], 4, [0], [3])
+    assert same(variables["Åtta"], 2, [1], [1])
+    assert isinstance(variables["Att1"].values[0], np.float64)
 
 
 def test_nested_lists_texts_null_and_references(write):
@@ -82,15 +86,15 @@ def test_nested_lists_texts_null_and_references(write):
     inner = named({"a": texts("one", None), "b": NULL}, names=integer(255 | 2 << 8))
     outer = named({"n": reals(7)})  # names becomes the second symbol
     both = integer(19, 3) + outer + inner + texts()
-    found = read(write(saved(both)))["x"]
-    assert same(found[0]["n"], 1, [0], [7])
-    assert found[1:] == [{"a": ["one", None], "b": None}, []]
+    variables = read(write(saved(both)))["x"]
+    assert same(variables[0]["n"], 1, [0], [7])
+    assert variables[1:] == [{"a": ["one", None], "b": None}, []]
 
 
 def test_attributes_other_than_names_are_skipped(write):
     attributes = integer(2 | 0x400) + symbol("dim") + whole(2, 1) + NULL
-    found = read(write(saved(reals(0, 4, flags=0x200) + attributes)))
-    assert same(found["x"], 2, [1], [4])
+    variables = read(write(saved(reals(0, 4, flags=0x200) + attributes)))
+    assert same(variables["x"], 2, [1], [4])
 
 
 def test_several_variables(write):
@@ -98,8 +102,8 @@ def test_several_variables(write):
     pairs = [
         integer(2 | 0x400) + symbol(name) + reals(value) for name, value in (("p", 1), ("q", 2))
     ]
-    found = read(write(head + b"".join(pairs) + NULL))
-    assert list(found) == ["p", "q"]
+    variables = read(write(head + b"".join(pairs) + NULL))
+    assert list(variables) == ["p", "q"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_several_variables(write):
         (b"RDX3\nX\n" + bytes(40), "not R data of version 2"),
         (b"", "is cut off"),
         (saved(reals(1, 2))[:-13], "is cut off"),
-        (saved(integer(6)), "R's type 6, which is not read"),  # code
+        (saved(integer(6)), "R's type 6, which is not supported"),  # code
         (saved(integer(14, -1)), "too many bytes"),
         (saved(integer(14, 1 << 30)), "too many bytes"),
         (saved(integer(19, 1) * 40 + NULL), "too deep"),

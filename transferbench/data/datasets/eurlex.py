@@ -50,7 +50,7 @@ TASKS = {
 }
 FACTS: dict[str, dict[str, Any]] = {task: {} for task in TASKS}
 REMEDY = (
-    f"keep {TEXTS} and {CLASSES} of "
+    f"put {TEXTS} and {CLASSES} of "
     "https://tudatalib.ulb.tu-darmstadt.de/handle/tudatalib/2937, as they are"
 )
 

@@ -102,7 +102,7 @@ class _Reader:
         if kind == PAIRS:
             return self.pairs(flags, depth)
         if kind not in (LOGICAL, INTEGER, REAL, TEXTS, LIST):
-            raise ValueError(f"holds a value of R's type {kind}, which is not read")
+            raise ValueError(f"has a value of R's type {kind}, which is not supported")
         size = self.integer()
         value: Any
         if kind in (TEXTS, LIST):
