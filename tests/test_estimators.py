@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 import transferbench
-from transferbench.data.userdata.predictions import shares
+from transferbench.data.userdata.predictions import normalize_scores
 from transferbench.errors import UserError
 from transferbench.estimators import MultiTaskClusterer, TransferClassifier
 
@@ -90,7 +90,9 @@ def test_result_equals_that_of_the_model(model, targets):
     problem = transferbench.Problem("p", "transfer", ("a", "b", "c"), domains)
     fit = transferbench.fit(model, problem, seed=3, **params)
     for rows, scores in zip(parts[1:], fit.scores[1:], strict=True):
-        np.testing.assert_allclose(estimator.label_distributions_[rows], shares(scores), rtol=1e-6)
+        np.testing.assert_allclose(
+            estimator.label_distributions_[rows], normalize_scores(scores), rtol=1e-6
+        )
         np.testing.assert_array_equal(estimator.transduction_[rows], scores.argmax(axis=1))
     np.testing.assert_array_equal(estimator.transduction_[domain > 0], y[domain > 0])
     assert (estimator.transduction_ == y).mean() > 0.6

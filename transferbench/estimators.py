@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
-from transferbench.data.userdata.predictions import shares
+from transferbench.data.userdata.predictions import normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem
 
 #: skada's values: the label of an unlabelled document, the domain of a source, that of a target.
@@ -143,7 +143,7 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             confidence = np.zeros_like(Y)
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
-                confidence[rows] = shares(scores)
+                confidence[rows] = normalize_scores(scores)
             confidence[seen] = Y[seen]
         self.label_distributions_ = confidence
         self.transduction_ = self.classes_[confidence.argmax(axis=1)]
@@ -157,7 +157,7 @@ class TransferClassifier(ClassifierMixin, _Wrapper):  # type: ignore[misc]
         """Return the confidence in each class (n, c); for new documents, normalised cosines."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        confidence = shares(np.asarray(X @ self._means))
+        confidence = normalize_scores(np.asarray(X @ self._means))
         for i, digest in enumerate(_row_digests(X)):
             if digest in self._fitted_rows:
                 confidence[i] = self.label_distributions_[self._fitted_rows[digest]]

@@ -19,6 +19,7 @@ from chaos.home import EXPERIMENT
 from chaos.watched import apart, within
 from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
+from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.experiments import experiment
@@ -41,14 +42,14 @@ Kind = tuple[Path, Callable[[], str]]
 
 def _task(folder: Path) -> Kind:
     given, named = Settings(folder, folder, offline=True), tasks.Task.named(TASK)
-    before = tasks.facts(*tasks.load(named, given))
+    before = tasks.facts(named, given)
     path = named.cache(given)
     whole = path.read_bytes()
 
     def read() -> str:
         damaged = path.read_bytes()
         problem, truth = tasks.load(named, given)
-        same = tasks.facts(problem, truth) == before
+        same = Facts.of(problem, truth) == before
         now = path.read_bytes()
         return "WRONG" if not same else "noticed" if now == whole != damaged else "harmless"
 

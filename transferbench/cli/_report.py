@@ -15,9 +15,9 @@ from transferbench.settings import Settings
 
 def report(task: str, records: list[Record], settings: Settings) -> str:
     """A small table, a line for each model, then where the records lie."""
-    problem, _ = tasks.load(tasks.Task.named(task), settings)
-    sizes = ", ".join(f"{domain.name} {len(domain.seen)}" for domain in problem.domains)
-    lines = [f"{task}: documents: {sizes}; features: {problem.domains[0].X.shape[1]}", ""]
+    facts = tasks.facts(tasks.Task.named(task), settings)
+    sizes = ", ".join(f"{name} {documents}" for name, documents in facts.documents.items())
+    lines = [f"{task}: documents: {sizes}; features: {facts.features[0]}", ""]
     lines += aligned(_rows(task, records))
     store = Store(settings.results)
     lines += ["", *(f"record: {_near(store.path(record.key))}" for record in records)]

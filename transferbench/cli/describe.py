@@ -84,12 +84,11 @@ def _own(task: Task, settings: Settings) -> str:
     import json
 
     from transferbench.data import tasks
-    from transferbench.data.facts import Facts
 
-    problem, truth = tasks.load(task, settings)
-    lines = [task.name, "", f"A {problem.family} task of your own.", "", "Facts:"]
-    facts = Facts.of(problem, truth, tasks.contents(task, settings)).to_json()
-    lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
+    facts = tasks.facts(task, settings)
+    lines = [task.name, "", f"A {facts.family} task of your own.", "", "Facts:"]
+    items = facts.to_json().items()
+    lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in items]
     return "\n".join(lines)
 
 

@@ -137,13 +137,12 @@ def _since(one: Origin, settings: Settings) -> list[str]:
     import platform
 
     from transferbench.data import tasks
-    from transferbench.data.facts import Facts
     from transferbench.runs import worker
 
     task = tasks.Task.named(one.cells[0].task)
     data = ""
     if task.cache(settings).is_file():
-        data = Facts.of(*tasks.load(task, settings)).digest
+        data = tasks.facts(task, settings).digest
     now = {"python": platform.python_version()} | worker.versions()
     then: dict[str, str] = json.loads((one.told("versions") or ["{}"])[0])
     moved = [f"{name} {v} (here {now.get(name)})" for name, v in then.items() if v != now.get(name)]

@@ -52,7 +52,7 @@ def command(
     """
     from transferbench import models, parameters
     from transferbench.cli._execute import execute
-    from transferbench.data.tasks import Task, load
+    from transferbench.data.tasks import Task, facts
     from transferbench.errors import UserError
     from transferbench.runs import runner
 
@@ -63,7 +63,7 @@ def command(
     named = Task.named(task)
     cells = [c for n in dict.fromkeys(names) for c in runner.plan(named.name, n, given, seeds)]
     if not execution["dry_run"]:
-        load(named, settings)  # what cannot be had is said before anything runs
+        facts(named, settings)  # what cannot be had is said before anything runs
     transfer = models.get(names[0]).family == "transfer"
     if reference and transfer and "lr" not in names and not as_json:
         cells += runner.plan(named.name, "lr", {}, seeds)

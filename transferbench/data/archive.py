@@ -1,4 +1,4 @@
-"""Archives read in memory, and digests of files and of archives' contents."""
+"""Read tar and zip archives in memory; compute digests of files and of archive contents."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from typing import IO, Any
 
 from transferbench.errors import UserError, unknown
 
-BLOCK = 1 << 20  # bytes read at once
-MOST = 100_000  # members of an archive, folders and all
-LONGEST = 1 << 16  # bytes of a header that a tar has besides the usual ones
-_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-# What the standard library raises for archives that are damaged, cut off or of an unknown kind.
-DAMAGE = (
+BLOCK_SIZE = 1 << 20  # bytes read at once
+MAX_MEMBERS = 100_000  # of an archive, including folders
+MAX_HEADER_SIZE = 1 << 16  # bytes of a tar header for a long name or extended attributes
+# Errors of the standard library for damaged, truncated or unknown archives.
+ARCHIVE_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(RuntimeError, ValueError),
 )
-_HEADERS = (
+_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+_EXTRA_HEADERS = (
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE),
     tarfile.SOLARIS_XHDTYPE,
 )
-# Empty, absolute, with a drive, with a "..", with a backslash or a control character.
-_UNSAFE = re.compile(r"^$|^/|^[A-Za-z]:|(^|/)\.\.(/|$)|[\\\x00-\x1f\x7f]")
+# Empty, absolute, with a drive letter, "..", a backslash or a control character.
+_UNSAFE_PATH = re.compile(r"^$|^/|^[A-Za-z]:|(^|/)\.\.(/|$)|[\\\x00-\x1f\x7f]")
 
 
 def digest(path: Path, scheme: str) -> str:
-    """A file's digest, "scheme:hex".
+    """Return the digest of a file, "scheme:hex".
 
-    sha256: of the content.  git-blob: sha1 of b"blob <size>\\0" and the content, as git names it.
-    tree: sha256 of the sorted lines "<path>\\t<sha256>\\n" of an archive's regular files, the
-    same for every packing of the same files.
+    sha256: of the content.
+    git-blob: sha1 of b"blob <size>\\0" and the content, the file's name in git.
+    tree: sha256 of the sorted lines "<path>\\t<sha256>\\n" of an archive's regular files; every
+    packing of the same files has the same digest.
+
     Raises UserError for an unknown scheme or (tree) a bad archive, OSError for an unreadable file.
     """
     if scheme not in ("sha256", "git-blob", "tree"):
@@ -50,25 +52,25 @@ def digest(path: Path, scheme: str) -> str:
     total = hashlib.sha1(usedforsecurity=False) if scheme == "git-blob" else hashlib.sha256()
     if scheme == "tree":
         lines = [f"{name}\t{hashlib.sha256(data).hexdigest()}\n" for name, data in members(path)]
-        # tarfile gives surrogates for what is not UTF-8 in a name.
+        # tarfile decodes bytes of a name that are not UTF-8 as surrogates.
         total.update(b"".join(sorted(line.encode("utf-8", "surrogateescape") for line in lines)))
     else:
         with path.open("rb") as stream:
             if scheme == "git-blob":
                 total.update(b"blob %d\0" % os.fstat(stream.fileno()).st_size)
-            while block := stream.read(BLOCK):
+            while block := stream.read(BLOCK_SIZE):
                 total.update(block)
     return f"{scheme}:{total.hexdigest()}"
 
 
 def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]]:
-    """(posix path, content) of the regular files of a tar[.gz|.bz2|.xz] or zip, in archive order.
+    """Yield (posix path, content) of the regular files of a tar[.gz|.bz2|.xz] or zip, in order.
 
-    Raises UserError for absolute paths, "..", drive letters, backslashes and control characters in
-    names, links and devices, more than `limit` unpacked bytes or MOST members, damaged or truncated
-    archives and no archives. The members before the offending one have been given by then.
+    Raises UserError for unsafe names (absolute, with "..", a drive letter, a backslash or a control
+    character), links and devices, more than `limit` unpacked bytes or MAX_MEMBERS members, and for
+    files that are damaged, truncated or no archive. Members before the bad one are yielded first.
     """
-    left = limit
+    remaining = limit
     try:
         with path.open("rb") as file:
             start = file.read(6)
@@ -76,84 +78,85 @@ def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]
             _zip_entries(path) if start.startswith(b"PK") else _tar_entries(path, start, limit)
         )
         for number, (name, kind, size, stream) in enumerate(entries, start=1):
-            if number > MOST:
-                raise _refused(path, f"has more than {MOST} members")
+            if number > MAX_MEMBERS:
+                raise _refused(path, f"has more than {MAX_MEMBERS} members")
             if kind not in (stat.S_IFREG, stat.S_IFDIR):
                 raise _refused(path, f"member {name!r} is a link or a device")
-            if _UNSAFE.search(name):
+            if _UNSAFE_PATH.search(name):
                 raise _refused(path, f"member {name!r} has an unsafe path")
             if kind == stat.S_IFREG:
-                if not 0 <= size <= left:
+                if not 0 <= size <= remaining:
                     raise _refused(path, f"unpacks to more than {limit} bytes")
-                data = stream.read(size + 1)  # one more than declared: the header may lie
+                data = stream.read(size + 1)  # one byte more: the declared size may be false
                 if len(data) != size:
                     raise _refused(path, f"member {name!r} is not of the declared {size} bytes")
-                left -= size
+                remaining -= size
                 yield str(PurePosixPath(name)), data
-    except (*DAMAGE, OSError) as error:
+    except (*ARCHIVE_ERRORS, OSError) as error:
         reason = textwrap.shorten(f"{error}", 160, placeholder=" …") or type(error).__name__
         raise _refused(path, f"not a readable tar or zip archive ({reason})") from error
 
 
-# name, stat.S_IF…, declared size, stream (only to be read where it is a regular file)
+# Name, stat.S_IF…, declared size, stream (read only for regular files).
 _Entries = Iterator[tuple[str, int, int, IO[bytes]]]
 
 
 def _zip_entries(path: Path) -> _Entries:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            kind = stat.S_IFMT(info.external_attr >> 16)  # 0 where the packer knew no file modes
+            kind = stat.S_IFMT(info.external_attr >> 16)  # 0 if the packer stored no file mode
             if kind in (0, stat.S_IFREG):
                 kind = stat.S_IFDIR if info.is_dir() else stat.S_IFREG
             with archive.open(info) as stream:
-                # On Windows zipfile turns backslashes into slashes, but not in the original name.
+                # On Windows zipfile replaces backslashes in `filename`, but not here.
                 yield info.orig_filename, kind, info.file_size, stream
 
 
 def _tar_entries(path: Path, start: bytes, limit: int) -> _Entries:
     opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), open)
     with opener(path, "rb") as packed:
-        # Headers and padding come on top of the members.
-        stream = _Bounded(packed, limit + 4 * tarfile.BLOCKSIZE * MOST, path)
-        options: Any = {"tarinfo": _Header, "encoding": "utf-8", "errors": "surrogateescape"}
+        # Headers and padding add to the size of the members.
+        stream = _BoundedStream(packed, limit + 4 * tarfile.BLOCKSIZE * MAX_MEMBERS, path)
+        options: Any = {"tarinfo": _TarInfo, "encoding": "utf-8", "errors": "surrogateescape"}
         with tarfile.open(fileobj=stream, mode="r|", **options) as archive:
             for info in archive:
                 kind = stat.S_IFREG if info.isreg() else stat.S_IFDIR if info.isdir() else 0
                 member = archive.extractfile(info) if kind == stat.S_IFREG else None
                 yield info.name, kind, info.size, member or io.BytesIO()
-        while stream.read(BLOCK):  # to the end, where a compressed stream has its checksum
+        while stream.read(BLOCK_SIZE):  # a compressed stream has its checksum at the end
             pass
 
 
-class _Bounded(io.RawIOBase):
-    """A stream that refuses to give more than `left` bytes."""
+class _BoundedStream(io.RawIOBase):
+    """A stream that raises UserError after `remaining` bytes."""
 
-    def __init__(self, stream: IO[bytes], left: int, path: Path) -> None:
-        self.stream, self.left, self.path = stream, left, path
+    def __init__(self, stream: IO[bytes], remaining: int, path: Path) -> None:
+        self.stream, self.remaining, self.path = stream, remaining, path
 
     def read(self, size: int = -1, /) -> bytes:
         block = self.stream.read(size)
-        self.left -= len(block)
-        if self.left < 0:
+        self.remaining -= len(block)
+        if self.remaining < 0:
             raise _refused(self.path, "unpacks to too many bytes")
         return block
 
 
-class _Header(tarfile.TarInfo):
-    """After the first member tarfile takes a damaged or missing header for the archive's end.
+class _TarInfo(tarfile.TarInfo):
+    """A tar header that is checked.
 
-    Long names and the like come in headers of their own, which it would read at once.
+    After the first member tarfile takes a damaged header for the end of the archive, and it reads
+    a long name or extended attributes into memory at once, whatever their size.
     """
 
     @classmethod
-    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _TarInfo:
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
-            if len(buf) == tarfile.BLOCKSIZE and not any(buf):  # the true end
+            if len(buf) == tarfile.BLOCKSIZE and not any(buf):  # a block of zeros: the true end
                 raise
             raise tarfile.ReadError(f"{error}") from None
-        if header.type in _HEADERS and header.size > LONGEST:
+        if header.type in _EXTRA_HEADERS and header.size > MAX_HEADER_SIZE:
             raise tarfile.ReadError(f"a header of {header.size} bytes")
         return header
 

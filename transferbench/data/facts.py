@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Problem, Truth
+from transferbench.problem import Family, Problem, Truth
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is true of a built task.
 
+    family    : transfer, clustering or multilabel.
     classes   : names of the classes.
     documents : documents by domain.
     per_class : documents of each class, by domain.
     features  : features of each view.
     nonzeros  : stored entries of all matrices.
     weight    : sum of all entries, to six digits.
-    digest    : 16 hex digits of a SHA-256 over shapes, places of nonzeros, labels and seen rows.
+    digest    : 16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows.
                 It does not cover the values, which libraries may round differently.
-    files     : names and digests of the user's own files the task was built from; mostly none.
+    files     : names and digests of the user's own files that the task is built from; often none.
     """
 
+    family: Family
     classes: tuple[str, ...]
     documents: dict[str, int]
     per_class: dict[str, list[int]]
@@ -46,13 +48,14 @@ class Facts:
             for view in domain.views:
                 X = sp.csr_array(view)
                 digest.update(np.asarray(X.shape, np.int64).tobytes())
-                for places in (X.indptr, X.indices):
-                    digest.update(places.astype(np.int64).tobytes())
+                for positions in (X.indptr, X.indices):
+                    digest.update(positions.astype(np.int64).tobytes())
                 total += float(X.data.sum(dtype=np.float64))
                 nonzeros += X.nnz
             for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
                 digest.update(labels.tobytes())
         return cls(
+            family=problem.family,
             classes=problem.classes,
             documents={domain.name: len(domain.seen) for domain in problem.domains},
             per_class={
@@ -72,14 +75,29 @@ class Facts:
         Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
         """
         for name, value in expected.items():
-            found = getattr(self, name)
-            close = name == "weight" and np.isclose(found, value, rtol=1e-5, atol=0)
-            same = found == (tuple(value) if isinstance(found, tuple) else value)
-            if not (same or close):
+            actual = getattr(self, name)
+            if isinstance(actual, tuple):
+                actual, value = list(actual), list(value)
+            close = name == "weight" and np.isclose(actual, value, rtol=1e-5, atol=0)
+            if actual != value and not close:
                 raise ValueError(
-                    f"{task} was not built as expected: {name} is {found}, expected {value}"
+                    f"{task} was not built as expected: {name} is {actual}, expected {value}"
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """The facts as plain data, without `files` where there are none."""
-        return {name: value for name, value in asdict(self).items() if name != "files" or value}
+        """Return the facts as plain data, without `family`, and without `files` if there are none.
+
+        Keys of run records are digests of this; any change of it makes finished runs run again.
+        """
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name != "family" and (name != "files" or value)
+        }
+
+    @classmethod
+    def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Facts:
+        """Return the facts from what `to_json` returned."""
+        lists = ("classes", "features", "files")
+        tuples = {name: tuple(facts[name]) for name in lists if name in facts}
+        return cls(family, **{**facts, **tuples})

@@ -1,7 +1,7 @@
-"""A task by name: built once from verified originals, checked against its facts, cached, loaded.
+"""Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
-A task's name may carry options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. The path
-of a YAML file is the name of a task of one's own.
+The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. The
+path of a YAML file is the name of a task from the user's own files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import io
 import json
 import os
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,202 +22,242 @@ import scipy.sparse as sp
 from transferbench import parameters
 from transferbench.data import datasets, fetch
 from transferbench.data.facts import Facts
+from transferbench.data.options import Options
 from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 
-#: Suffixes of a file that tells of a task of one's own.
+#: Suffixes of a file that describes a task from the user's own files.
 YAML = (".yaml", ".yml")
+DIGEST_SIZE = 32  # bytes of a SHA-256
+FORMAT = 2  # of the files that `write` writes; a change makes every task build again
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task's full name (with the options that were given) and all its builder's options."""
+    """A task.
+
+    name    : full name, with the options that differ from the defaults.
+    base    : full name without options.
+    options : all options of the builder.
+    """
 
     name: str
     base: str
-    options: dict[str, Any]
+    options: Options
 
     @classmethod
     def named(cls, text: str, **options: Any) -> Task:
-        """The task a text names, with more options if they are given.
+        """Return the task that a text names; `options` are added to those in the text.
 
         Raises UserError for an unknown task or option, or a value of the wrong type.
         """
         if Path(text).suffix in YAML and "path=" not in text:
             text = f"own:path={Path(text).as_posix()}"
-        name, _, given = text.partition(":")
+        name, _, assignments = text.partition(":")
         if Path(name).suffix in YAML:
             raise UserError(f"{text}: write the options into {name}, below the key options.")
         base = datasets.full_name(name)
         build = datasets.tasks()[base].build
-        # A comma may stand in a value, too: it parts options where a name follows.
-        assigned = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", given)))
-        resolved = parameters.resolve(build, assigned | options, f"task {base}")
+        # A value may contain commas: only a comma before "name=" separates options.
+        given = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
+        resolved = parameters.resolve(build, given | options, f"task {base}")
         changed = ",".join(
-            f"{key}={_plain(resolved[key])}"
-            for key, known in sorted(parameters.schema(build).items())
-            if resolved[key] != known.default
+            f"{key}={_option_text(resolved[key])}"
+            for key, parameter in sorted(parameters.schema(build).items())
+            if resolved[key] != parameter.default
         )
         return cls(f"{base}:{changed}" if changed else base, base, resolved)
 
     @property
     def standard(self) -> bool:
-        """Whether every option is the default, so that the dataset's facts apply."""
+        """True if every option has its default, so that the dataset's FACTS apply."""
         return self.name == self.base
 
     def cache(self, settings: Settings) -> Path:
-        """Where the built task lies; the name changes with all that it is built from.
+        """Return the path of the built task; the name is a digest of everything it is built from.
 
         These are the options, the builder's code and the content of the user's own files.
         """
         module = datasets.tasks()[self.base]
         code = fingerprint(Path(str(module.__file__)))
-        state = json.dumps([self.options, code, *contents(self, settings)], sort_keys=True)
-        digest = hashlib.sha256(state.encode()).hexdigest()[:12]
+        inputs = [FORMAT, dict(self.options), code, *_own_file_digests(self, settings)]
+        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """The task from the cache, or fetched, built, checked and cached.
+    """Load the built task; fetch, build, check and cache it first if necessary.
 
-    Raises Unavailable where originals cannot be had, ValueError where facts do not hold.
+    Raises Unavailable if originals cannot be obtained, ValueError if facts do not hold.
     """
     path = task.cache(settings)
-    if path.is_file():
-        try:
-            return read(path)
-        except (OSError, ValueError):
-            path.unlink(missing_ok=True)  # a damaged cache is rebuilt
+    _facts(task, path, settings)
+    return read(path)
+
+
+def facts(task: Task, settings: Settings) -> Facts:
+    """Return the facts of the built task, without loading its matrices.
+
+    The task is fetched, built, checked and cached first if necessary; a file in the cache is
+    verified. Raises as `load` does.
+    """
+    return _facts(task, task.cache(settings), settings)
+
+
+def _facts(task: Task, path: Path, settings: Settings) -> Facts:
+    """Return the facts of the task built at `path`; build it if it is missing or damaged."""
+    with suppress(OSError, ValueError):
+        return read_facts(path)
     module = datasets.tasks()[task.base]
-    files = {name: fetch.get(file, settings) for name, file in needed(task).items()}
-    own = _path(task, settings)
+    originals = {name: fetch.get(file, settings) for name, file in needed(task).items()}
+    own_path = _own_path(task, settings)
+    options = dict(task.options, path=own_path) if own_path else task.options
     try:
-        problem, truth = module.build(
-            task.base, files, **task.options | ({"path": own} if own else {})
-        )
+        problem, truth = module.build(task.base, originals, **options)
     except ValueError as error:
-        if task.standard and not own:
+        if task.standard and not own_path:
             raise
-        remedy = "mend your files" if own else "try other options"
+        remedy = "correct your files" if own_path else "try other options"
         raise UserError(f"{task.name}: {error}; {remedy}.") from error
+    built = Facts.of(problem, truth, _own_file_digests(task, settings))
     if task.standard:
-        Facts.of(problem, truth).check(task.base, module.FACTS.get(task.base, {}))
-    problem = Problem(task.name, problem.family, problem.classes, problem.domains)
+        built.check(task.base, module.FACTS.get(task.base, {}))
     with writing(path) as temporary:
-        write(temporary, problem, truth)
-    return read(path)  # the same to the last bit as when it comes from the cache
+        write(temporary, replace(problem, name=task.name), truth, built)
+    return built
 
 
 def needed(task: Task) -> dict[str, fetch.File]:
-    """The originals a task is built from; a dataset may say that a task takes only some."""
+    """Return the originals that a task is built from, by name."""
     module = datasets.tasks()[task.base]
     names = module.needed(task.base) if hasattr(module, "needed") else module.FILES
     return {name: module.FILES[name] for name in names}
 
 
-def contents(task: Task, settings: Settings) -> list[str]:
-    """Names and digests of the user's own files that a task is built from; mostly none.
-
-    Raises UserError where one cannot be read.
-    """
-    path = _path(task, settings)
-    if not path:
-        return []
-    start = Path(path).expanduser()
-    folder = start if start.is_dir() else start.parent
-    lines = []
-    for file in datasets.tasks()[task.base].own(start):
-        try:
-            with file.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read ({error.strerror}); mend that.") from error
-        lines.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
-    return lines
-
-
 def documents(task: Task) -> dict[str, int]:
-    """Documents by domain, as the dataset's facts have them; empty where they tell nothing."""
-    facts = datasets.tasks()[task.base].FACTS.get(task.base, {})
-    return dict(facts.get("documents", {}))
+    """Return the documents by domain that the dataset's FACTS state; empty if they state none."""
+    stated = datasets.tasks()[task.base].FACTS.get(task.base, {})
+    return dict(stated.get("documents", {}))
 
 
-def write(path: Path, problem: Problem, truth: Truth) -> None:
-    """Everything as plain arrays in one npz, the names as JSON text; no pickle.
+def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
+    """Write a built task: the SHA-256 of an npz, then the npz, which contains no pickle.
 
-    The SHA-256 of the npz stands before it, so that damage is seen wherever it is.
+    Its entry "header" is JSON with names and facts; the other entries are plain arrays.
     """
-    arrays: dict[str, np.ndarray] = {}
-    names = {
+    header = {
         "name": problem.name,
         "family": problem.family,
         "classes": problem.classes,
         "domains": [[domain.name, len(domain.views)] for domain in problem.domains],
+        "facts": (facts or Facts.of(problem, truth)).to_json(),
     }
+    arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     for i, domain in enumerate(problem.domains):
         for j, view in enumerate(domain.views):
-            arrays |= {f"{i}/{j}/{part}": a for part, a in _parts(view).items()}
+            arrays |= {f"{i}/{j}/{part}": array for part, array in _arrays(view).items()}
         arrays |= {f"{i}/seen": domain.seen, f"{i}/Y": domain.Y}
         arrays |= {f"{i}/truth": truth.Y[i], f"{i}/scored": truth.scored[i]}
-    text = np.frombuffer(json.dumps(names).encode(), np.uint8)
     content = io.BytesIO()
-    np.savez(content, names=text, **arrays)  # type: ignore[arg-type]
+    np.savez(content, **arrays)  # type: ignore[arg-type]
     with path.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 
 
 def read(path: Path) -> tuple[Problem, Truth]:
-    """What `write` wrote. Raises ValueError for a damaged file, OSError for an unreadable one."""
+    """Read a built task. Raises ValueError for a damaged file, OSError for an unreadable one."""
     with path.open("rb") as file:
-        digest, content = file.read(32), file.read()
+        digest, content = file.read(DIGEST_SIZE), file.read()
     if hashlib.sha256(content).digest() != digest:
         raise ValueError(f"{path} is damaged")
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        names = json.loads(stored["names"].tobytes())
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        header = _header(arrays)
         domains, Y, scored = [], [], []
-        for i, (name, views) in enumerate(names["domains"]):
-            matrices = tuple(_matrix(stored, f"{i}/{j}") for j in range(views))
-            domains.append(Domain(name, matrices, stored[f"{i}/Y"], stored[f"{i}/seen"]))
-            Y.append(stored[f"{i}/truth"])
-            scored.append(stored[f"{i}/scored"])
-    family, classes = names["family"], tuple(names["classes"])
-    labels = Truth(family, classes, tuple(d.name for d in domains), tuple(Y), tuple(scored))
-    return Problem(names["name"], family, classes, tuple(domains)), labels
+        for i, (name, views) in enumerate(header["domains"]):
+            matrices = tuple(_matrix(arrays, f"{i}/{j}") for j in range(views))
+            domains.append(Domain(name, matrices, arrays[f"{i}/Y"], arrays[f"{i}/seen"]))
+            Y.append(arrays[f"{i}/truth"])
+            scored.append(arrays[f"{i}/scored"])
+    family, classes = header["family"], tuple(header["classes"])
+    truth = Truth(family, classes, tuple(d.name for d in domains), tuple(Y), tuple(scored))
+    return Problem(header["name"], family, classes, tuple(domains)), truth
 
 
-def _path(task: Task, settings: Settings) -> str:
-    """The folder of the user's own files that a task is built from; "" where it has none.
+def read_facts(path: Path) -> Facts:
+    """Read the facts of a built task, and verify the file without keeping it in memory.
 
-    Where the option `path` is not given, it is own/<dataset> of the data folder, if that is there;
-    the task then has the same name everywhere.
+    Raises ValueError for a damaged file, OSError for an unreadable one.
     """
-    folder = settings.data / "own" / task.base.partition("/")[0]
+    with path.open("rb") as file:
+        digest = file.read(DIGEST_SIZE)
+        if hashlib.file_digest(file, "sha256").digest() != digest:
+            raise ValueError(f"{path} is damaged")
+        file.seek(DIGEST_SIZE)
+        with np.load(file, allow_pickle=False) as arrays:
+            header = _header(arrays)
+    return Facts.from_json(header["family"], header["facts"])
+
+
+def _header(arrays: Any) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+    return header
+
+
+def _own_path(task: Task, settings: Settings) -> str:
+    """Return the file or folder of the user that a task is built from; "" if there is none.
+
+    If the option `path` is not given, it is own/<dataset> of the data folder, if that exists; the
+    task then has the same name on every machine.
+    """
     given = task.options.get("path")
-    return given or (str(folder) if given == "" and folder.is_dir() else "")
+    if given != "":
+        return str(given or "")
+    folder = settings.data / "own" / task.base.partition("/")[0]
+    return str(folder) if folder.is_dir() else ""
 
 
-def _parts(view: Matrix) -> dict[str, np.ndarray]:
+def _own_file_digests(task: Task, settings: Settings) -> list[str]:
+    """Return names and digests of the user's own files that a task is built from; often none.
+
+    Raises UserError if one cannot be read.
+    """
+    path = _own_path(task, settings)
+    if not path:
+        return []
+    start = Path(path).expanduser()
+    folder = start if start.is_dir() else start.parent
+    lines = []
+    for file in datasets.tasks()[task.base].own_files(start):
+        try:
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read ({error.strerror}); correct that.") from error
+        lines.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
+    return lines
+
+
+def _arrays(view: Matrix) -> dict[str, np.ndarray]:
     if not sp.issparse(view):
         return {"dense": np.asarray(view)}
     X = sp.csr_array(view)
     return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
 
 
-def _matrix(stored: Any, key: str) -> Matrix:
-    if f"{key}/dense" in stored:
-        return np.asarray(stored[f"{key}/dense"])
-    data, *places = (stored[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
-    shape = tuple(map(int, stored[f"{key}/shape"]))
-    # Some solvers take 32-bit places alone, and SciPy does not narrow an array's by itself.
+def _matrix(arrays: Any, key: str) -> Matrix:
+    if f"{key}/dense" in arrays:
+        return np.asarray(arrays[f"{key}/dense"])
+    data, *positions = (arrays[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
+    shape = tuple(map(int, arrays[f"{key}/shape"]))
+    # Some solvers accept only 32-bit indices, and SciPy does not narrow those of an array.
     narrow = max(*shape, data.size) <= np.iinfo(np.int32).max
-    indices, indptr = (place.astype(np.int32) if narrow else place for place in places)
-    X = sp.csr_array((data, indices, indptr), shape=shape)
-    return X
+    indices, indptr = (array.astype(np.int32) if narrow else array for array in positions)
+    return sp.csr_array((data, indices, indptr), shape=shape)
 
 
-def _plain(value: Any) -> str:
+def _option_text(value: str | bool | int | float) -> str:
     return json.dumps(value) if isinstance(value, bool) else str(value)

@@ -1,21 +1,19 @@
-"""From texts to weighted document × feature matrices: tokens, document-frequency cuts, tf-idf."""
+"""Turn texts into weighted matrices: count tokens, select features, weight by tf-idf."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-Weighting = Literal["tf", "log-tf", "tf-idf"]
-StopWords = Literal["english", "none"]
+from transferbench.data.options import StopWords, Weighting
 
 
 def count(texts: Sequence[str], token_pattern: str) -> tuple[sp.csr_array, np.ndarray]:
-    """Token counts (n, d) of lower-cased texts and the d tokens in alphabetical order.
+    """Return token counts (n, d) of the lower-cased texts, and the d tokens in alphabetical order.
 
-    Raises ValueError for a pattern that is not a regular expression or matches nothing.
+    Raises ValueError if the pattern is not a regular expression or matches nothing.
     """
     import re
 
@@ -30,7 +28,7 @@ def count(texts: Sequence[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
 
 
 def document_frequency(counts: sp.csr_array) -> np.ndarray:
-    """(d,) in how many of the documents (rows) each feature occurs."""
+    """Return (d,) the number of documents (rows) that contain each feature."""
     return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
@@ -42,9 +40,10 @@ def select(
     min_df: int,
     max_features: int | None = None,
 ) -> np.ndarray:
-    """Indices of the features kept, ascending: no stop words, in min_df documents or more.
+    """Return the indices of the features to keep, ascending.
 
-    With max_features, those of highest document frequency among them; ties go alphabetically.
+    These are no stop words and occur in at least min_df documents. With max_features, those of
+    highest document frequency among them are kept; ties are resolved alphabetically.
     """
     df = document_frequency(counts)
     keep = df >= max(min_df, 1)
@@ -59,10 +58,11 @@ def select(
 
 
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
-    """Counts (n, d) weighted, float32; idf is ln((1 + n)/(1 + df)) + 1 over these n documents.
+    """Return the weighted counts (n, d), float32.
 
-    "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf; unit_length divides each row by
-    its Euclidean length.
+    weighting: "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf with idf =
+    ln((1 + n)/(1 + df)) + 1 over these n documents. unit_length: divide each row by its Euclidean
+    length.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from transferbench import models, parameters
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
@@ -138,11 +137,10 @@ class _Tasks:
     def _look_up(self, name: str) -> tuple[TaskFile, str] | str:
         try:
             task = tasks.Task.named(name)
-            problem, truth = tasks.load(task, self.settings)
+            facts = tasks.facts(task, self.settings)
         except Unavailable as error:
             return error.brief
-        facts = Facts.of(problem, truth, tasks.contents(task, self.settings))
-        return TaskFile.of(name, task.cache(self.settings), facts), problem.family
+        return TaskFile.of(name, task.cache(self.settings), facts), facts.family
 
 
 class _Bar:

@@ -1,4 +1,4 @@
-"""What every task of every dataset promises, asked of each; a new one is tested by existing."""
+"""Contract of every task of every dataset; a new dataset file is tested by existing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from conftest import ELSEWHERE, originals
 
 from transferbench import parameters
 from transferbench.data import datasets, tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 
 OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
-#: Tasks from files of the user's, which their option `path` names.
+#: Tasks from the user's own files, which the option `path` names.
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
-#: Built in tests of their own: embeddings take minutes, and a library of an extra.
+#: Built in other tests: embeddings take minutes, and need a library of an extra.
 EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
 FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED}]
 
 
 @pytest.mark.parametrize("name", datasets.tasks())
-def test_a_task_says_what_it_is_made_of_and_what_must_hold(name):
+def test_a_task_states_its_files_and_facts(name):
     module = datasets.tasks()[name]
     assert name in module.FACTS
     assert name in {*ELSEWHERE, *OWN} or "digest" in module.FACTS[name]
@@ -41,23 +42,19 @@ def test_every_original_and_every_fact_belongs_to_a_task(module):
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_task_from_the_users_own_files_says_in_one_line_what_to_do_without_them(name, home):
+def test_without_the_users_files_the_error_states_the_remedy(name, home):
     with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
         tasks.load(tasks.Task.named(name), home)
     assert "\n" not in str(error.value)
-    assert datasets.tasks()[name].own(home.data) == []
+    assert datasets.tasks()[name].own_files(home.data) == []
 
 
 @pytest.mark.parametrize("name", FETCHED)
-def test_built_from_the_originals_every_fact_holds(name):
-    """Without the cache of built tasks, so that the builder itself is run and checked."""
+def test_facts_hold_when_built_from_the_originals(name):
+    """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]
     problem, truth = module.build(name, originals(name), **tasks.Task.named(name).options)
-    expected = dict(module.FACTS[name])
-    if "weight" in expected:
-        expected["weight"] = pytest.approx(expected["weight"], rel=1e-5)
-    found = tasks.facts(problem, truth)
-    assert {key: found[key] for key in expected} == expected
+    Facts.of(problem, truth).check(name, module.FACTS[name])
 
     transfer = problem.family == "transfer"
     unit_length = "unit_length" in parameters.schema(module.build)
@@ -80,4 +77,4 @@ def test_built_from_the_originals_every_fact_holds(name):
                 assert ((np.abs(length - 1) < 1e-5) | (length == 0)).all()
     assert np.vstack(truth.Y).any(axis=0).all()
     for views in zip(*(domain.views for domain in problem.domains), strict=True):
-        assert sum(view.sum(axis=0) for view in views).all()  # no feature that never occurs
+        assert sum(view.sum(axis=0) for view in views).all()  # every feature occurs

@@ -1,4 +1,4 @@
-"""Email spam: what the files hold, and the loader on made-up files of the same format."""
+"""Email spam: content of the files, and the reader on made-up files in the same format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_tasks():
 
 
 @pytest.mark.parametrize("name", email_spam.TASKS)
-def test_dictionaries_are_never_mixed_and_no_inbox_is_its_own_target(name):
+def test_dictionaries_are_never_mixed_and_inboxes_differ(name):
     files = list(tasks.needed(tasks.Task.named(name)))
     assert len(files) == len(set(files)) >= 2
     assert len({file.rpartition("/")[2][:6] for file in files}) == 1
@@ -39,15 +39,17 @@ def test_the_papers_task_has_the_public_mails_as_source_and_three_users():
     assert len(email_spam.SPLITS["email-spam/task-b"]) == 16
 
 
-def test_without_the_public_mails_the_papers_task_is_unavailable_in_one_line(home):
-    with pytest.raises(Unavailable, match=r"task_a_labeled_train.tf: not to be had") as error:
+def test_without_the_public_mails_the_papers_task_is_unavailable(home):
+    with pytest.raises(
+        Unavailable, match=r"could not obtain email-spam/task_a_labeled_train.tf; "
+    ) as error:
         tasks.load(tasks.Task.named("email-spam"), home)
     assert "d6bbc2a546d8aadc4601e54d00c8623ae624d2b1" in str(error.value)
     assert "bytes" not in str(error.value)
     assert "\n" not in str(error.value)
 
 
-#: Of the mails 0, 9 and last of a domain: the class, how many words, how many in all.
+#: Class, different words and words of the mails 0, 9 and last of a domain.
 ITEMS = {
     ("email-spam/inbox-0-to-1", "source"): [
         ("ham", 170, 370),
@@ -71,15 +73,15 @@ def test_mails_0_9_and_the_last_are_the_right_ones(name, domain):
     problem, truth = email_spam.build(name, originals(name), **PLAIN)
     at = truth.names.index(domain)
     X, Y = problem.domains[at].X, truth.Y[at]
-    found = [
+    items = [
         (problem.classes[Y[i].argmax()], np.diff(X.indptr)[i], X[[i]].sum()) for i in (0, 9, -1)
     ]
-    assert found == ITEMS[name, domain]
+    assert items == ITEMS[name, domain]
 
 
 @pytest.fixture
 def made_up(tmp_path):
-    """Writes every file of task A; returns builder's files."""
+    """Writes every file of task A; returns the builder's files."""
 
     def write(**changes):
         mails = {
@@ -112,7 +114,7 @@ def test_made_up_public_mails_and_inboxes_are_read(made_up):
     np.testing.assert_array_equal(truth.Y[1], [[1, 0], [0, 1]])
 
 
-def test_words_of_a_single_mail_are_dropped_by_default_and_those_of_two_stay(made_up):
+def test_words_of_a_single_mail_are_dropped_by_default(made_up):
     problem, _ = email_spam.build("email-spam", made_up(), weighting="tf", unit_length=False)
     np.testing.assert_array_equal(problem.domains[1].X.toarray(), [[1, 0, 0, 4], [0, 0, 0, 0]])
     lengths = email_spam.build("email-spam", made_up())[0].domains[0].X
@@ -127,6 +129,6 @@ def test_words_of_a_single_mail_are_dropped_by_default_and_those_of_two_stay(mad
         ("spam 1:1\n", "could not convert"),
     ],
 )
-def test_a_file_of_another_kind_is_refused(made_up, text, message):
+def test_a_file_in_another_format_is_refused(made_up, text, message):
     with pytest.raises(ValueError, match=message):
         email_spam.build("email-spam", made_up(task_a_u01_eval_lab=text))

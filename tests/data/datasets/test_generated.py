@@ -1,4 +1,4 @@
-"""Generated documents: that they follow their own model, in any number."""
+"""Generated documents follow their model, in any number."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def built(**options):
     return generated.build("generated/clusters", {}, **PLAIN | options)
 
 
-def test_tasks_and_classes_are_of_the_same_size_up_to_one():
+def test_sizes_of_tasks_and_classes_differ_by_at_most_one():
     problem, truth = built(documents=1003, tasks=3, classes=4)
     assert [len(domain.seen) for domain in problem.domains] == [335, 334, 334]
     assert truth.names == ("task-1", "task-2", "task-3")
     for Y in truth.Y:
         assert np.ptp(Y.sum(axis=0)) <= 1
-        assert (np.diff(Y[:20].argmax(axis=1)) < 0).any()  # in no order
+        assert (np.diff(Y[:20].argmax(axis=1)) < 0).any()  # not sorted
 
 
-def test_words_are_drawn_with_the_chances_of_the_model():
+def test_word_frequencies_follow_the_model():
     """Frequencies over 20,000 documents of a class, against the law; a chi-squared statistic."""
     features, classes = 40, 3
     problem, truth = built(documents=60_000, tasks=1, classes=classes, features=features)
@@ -37,19 +37,19 @@ def test_words_are_drawn_with_the_chances_of_the_model():
         chance = np.array([
             np.exp(shift[f] / 2) / (f + 1) * (2 if f % classes == c else 1) for f in range(features)
         ])  # fmt: skip
-        found = X[y == c].sum(axis=0)
-        expected = chance / chance.sum() * found.sum()
-        assert ((found - expected) ** 2 / expected).sum() < 90  # 39 degrees: 1e-5 beyond 90
+        counts = X[y == c].sum(axis=0)
+        expected = chance / chance.sum() * counts.sum()
+        assert ((counts - expected) ** 2 / expected).sum() < 90  # 39 degrees: 1e-5 beyond 90
     lengths = X.sum(axis=1)
     assert lengths.mean() == pytest.approx(60, rel=0.01)
     assert lengths.var() == pytest.approx(60, rel=0.05)
 
 
-def test_short_documents_have_a_word_at_least():
+def test_every_document_has_a_word():
     assert built(documents=500, words=1)[0].domains[0].X.sum(axis=1).min() == 1
 
 
-def test_tasks_differ_and_the_state_makes_others():
+def test_tasks_differ_and_depend_on_the_random_state():
     one, two = (domain.X.sum(axis=0) for domain in built(features=50)[0].domains)
     assert np.abs(np.log(one / two)).max() > 0.5
     again, other = built(features=50)[0].domains[0].X, built(features=50, random_state=1)[0]

@@ -1,4 +1,4 @@
-"""20 Newsgroups: what the papers' tables say of the tasks, and what is true of the built ones."""
+"""20 Newsgroups: the tasks are those of the papers' tables, and the built ones are right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_tasks_of_four_papers():
 
 
 @pytest.mark.parametrize("name", newsgroups.SPLITS)
-def test_no_sub_category_is_in_two_places_and_classes_agree(name):
+def test_sub_categories_are_disjoint_and_classes_agree(name):
     split = newsgroups.SPLITS[name]
     groups = [g for domain in split.values() for members in domain.values() for g in members]
     assert len(groups) == len(set(groups))
@@ -30,7 +30,7 @@ def test_no_sub_category_is_in_two_places_and_classes_agree(name):
             assert all(newsgroups.GROUPS[g].startswith(f"{top}.") for g in members)
 
 
-def test_sub_categories_as_the_papers_list_them():
+def test_sub_categories_are_those_of_the_papers():
     gtl, dtl = newsgroups.SPLITS["gtl/comp-vs-sci"], newsgroups.SPLITS["dtl/comp-vs-sci"]
     assert gtl["source"] == {"comp": ("graphics", "ms-windows"), "sci": ("crypt", "electronics")}
     assert gtl["target"] == {"comp": ("ibm", "mac"), "sci": ("med", "space")}
@@ -57,7 +57,7 @@ def test_posts_0_9_and_the_last_are_the_right_ones(real):
     assert counts[0, atheism] > counts[0, fish] > 0
 
 
-def test_options_do_what_they_say(real):
+def test_options_have_their_documented_effect(real):
     def built(options: str):
         return tasks.load(tasks.Task.named(f"gtl/comp-vs-rec:{options}"), real)[0]
 
@@ -68,7 +68,7 @@ def test_options_do_what_they_say(real):
     assert built("stop_words=none").domains[0].X.shape[1] > plain.domains[0].X.shape[1]
 
 
-def test_a_built_task_loads_at_once(real):
+def test_a_built_task_loads_in_less_than_0_3_seconds(real):
     import time
 
     task = tasks.Task.named("gtl/comp-vs-rec")

@@ -1,4 +1,4 @@
-"""RCV1-v2: what the files hold, the defect in them, and what the tasks make of it."""
+"""RCV1-v2: content of the files, their defect, and its correction in the tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from transferbench import metrics
 from transferbench.data.datasets import rcv1
-from transferbench.data.datasets._term_counts import counts
+from transferbench.data.datasets._term_counts import recover_counts
 
 NAMES = [f"rcv1/subset{n}" for n in range(1, 6)]
 
@@ -21,7 +21,7 @@ def file(name: str):
 
 
 def statistics(Y: np.ndarray) -> tuple[float, float, int]:
-    """Cardinality, density and diversity, as the paper's Table 1 has them."""
+    """Cardinality, density and diversity, as in the paper's Table 1."""
     size = Y.sum(axis=1).mean()
     return round(size, 3), round(size / Y.shape[1], 3), len({tuple(y) for y in Y.astype(int)})
 
@@ -39,12 +39,12 @@ PUBLISHED = [
     (47229, 2.484, 0.025, 816),
     (47235, 2.642, 0.026, 946),
 ]
-MENDED = [(2.895, 811), (2.890, 817), (2.905, 801), (2.908, 785), (2.905, 814)]
+CORRECTED = [(2.895, 811), (2.890, 817), (2.905, 801), (2.908, 785), (2.905, 814)]
 SHIFTS = [(0, 1), (0, 12), (0, 14), (0, 24), (11, 0)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_published_file_is_the_papers_and_its_halves_disagree(name):
+def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(name):
     X, Y = rcv1._published(file(name))
     number = NAMES.index(name)
     assert (X.shape[1], *statistics(Y)) == PUBLISHED[number]
@@ -55,12 +55,12 @@ def test_the_published_file_is_the_papers_and_its_halves_disagree(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_mended_rows_have_length_one_halves_agree_and_no_topic_lacks_its_parent(name):
-    X, Y = rcv1._mended(file(name))
+def test_corrected_rows_are_consistent(name):
+    X, Y = rcv1._corrected(file(name))
     assert X.shape == (6000, 47236)
     np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1, atol=1e-5)
     assert agreement(Y) > 0.9965
-    assert statistics(Y)[::2] == MENDED[NAMES.index(name)]
+    assert statistics(Y)[::2] == CORRECTED[NAMES.index(name)]
     has = dict(zip(rcv1.TOPICS, Y.T.astype(bool), strict=True))
     for topic, documents in has.items():
         above = [topic[:end] for end in range(2, len(topic)) if topic[:end] in has]
@@ -76,9 +76,9 @@ def test_topics_are_101_of_103_in_alphabetical_order():
     assert rcv1.TOPICS[-1] == "M142"
 
 
-def test_as_published_a_class_is_two_topics():
+def test_a_published_class_is_two_topics():
     _, wrong = rcv1._published(file("rcv1/subset1"))
-    _, right = rcv1._mended(file("rcv1/subset1"))
+    _, right = rcv1._corrected(file("rcv1/subset1"))
     np.testing.assert_array_equal(wrong[:3000], right[:3000])
     np.testing.assert_array_equal(wrong[3000:, :100], right[3000:, 1:])
 
@@ -102,18 +102,18 @@ ITEMS = {
 
 @pytest.mark.parametrize("name", ITEMS)
 def test_stories_0_9_and_the_last_are_the_right_ones(name):
-    _, Y = rcv1._mended(file(name))
-    found = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
-    assert found == ITEMS[name]
+    _, Y = rcv1._corrected(file(name))
+    items = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
+    assert items == ITEMS[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_weights_made_of_the_recovered_counts_are_the_published_ones(name):
+def test_recovered_counts_reproduce_the_published_weights(name):
     exact = dict(zip(NAMES, (5850, 5870, 5816, 5902, 5868), strict=True))[name]
-    X, _ = rcv1._mended(file(name))
-    C, containing = counts(X, rcv1.WEIGHED_ON)
+    X, _ = rcv1._corrected(file(name))
+    C, containing = recover_counts(X, rcv1.IDF_DOCUMENTS)
     rows = np.repeat(np.arange(6000), np.diff(X.indptr))
-    w = (1 + np.log(C.data.astype(float))) * np.log(rcv1.WEIGHED_ON / containing)[C.indices]
+    w = (1 + np.log(C.data.astype(float))) * np.log(rcv1.IDF_DOCUMENTS / containing)[C.indices]
     w /= np.sqrt(np.bincount(rows, w * w))[rows]
     off = np.abs(w - X.data) > 5.1e-7  # six decimals are published
     assert abs(6000 - len(np.unique(rows[off])) - exact) <= 3
@@ -128,7 +128,7 @@ def test_the_four_top_topics_and_the_tasks():
     Y = np.vstack(truth.Y)
     assert statistics(Y)[1] == 0.294
     assert Y.any(axis=1).all()
-    for own in truth.Y:  # every task has some of all
+    for own in truth.Y:  # every task has documents of all topics
         assert (own.mean(axis=0) > 0.1).all()
     everything, all_truth = rcv1.build("rcv1/subset1-101", files, views="tf-idf")
     assert everything.classes == tuple(rcv1.TOPICS)
@@ -141,7 +141,7 @@ def test_the_four_top_topics_and_the_tasks():
         np.testing.assert_array_equal(one.seen, other.seen)
 
 
-def test_options_do_what_they_say():
+def test_options_have_their_documented_effect():
     files = originals(NAMES[0])
 
     def built(**options):
@@ -154,7 +154,7 @@ def test_options_do_what_they_say():
     other = built(tasks=1, split=1)[0].seen
     assert other.sum() == 3000
     assert 1200 < (other & one[0].seen).sum() < 1800
-    four = built()  # the same stories are seen, whatever they are dealt into
+    four = built()  # the same stories are seen, whatever their tasks
     assert sum(domain.seen.sum() for domain in four) == 3000
     seen = sp.csr_array(one[0].X[one[0].seen]).sum(axis=0)
     np.testing.assert_allclose(sum(d.X[d.seen].sum(axis=0) for d in four), seen, rtol=1e-3)
@@ -166,24 +166,24 @@ def test_options_do_what_they_say():
 @pytest.mark.parametrize(
     ("views", "expected"), [("tf-idf", (0.897, 0.876, 0.061)), ("topics", (0.860, 0.835, 0.083))]
 )
-def test_a_linear_svm_does_as_well_as_others_measured(views, expected):
+def test_a_linear_svm_reaches_the_known_scores(views, expected):
     name = "rcv1/subset1"
     problem, truth = rcv1.build(name, originals(name), views=views, tasks=1)
     domain, Y = problem.domains[0], truth.Y[0]
-    if sp.issparse(domain.X):  # LIBLINEAR's places have 32 bits, as those of a loaded task have
+    if sp.issparse(domain.X):  # LIBLINEAR needs 32-bit indices, as a loaded task has
         domain.X.indices, domain.X.indptr = (
-            place.astype(np.int32) for place in (domain.X.indices, domain.X.indptr)
+            array.astype(np.int32) for array in (domain.X.indices, domain.X.indptr)
         )
     C = 1 if views == "tf-idf" else 10
     svm = OneVsRestClassifier(LinearSVC(C=C)).fit(domain.X[domain.seen], Y[domain.seen])
     D = svm.predict(domain.X[~domain.seen])
     measures = metrics.example_f1, metrics.jaccard, metrics.hamming_loss
-    found = [measure(Y[~domain.seen], D) for measure in measures]
-    assert found == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
+    scores = [measure(Y[~domain.seen], D) for measure in measures]
+    assert scores == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
 
 
 def made_up(shift: int, n: int = 40, d: int = 60) -> tuple[sp.csr_array, np.ndarray]:
-    """Rows of length one with labels; in the first half these stand `shift` columns to the left."""
+    """Rows of length one with labels; in the first half, `shift` columns further to the left."""
     rng = np.random.default_rng(0)
     X = rng.random((n, d)) * (rng.random((n, d)) < 0.3)
     X[:, 0] += 0.1
@@ -197,8 +197,8 @@ def made_up(shift: int, n: int = 40, d: int = 60) -> tuple[sp.csr_array, np.ndar
 
 
 @pytest.mark.parametrize("shift", [0, 1, 7])
-def test_a_shift_is_found_and_undone(shift):
-    X, Y = rcv1.realigned(*made_up(shift))
+def test_a_shift_is_detected_and_undone(shift):
+    X, Y = rcv1.undo_shifts(*made_up(shift))
     expected_X, expected_Y = made_up(0)
     np.testing.assert_array_equal(Y, expected_Y)
     assert X.shape == (40, 47236)
@@ -206,15 +206,15 @@ def test_a_shift_is_found_and_undone(shift):
     assert not X[:20, 60 - shift :].nnz
 
 
-def test_what_no_shift_explains_is_refused():
+def test_data_that_no_shift_explains_are_refused():
     X, Y = made_up(0)
     X.data[3] *= 2
     with pytest.raises(ValueError, match="not of length one"):
-        rcv1.realigned(X, Y)
+        rcv1.undo_shifts(X, Y)
     X, Y = made_up(0)
     with pytest.raises(ValueError, match="do not agree"):
-        rcv1.realigned(X, np.vstack([Y[:20], np.roll(Y[20:], 9, axis=1)]))
+        rcv1.undo_shifts(X, np.vstack([Y[:20], np.roll(Y[20:], 9, axis=1)]))
     X, Y = made_up(0)
     Y[0, 0] = 0.5
     with pytest.raises(ValueError, match="do not agree"):
-        rcv1.realigned(X, Y)
+        rcv1.undo_shifts(X, Y)

@@ -1,4 +1,4 @@
-"""Reuters: what the files hold, and what is made of damaged ones."""
+"""Reuters: content of the files; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BOTH = "reuters/people-vs-places"
 PLAIN = {"weighting": "tf", "unit_length": False}
 
 
-def test_a_task_needs_its_two_files_alone():
+def test_a_task_needs_only_its_two_files():
     assert list(tasks.needed(tasks.Task.named("people-vs-places"))) == [
         "reuters-cross-domain/PeoplePlaces_src.mat",
         "reuters-cross-domain/PeoplePlaces_tar.mat",
     ]
 
 
-#: Of the documents 0, 9 and last: the class, how many features, how many words.
+#: Class, features and words of the documents 0, 9 and last.
 ITEMS = {
     PEOPLE: {
         "source": [("orgs", 34, 48), ("orgs", 53, 71), ("people", 118, 201)],
@@ -45,15 +45,15 @@ ITEMS = {
 def test_documents_0_9_and_the_last_are_the_right_ones(name):
     problem, truth = reuters.build(name, originals(name), **PLAIN)
     for domain, Y in zip(problem.domains, truth.Y, strict=True):
-        found = [
+        items = [
             (problem.classes[Y[i].argmax()], np.diff(domain.X.indptr)[i], domain.X[[i]].sum())
             for i in (0, 9, -1)
         ]
-        assert found == ITEMS[name][domain.name]
+        assert items == ITEMS[name][domain.name]
 
 
 def test_the_names_of_the_labels_follow_from_the_files():
-    """A class's documents recur in two tasks; no other pair of classes is of the same sizes."""
+    """Each class is in two tasks with the same documents; no other two classes match in size."""
     sizes: dict[str, set] = {}
     for name in reuters.TASKS:
         classes = reuters.LABELS[name][1]
@@ -72,7 +72,7 @@ def test_transfer_is_harder_than_the_source_but_better_than_guessing(name):
     assert accuracy == pytest.approx(expected, abs=0.02)
 
 
-def test_options_do_what_they_say():
+def test_options_have_their_documented_effect():
     files = originals(PEOPLE)
 
     def views(**options):
@@ -92,7 +92,7 @@ def test_options_do_what_they_say():
 
 @pytest.fixture
 def made_up(tmp_path):
-    """Writes the two files of a task, whose variables may be changed; returns builder's files."""
+    """Writes the two files of a task with changed variables; returns the builder's files."""
 
     def write(**changes):
         files = {}
@@ -133,6 +133,6 @@ def test_made_up_files_are_read(made_up):
         ({"OrgsPeople_tar_data": sp.csc_matrix(np.eye(3, 4))}, "ncompatible dimensions"),
     ],
 )
-def test_a_file_that_does_not_hold_what_it_should_is_refused(made_up, changes, message):
+def test_a_file_with_other_content_is_refused(made_up, changes, message):
     with pytest.raises(ValueError, match=message):
         reuters.build(PEOPLE, made_up(**changes))

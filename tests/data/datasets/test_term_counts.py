@@ -1,4 +1,4 @@
-"""Counts from weights: weights made here of known counts, rounded as published, and back."""
+"""Recover term counts: from weights computed here from known counts, rounded as published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.data.datasets._term_counts import counts
+from transferbench.data.datasets._term_counts import recover_counts
 
 DOCUMENTS = 23_307
 
@@ -20,8 +20,8 @@ def weights(C: sp.csr_array, containing: np.ndarray) -> sp.csr_array:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_counts_that_the_weights_were_made_of_come_back(seed):
-    """Terms by Zipf's law; n(t) as in another sample, and for a few terms tens of times less."""
+def test_counts_are_recovered_from_their_weights(seed):
+    """Terms by Zipf's law; n(t) of another sample, for a few terms 30 times smaller."""
     rng = np.random.default_rng(seed)
     n, d = 10_000, 60_000
     common = np.minimum(0.4, 8 / np.arange(5, d + 5) ** 1.1)
@@ -33,9 +33,9 @@ def test_the_counts_that_the_weights_were_made_of_come_back(seed):
     drifted = rng.choice(np.arange(500, 3000), 30, replace=False)
     containing[drifted] = 1 + containing[drifted] // 30
 
-    found, inferred = counts(weights(C, containing), DOCUMENTS)
-    assert (found.indices == C.indices).all()
-    right = found.data == C.data
+    recovered, inferred = recover_counts(weights(C, containing), DOCUMENTS)
+    assert (recovered.indices == C.indices).all()
+    right = recovered.data == C.data
     wrong_rows = np.unique(np.repeat(np.arange(n), np.diff(C.indptr))[~right])
     assert right.mean() > 0.999
     assert len(wrong_rows) < 0.02 * n

@@ -1,4 +1,4 @@
-"""WebKB: what its pages hold, and how pages are read, on made-up ones."""
+"""WebKB: content of the pages, and the parser on made-up pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_task_may_be_named_without_its_paper():
     assert tasks.Task.named("webkb4").name == "mtc/webkb4"
 
 
-def test_all_pages_and_only_these_are_what_an_origin_is_asked_for():
+def test_the_pattern_matches_exactly_the_pages():
     names = list(pages())
     assert len(names) == 226 + 252 + 255 + 308
     assert all(re.fullmatch(webkb.PAGES, name)[1] == name for name in names)
@@ -35,7 +35,7 @@ def test_all_pages_and_only_these_are_what_an_origin_is_asked_for():
         assert not re.fullmatch(webkb.PAGES, other)
 
 
-def test_the_pages_are_pure_ascii_or_no_utf_8_at_all():
+def test_pages_are_ascii_or_not_utf_8():
     beyond = [page for page in pages().values() if not page.isascii()]
     assert len(beyond) == 14
     for page in beyond:
@@ -43,7 +43,7 @@ def test_the_pages_are_pure_ascii_or_no_utf_8_at_all():
             page.decode("utf-8")
 
 
-def test_pages_are_read_as_a_browser_would():
+def test_html_is_parsed_by_the_standard():
     html = """<!DOCTYPE nonsense><!WA0><title>Tea &amp; cake</title><script>var no = "<p>"</script>
         <style>no {}</style><!-- no --><IMG SRC=no ALT="no"><p>un<b>closed <br>one<br>two &eacute;
         """
@@ -53,7 +53,7 @@ def test_pages_are_read_as_a_browser_would():
     assert webkb._text("").split() == []
 
 
-def test_what_stands_for_frames_is_read_too():
+def test_the_text_for_browsers_without_frames_is_read():
     html = "<html><frameset cols=2><frame src=no><noframes><!WA1><b>In&uuml; words</b></noframes>"
     assert webkb._text(html).split() == ["Inü", "words"]
 
@@ -72,7 +72,7 @@ def made_up(tmp_path):
     return {webkb.ORIGINAL.name: pack_tar(tmp_path / "made-up.tar", pages)}
 
 
-def test_made_up_pages_become_tasks_in_the_order_of_paths(made_up):
+def test_made_up_pages_are_ordered_by_path(made_up):
     problem, truth = webkb.build("mtc/webkb4", made_up, **PLAIN)
     assert (problem.family, problem.classes) == ("clustering", webkb.CLASSES)
     assert truth.names == webkb.UNIVERSITIES
@@ -92,7 +92,7 @@ def test_made_up_pages_become_tasks_in_the_order_of_paths(made_up):
     np.testing.assert_array_equal(truth.Y[1].argmax(axis=1), [2, 2, 1, 3, 0, 0])
 
 
-def test_options_do_what_they_say(made_up):
+def test_options_have_their_documented_effect(made_up):
     def built(**options):
         return webkb.build("mtc/webkb4", made_up, **PLAIN | options)[0].domains[1].X
 
@@ -103,8 +103,8 @@ def test_options_do_what_they_say(made_up):
     np.testing.assert_allclose(lengths, [1, 1, 1, 1, 1, 0], atol=1e-6)
 
 
-#: Of the pages 0, 9 and last of a university: the class, how many tokens, how many in all, as
-#: another parser of the standard (html5lib) reads them.
+#: Class, different tokens and tokens of the pages 0, 9 and last of a university, from another
+#: parser of the standard (html5lib).
 ITEMS = {
     "cornell": [("course", 54, 94), ("course", 452, 1189), ("student", 3, 3)],
     "texas": [("course", 24, 31), ("course", 78, 115), ("student", 118, 203)],
@@ -119,14 +119,14 @@ def test_pages_0_9_and_the_last_are_the_right_ones(name):
     problem, truth = webkb.build("mtc/webkb4", originals("mtc/webkb4"), **every)
     at = truth.names.index(name)
     X, Y = problem.domains[at].X, truth.Y[at]
-    found = [
+    items = [
         (problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i]), int(X[[i]].sum()))
         for i in (0, 9, -1)
     ]
-    assert found == ITEMS[name]
+    assert items == ITEMS[name]
 
 
-def test_a_university_is_told_from_the_other_three():
+def test_a_university_is_predicted_from_the_other_three():
     """Others measured 0.81 to 0.89 on a university left out; guessing gives 0.59 at best."""
     problem, truth = webkb.build("mtc/webkb4", originals("mtc/webkb4"))
     for out in range(4):

@@ -1,4 +1,4 @@
-"""WebKB of the LINQS group: what the file holds."""
+"""WebKB of the LINQS group: content of the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conftest import originals
 from transferbench.data import tasks
 from transferbench.data.datasets import webkb_linqs
 
-#: Of the pages 0, 9 and last of a university, staff left out: the class and how many words.
+#: Class and words of the pages 0, 9 and last of a university, without staff.
 ITEMS = {
     "cornell": [("student", 71), ("project", 151), ("course", 93)],
     "texas": [("course", 54), ("course", 91), ("project", 83)],
@@ -29,5 +29,5 @@ def test_pages_0_9_and_the_last_are_the_right_ones(name):
     at = truth.names.index(name)
     X, Y = problem.domains[at].X, truth.Y[at]
     assert set(X.data) == {1}
-    found = [(problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i])) for i in (0, 9, -1)]
-    assert found == ITEMS[name]
+    items = [(problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i])) for i in (0, 9, -1)]
+    assert items == ITEMS[name]

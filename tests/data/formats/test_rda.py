@@ -1,4 +1,4 @@
-"""The reader of R data, on files written here byte by byte as R's format says."""
+"""The reader of R data, on files written here byte by byte in R's format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def whole(*values: int, kind: int = 13) -> bytes:
 
 
 def named(items: dict[str, bytes], names: bytes | None = None) -> bytes:
-    """A list with the attribute `names`, whose symbol is given where it is not the first."""
+    """A list with the attribute `names`; pass its symbol if it is not the first."""
     start = integer(19 | 0x200, len(items)) + b"".join(items.values())
     return start + integer(2 | 0x400) + (names or symbol("names")) + texts(*items) + NULL
 
@@ -61,36 +61,40 @@ def write(tmp_path):
     return to
 
 
-def same(found: Numbers, size: int, places: list[int], values: list[float]) -> bool:
-    return (found.size, found.places.tolist(), found.values.tolist()) == (size, places, values)
+def same(numbers: Numbers, size: int, positions: list[int], values: list[float]) -> bool:
+    return (numbers.size, numbers.positions.tolist(), numbers.values.tolist()) == (
+        size,
+        positions,
+        values,
+    )
 
 
-def test_a_data_frame_is_read_and_zeros_are_not_kept(write):
+def test_a_data_frame_is_read_without_its_zeros(write):
     frame = named(
         {"Att1": reals(0, 1.5, 0, -2), "Att2": whole(3, 0, 0, 0), "Åtta": whole(0, 1, kind=10)}
     )
-    found = read(write(saved(frame, "sub1")))["sub1"]
-    assert list(found) == ["Att1", "Att2", "Åtta"]
-    assert same(found["Att1"], 4, [1, 3], [1.5, -2])
-    assert same(found["Att2"], 4, [0], [3])
-    assert same(found["Åtta"], 2, [1], [1])
-    assert isinstance(found["Att1"].values[0], np.float64)
+    variables = read(write(saved(frame, "sub1")))["sub1"]
+    assert list(variables) == ["Att1", "Att2", "Åtta"]
+    assert same(variables["Att1"], 4, [1, 3], [1.5, -2])
+    assert same(variables["Att2"], 4, [0], [3])
+    assert same(variables["Åtta"], 2, [1], [1])
+    assert isinstance(variables["Att1"].values[0], np.float64)
 
 
-def test_lists_in_lists_texts_nothing_and_references(write):
+def test_nested_lists_texts_null_and_references(write):
     """R names a symbol once and later refers to it by number: here x, then names."""
     inner = named({"a": texts("one", None), "b": NULL}, names=integer(255 | 2 << 8))
     outer = named({"n": reals(7)})  # names becomes the second symbol
     both = integer(19, 3) + outer + inner + texts()
-    found = read(write(saved(both)))["x"]
-    assert same(found[0]["n"], 1, [0], [7])
-    assert found[1:] == [{"a": ["one", None], "b": None}, []]
+    variables = read(write(saved(both)))["x"]
+    assert same(variables[0]["n"], 1, [0], [7])
+    assert variables[1:] == [{"a": ["one", None], "b": None}, []]
 
 
-def test_attributes_other_than_names_are_passed_over(write):
+def test_attributes_other_than_names_are_skipped(write):
     attributes = integer(2 | 0x400) + symbol("dim") + whole(2, 1) + NULL
-    found = read(write(saved(reals(0, 4, flags=0x200) + attributes)))
-    assert same(found["x"], 2, [1], [4])
+    variables = read(write(saved(reals(0, 4, flags=0x200) + attributes)))
+    assert same(variables["x"], 2, [1], [4])
 
 
 def test_several_variables(write):
@@ -98,8 +102,8 @@ def test_several_variables(write):
     pairs = [
         integer(2 | 0x400) + symbol(name) + reals(value) for name, value in (("p", 1), ("q", 2))
     ]
-    found = read(write(head + b"".join(pairs) + NULL))
-    assert list(found) == ["p", "q"]
+    variables = read(write(head + b"".join(pairs) + NULL))
+    assert list(variables) == ["p", "q"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_several_variables(write):
         (b"RDX3\nX\n" + bytes(40), "not R data of version 2"),
         (b"", "is cut off"),
         (saved(reals(1, 2))[:-13], "is cut off"),
-        (saved(integer(6)), "R's type 6, which is not read"),  # code
+        (saved(integer(6)), "R's type 6, which is not supported"),  # code
         (saved(integer(14, -1)), "too many bytes"),
         (saved(integer(14, 1 << 30)), "too many bytes"),
         (saved(integer(19, 1) * 40 + NULL), "too deep"),
@@ -117,16 +121,16 @@ def test_several_variables(write):
         (saved(integer(9, 1) + b"\xff"), "utf-8"),
     ],
 )
-def test_what_is_no_such_file_is_refused_in_one_line(write, content, message):
+def test_a_file_in_another_format_is_refused_in_one_line(write, content, message):
     with pytest.raises(ValueError, match=message) as error:
         read(write(content), limit=1 << 20)
     assert str(error.value).startswith("made-up.rda: ")
     assert "\n" not in str(error.value)
 
 
-def test_values_without_end_are_refused_before_they_fill_memory(write, monkeypatch):
-    monkeypatch.setattr(rda, "MOST", 100)
-    monkeypatch.setattr(rda, "LONGEST", 80)
+def test_too_many_or_too_large_values_are_refused(write, monkeypatch):
+    monkeypatch.setattr(rda, "MAX_VALUES", 100)
+    monkeypatch.setattr(rda, "MAX_VALUE_SIZE", 80)
     path = write(saved(reals(*range(10))))
     assert read(path)["x"].size == 10
     with pytest.raises(ValueError, match="too many bytes"):
@@ -135,7 +139,7 @@ def test_values_without_end_are_refused_before_they_fill_memory(write, monkeypat
         read(write(saved(integer(19, 200) + NULL * 200)))
 
 
-def test_a_file_that_is_not_compressed_is_refused(tmp_path):
+def test_an_uncompressed_file_is_refused(tmp_path):
     path = tmp_path / "plain.rda"
     path.write_bytes(saved(reals(1)))
     with pytest.raises(ValueError, match=r"plain.rda: "):

@@ -1,102 +1,168 @@
-"""Term counts from RCV1-v2's published weights, which were made of them (Lewis et al., JMLR 2004).
+"""Recover term counts from RCV1-v2's published weights (Lewis et al., JMLR 2004).
+
+The weights were computed from counts:
 
     w(d,t) = (1 + ln c(d,t)) · ln(D / n(t)) / length(d)      each document of Euclidean length one
 
-c(d,t) how often term t is in document d, n(t) in how many of D other documents it is. c and n are
-whole numbers; ln w(d,t) = ln(1 + ln c(d,t)) + a(t) − b(d) with a(t) = ln ln(D / n(t)) and b(d) the
-logarithm of the length. a and b are fitted in turns by medians, each entry taking the count that is
-nearest. This leaves a number open that can be added to both: it is found, and a bound, by what a
-whole n(t) allows, for rare terms first. Terms whose weights do not fit (all counts of one taken for
-two, say) get the n(t) that fits most of their entries.
+c(d,t) is the number of times that term t occurs in document d, n(t) the number of D other documents
+that contain t. Both are integers, and ln w(d,t) = ln(1 + ln c(d,t)) + a(t) − b(d) with a(t) =
+ln ln(D / n(t)) and b(d) the logarithm of the length. a and b are fitted in turn by medians; each
+entry takes the nearest count. A constant added to both a and b changes nothing; it is determined by
+the condition that n(t) is an integer, for rare terms first, whose n(t) are then fixed. If most
+weights of a term do not fit (for example because all counts of one were taken for two), the term
+gets the n(t) that fits most of its entries.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import scipy.sparse as sp
 
-COUNTED = np.log1p(np.log(np.arange(1, 401)))  # ln(1 + ln c) for c = 1, 2, …
-BETWEEN = (COUNTED[1:] + COUNTED[:-1]) / 2
-COMMON = 30  # terms of at least so many documents are fitted first
-# Terms with n(t) up to the first are bound, once shifts by the second have been tried.
+LOG_TF = np.log1p(np.log(np.arange(1, 401)))  # ln(1 + ln c) for c = 1, 2, …
+MIDPOINTS = (LOG_TF[1:] + LOG_TF[:-1]) / 2
+COMMON = 30  # terms in at least so many documents are fitted first
+# For each step: the largest n(t) to fix, and the step size of the constants to try.
 STEPS = ((20, 1e-3), (200, 2e-5), (2000, 1e-6), (10**9, 1e-7))
-CLOSE = 4e-5  # what rounding to six decimals may change in ln w
+TOLERANCE = 4e-5  # of ln w, for weights rounded to six decimals
 
 
-def counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array, np.ndarray]:
-    """c (n, d), whole numbers in float32, and n(t) (d,) of the weights (n, d); documents is D.
+def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Return c (n, d), integers in float32, and n(t) (d,) for weights (n, d); `documents` is D.
 
-    No weight tells n(t) of a term in no document.
+    n(t) of a term that occurs in no document is meaningless.
     """
     n, d = weights.shape
-    rows = np.repeat(np.arange(n), np.diff(weights.indptr))
-    columns, w = weights.indices, np.log(weights.data)
+    rows, columns = np.repeat(np.arange(n), np.diff(weights.indptr)), weights.indices
     df = np.bincount(columns, minlength=d)
+    entries = _Entries(rows, columns, np.log(weights.data), n, df, documents)
 
-    a = _log_idf(np.clip(df * documents / n, 1, documents - 1), documents)
-    common = df[columns] >= COMMON
-    r, t, v = rows[common], columns[common], w[common]
-    b = _quantiles(a[t] - v, r, n, 0.7)  # most counts are 1
-    for _ in range(8):
-        b = _quantiles(a[t] - v + COUNTED[_nearest(v + b[r] - a[t])], r, n)
-        fitted = _quantiles(v + b[r] - COUNTED[_nearest(v + b[r] - a[t])], t, d)
-        a = np.where(df >= COMMON, fitted, a)
-
+    a, b = _fit(entries)
     for bound, step in STEPS:
-        s = w + b[rows]
-        a = _quantiles(s - COUNTED[_nearest(s - a[columns])], columns, d)
-        shifts = step * np.arange(-200, 201)
-        shift = max(shifts, key=lambda x: _wholeness(a[df > 1] + x, bound, documents))
-        a, b, s = a + shift, b + shift, s + shift
-        whole = np.clip(np.rint(documents * np.exp(-np.exp(a))), 1, documents - 1)
-        a = np.where(whole <= bound, _log_idf(whole, documents), a)
-        b = _quantiles(a[columns] - w + COUNTED[_nearest(s - a[columns])], rows, n)
-
-    s = w + b[rows]
-    off = np.abs(s - a[columns] - COUNTED[_nearest(s - a[columns])]) > CLOSE
-    ends = np.cumsum(df)
-    entries = np.split(s[np.argsort(columns, kind="stable")], ends[:-1])
-    for term in np.flatnonzero(2 * np.bincount(columns, off, minlength=d) > df):
-        whole[term] = _elected(entries[term], whole[term], documents)
-    a = _log_idf(whole, documents)
-    b = _quantiles(a[columns] - w + COUNTED[_nearest(s - a[columns])], rows, n)
-    c = _nearest(w + b[rows] - a[columns]) + 1
-    return sp.csr_array((c.astype(np.float32), columns, weights.indptr), shape=(n, d)), whole
+        a, b, containing = _fix_integers(entries, a, b, bound, step)
+    s = entries.w + b[rows]
+    containing = _correct_misfits(entries, a, s, containing)
+    a = _log_idf(containing, documents)
+    b = entries.fit_lengths(a, s)
+    c = _nearest(entries.w + b[rows] - a[columns]) + 1
+    counts = sp.csr_array((c.astype(np.float32), columns, weights.indptr), shape=(n, d))
+    return counts, containing
 
 
-def _wholeness(a: np.ndarray, bound: int, documents: int) -> float:
-    """How near to whole numbers n(t) are, summed over rare terms."""
-    containing = documents * np.exp(-np.exp(a))
-    rare = containing[(containing > 0.5) & (containing < bound)]  # 0 is whole, but no n(t)
+@dataclass(frozen=True)
+class _Entries:
+    """Nonzero weights of n documents: the row, the column and w = ln weight of each.
+
+    df (d,) is the number of these documents that contain each term; documents is D. In the methods,
+    s is the present estimate of w(d,t) + b(d) for each entry.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    w: np.ndarray
+    n: int
+    df: np.ndarray
+    documents: int
+
+    def log_tf(self, a: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return ln(1 + ln c) of the nearest count of each entry."""
+        return np.asarray(LOG_TF[_nearest(s - a[self.columns])])
+
+    def fit_terms(self, a: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return a (d,) fitted to the nearest counts."""
+        return _quantiles(s - self.log_tf(a, s), self.columns, len(self.df))
+
+    def fit_lengths(self, a: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return b (n,) fitted to the nearest counts."""
+        return _quantiles(a[self.columns] - self.w + self.log_tf(a, s), self.rows, self.n)
+
+
+def _fit(entries: _Entries) -> tuple[np.ndarray, np.ndarray]:
+    """Return a (d,) and b (n,) fitted on common terms; the others have a from their frequency."""
+    n, df, documents = entries.n, entries.df, entries.documents
+    a = _log_idf(np.clip(df * documents / n, 1, documents - 1), documents)
+    is_common = df[entries.columns] >= COMMON
+    rows, columns, w = (x[is_common] for x in (entries.rows, entries.columns, entries.w))
+    common = replace(entries, rows=rows, columns=columns, w=w)
+    b = _quantiles(a[columns] - w, rows, n, 0.7)  # most counts are 1
+    for _ in range(8):
+        b = common.fit_lengths(a, w + b[rows])
+        a = np.where(df >= COMMON, common.fit_terms(a, w + b[rows]), a)
+    return a, b
+
+
+def _fix_integers(
+    entries: _Entries, a: np.ndarray, b: np.ndarray, bound: int, step: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the constant that makes n(t) up to `bound` integers; return a, b and n(t) rounded."""
+    df, documents = entries.df, entries.documents
+    s = entries.w + b[entries.rows]
+    a = entries.fit_terms(a, s)
+    constants = step * np.arange(-200, 201)
+    best = max(constants, key=lambda x: _integrality(a[df > 1] + x, bound, documents))
+    a, s = a + best, s + best
+    containing = np.clip(np.rint(_containing(a, documents)), 1, documents - 1)
+    a = np.where(containing <= bound, _log_idf(containing, documents), a)
+    return a, entries.fit_lengths(a, s), containing
+
+
+def _correct_misfits(
+    entries: _Entries, a: np.ndarray, s: np.ndarray, containing: np.ndarray
+) -> np.ndarray:
+    """Return n(t) (d,), replaced for terms most of whose weights do not fit."""
+    columns, df = entries.columns, entries.df
+    misfit = np.abs(s - a[columns] - entries.log_tf(a, s)) > TOLERANCE
+    by_term = np.split(s[np.argsort(columns, kind="stable")], np.cumsum(df)[:-1])
+    corrected = containing.copy()
+    for term in np.flatnonzero(2 * np.bincount(columns, misfit, minlength=len(df)) > df):
+        corrected[term] = _best_containing(by_term[term], containing[term], entries.documents)
+    return corrected
+
+
+def _integrality(a: np.ndarray, bound: int, documents: int) -> float:
+    """Return how near n(t) of rare terms are to integers, summed over the terms."""
+    containing = _containing(a, documents)
+    rare = containing[(containing > 0.5) & (containing < bound)]  # n(t) is not 0
     return float(np.cos(2 * np.pi * rare).sum())
 
 
+def _containing(a: np.ndarray, documents: int) -> np.ndarray:
+    """Return n(t) for a(t), the inverse of `_log_idf`."""
+    return np.asarray(documents * np.exp(-np.exp(a)))
+
+
 def _log_idf(containing: np.ndarray, documents: int) -> np.ndarray:
+    """Return a(t) = ln ln(D / n(t))."""
     return np.asarray(np.log(np.log(documents / containing)))
 
 
 def _nearest(x: np.ndarray) -> np.ndarray:
-    """Places in COUNTED of the nearest values."""
-    return np.searchsorted(BETWEEN, x)
+    """Return the indices in LOG_TF of the nearest values."""
+    return np.searchsorted(MIDPOINTS, x)
 
 
 def _quantiles(values: np.ndarray, groups: np.ndarray, size: int, q: float = 0.5) -> np.ndarray:
-    """(size,) a quantile of the values of each group 0, 1, …; 0 for a group without values."""
-    apart = 64.0  # values are between −32 and 32, so that one sort sorts within groups
-    ordered = np.sort(groups * apart + values)
-    inside = np.bincount(groups, minlength=size)
-    at = np.cumsum(inside) - inside + (np.maximum(inside - 1, 0) * q).astype(np.intp)
-    taken = ordered[np.minimum(at, len(ordered) - 1)] - apart * np.arange(size)
-    return np.where(inside > 0, taken, 0)
+    """Return (size,) a quantile of the values of each group 0, 1, …; 0 for an empty group."""
+    distance = 64.0  # values are between −32 and 32, so that one sort sorts within groups
+    ordered = np.sort(groups * distance + values)
+    group_sizes = np.bincount(groups, minlength=size)
+    ends = np.cumsum(group_sizes)
+    at = ends - group_sizes + (np.maximum(group_sizes - 1, 0) * q).astype(np.intp)
+    quantiles = ordered[np.minimum(at, len(ordered) - 1)] - distance * np.arange(size)
+    return np.where(group_sizes > 0, quantiles, 0)
 
 
-def _elected(s: np.ndarray, before: float, documents: int) -> float:
-    """The n(t) for which most of a term's entries s have a whole count, small ones preferred."""
-    possible = np.rint(documents * np.exp(-np.exp(s[:40, None] - COUNTED[:6])))
-    possible = np.unique(possible[(possible >= 1) & (possible < documents)])
-    if not possible.size:
-        return before
-    rest = s[:, None] - _log_idf(possible, documents)
-    place = _nearest(rest)
-    fits = np.abs(rest - COUNTED[place]) < CLOSE
-    return float(possible[(fits - 1e-3 * fits * place).sum(axis=0).argmax()])
+def _best_containing(s: np.ndarray, current: float, documents: int) -> float:
+    """Return the n(t) that gives most entries s of a term an integer count, preferably a small one.
+
+    Returns `current` if no n(t) is possible.
+    """
+    candidates = np.rint(_containing(s[:40, None] - LOG_TF[:6], documents))
+    candidates = np.unique(candidates[(candidates >= 1) & (candidates < documents)])
+    if not candidates.size:
+        return current
+    log_tf = s[:, None] - _log_idf(candidates, documents)
+    nearest = _nearest(log_tf)
+    fits = np.abs(log_tf - LOG_TF[nearest]) < TOLERANCE
+    return float(candidates[(fits - 1e-3 * fits * nearest).sum(axis=0).argmax()])

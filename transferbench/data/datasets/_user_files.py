@@ -1,6 +1,6 @@
-"""Files that the user has: found in the folder that a task's option `path` names.
+"""Find and read files that the user has, in the folder that a task's option `path` names.
 
-Where the option is not given and the data folder has `own/<dataset>`, `path` is that: see `tasks`.
+If the option is not given and the data folder has `own/<dataset>`, `path` is that: see `tasks`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,34 @@ import numpy as np
 from transferbench.errors import Unavailable, UserError
 
 
-def folder(path: str, task: str, what: str, remedy: str) -> Path:
-    """The folder. Raises Unavailable where none is given, UserError where there is none."""
+def own_folder(path: str, task: str, problem: str, remedy: str) -> Path:
+    """Return the user's folder.
+
+    Raises Unavailable, with `problem` and `remedy`, if none is given; UserError if it does not
+    exist.
+    """
     place = f"own/{task.partition('/')[0]} of the data folder"
     if not path:
-        raise Unavailable(f"{what}; {remedy}, in {place} or one you name: {task}:path=FOLDER.")
-    found = Path(path).expanduser()
-    if not found.is_dir():
-        raise UserError(f"{task}: {found} is no folder; {remedy}, in {place} or one you name.")
-    return found
+        raise Unavailable(f"{problem}; {remedy}, in {place} or one you name: {task}:path=FOLDER.")
+    folder = Path(path).expanduser()
+    if not folder.is_dir():
+        raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
+    return folder
 
 
-def present(files: Iterable[Path]) -> list[Path]:
-    """Those of the files that are there."""
+def existing(files: Iterable[Path]) -> list[Path]:
+    """Return the files that exist."""
     return [file for file in files if file.is_file()]
 
 
-def numbers(path: Path, delimiter: str | None = None, header: int = 0) -> np.ndarray:
-    """The (n, d) numbers of a text file, after `header` lines.
+def read_numbers(path: Path, delimiter: str | None = None, header: int = 0) -> np.ndarray:
+    """Return the (n, d) numbers of a text file, after `header` lines.
 
-    Raises ValueError for a missing file and for what is not a table of numbers.
+    Raises ValueError if the file is missing or is not a table of numbers.
     """
     try:
         with path.open(encoding="utf-8") as lines, warnings.catch_warnings():
-            warnings.simplefilter("error")  # of a file without numbers
+            warnings.simplefilter("error")  # NumPy warns about a file without numbers
             return np.loadtxt(
                 lines, np.float32, delimiter=delimiter, skiprows=header, ndmin=2, comments=None
             )
@@ -45,8 +49,8 @@ def numbers(path: Path, delimiter: str | None = None, header: int = 0) -> np.nda
         raise ValueError(f"{path.name}: not a table of numbers ({error})") from error
 
 
-def nonnegative(X: np.ndarray, name: str) -> np.ndarray:
-    """X, if it may be factorised. Raises ValueError where an entry is negative or no number."""
+def check_nonnegative(X: np.ndarray, name: str) -> np.ndarray:
+    """Return X. Raises ValueError if an entry is negative or not finite."""
     if not np.isfinite(X).all() or (X < 0).any():
         raise ValueError(f"{name}: expected finite numbers of at least 0")
     return X

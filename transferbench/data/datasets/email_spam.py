@@ -1,14 +1,15 @@
 """Email spam: the ECML/PKDD 2006 Discovery Challenge, labelled public mails and users' inboxes.
 
-Counts of words known by number only, in SVMlight's format: "<label> <word>:<count> …", the label
-+1 for spam and -1 for other mail (the challenge's convention; the MRTL paper gives the reverse,
-which changes no accuracy). Half of each file is spam. Task A has 4,000 public mails and three
-inboxes of 2,500; task B 100 public mails and 15 inboxes of 400. Each task has a dictionary of its
-own, so that a number means one word in A and another in B: their files are never mixed. Inbox 0 is
-user 1's. One mail may count a word thousands of times, which weighting "log-tf" tames.
+The files contain word counts in SVMlight's format, "<label> <word>:<count> …". Words are numbers;
+the label is +1 for spam and -1 for other mail (the challenge's convention; the MRTL paper states
+the reverse, which changes no accuracy). Half of each file is spam. Task A has 4,000 public mails
+and three inboxes of 2,500; task B has 100 public mails and 15 inboxes of 400. The dictionaries of A
+and B differ, so their files are never mixed. Inbox 0 belongs to user 1. A mail may contain a word
+thousands of times; the weighting "log-tf" reduces the effect.
 
-Task A's public mails are at their origin alone: without it, or a mirror that has them, `email-spam`
-is unavailable. Its facts are those that the papers state; the other tasks' are of the built tasks.
+Task A's public mails have a single origin: without it, or a mirror that has them, `email-spam` is
+unavailable. Its FACTS are those that the papers state; those of the other tasks were computed from
+the built tasks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File, Url
-from transferbench.data.text import Weighting
+from transferbench.data.options import Weighting
 from transferbench.parameters import Count
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ USERS_A, USERS_B = (
 )
 FILES = {file.name: file for file in (PUBLIC_A, *USERS_A, PUBLIC_B, *USERS_B)}
 
-#: Task → domain → its file, the source first.
+#: Task → domain → file, the source first.
 SPLITS: dict[str, dict[str, str]] = {
     "email-spam": {
         "source": PUBLIC_A.name,
@@ -120,7 +121,7 @@ FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8
 
 
 def needed(task: str) -> list[str]:
-    """A file for each domain."""
+    """Return the file of each domain."""
     return list(SPLITS[task].values())
 
 
@@ -132,29 +133,29 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """One task as a Problem and its Truth.
+    """Build one task.
 
-    min_df: words in fewer mails of the task's domains together are dropped; 2 drops no more than
-    words of a single mail. weighting and unit_length: see `text.weight`, fitted on all the task's
-    mails together. Raises ValueError for a file that is not of the format or has unlabelled mails.
+    min_df: drop words in fewer mails, counted over all domains; 2 drops the words of a single mail.
+    weighting, unit_length: see `text.weight`; fitted on all domains together. Raises ValueError for
+    a file in another format or with unlabelled mails.
     """
     import numpy as np
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_files
 
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
 
     names = needed(task)
-    # Read together, so that all have as many columns: those of the largest word number.
-    read = load_svmlight_files([str(files[name]) for name in names], zero_based=False)
+    # Read together, so that all have the same number of columns.
+    arrays = load_svmlight_files([str(files[name]) for name in names], zero_based=False)
     parts = {}
     for domain, name, counts, labels in zip(
-        SPLITS[task], names, read[::2], read[1::2], strict=True
+        SPLITS[task], names, arrays[::2], arrays[1::2], strict=True
     ):
         if not np.isin(labels, (-1, 1)).all():
             raise ValueError(f"{name}: expected labels -1 and 1, got {sorted({*labels.tolist()})}")
         parts[domain] = sp.csr_array(counts), (labels > 0).astype(np.intp)
-    return assemble(
+    return problem_from_counts(
         task,
         "transfer",
         ("ham", "spam"),

@@ -1,25 +1,26 @@
-"""Documents drawn at random, of any number, to time methods on: nothing is learned from their text.
+"""Random documents, in any number, to measure the run time of methods.
 
-A model of words, K tasks and c classes. Word f (from 0) has probability in proportion to
+There are K tasks and c classes. In task t, the probability of word f (from 0) is proportional to
     1/(f + 1) · exp(g_tf / 2) · (2 if f mod c = class else 1),
-Zipf's law, shifted a little for each task t by a normal g_tf, with a block of words for each class.
-A document has a Poisson number of words, but at least 1, each drawn on its own. Tasks are equally
-large, and so are the classes of a task, up to one document.
+that is Zipf's law, changed a little for each task by a normal g_tf, with a block of words for each
+class. The number of words of a document is Poisson distributed, at least 1; words are independent.
+The sizes of tasks, and of the classes of a task, differ by at most one document.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File
-from transferbench.data.text import Weighting
+from transferbench.data.options import Natural, Weighting
 from transferbench.parameters import Count
 
 if TYPE_CHECKING:
+    import numpy as np
+    import scipy.sparse as sp
+
     from transferbench.problem import Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
@@ -35,47 +36,35 @@ def build(
     task: str,
     files: dict[str, Path],
     *,
-    documents: Annotated[int, Ge(0)] = 0,
+    documents: Natural = 0,
     tasks: Count = 2,
     classes: Count = 2,
     features: Count = 2000,
     words: Count = 60,
-    random_state: Annotated[int, Ge(0)] = 0,
+    random_state: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth.
+    """Build the task.
 
-    documents: of all tasks together; 0 stands for the number that the task's line tells. words: the
-    mean of a document. features: those that no document has are dropped. weighting and
-    unit_length: see `text.weight`. Raises ValueError where a class would have no document.
+    documents: number of all tasks together; 0 means the number in the task's description. words:
+    mean number of words of a document. features: words that no document contains are dropped.
+    weighting, unit_length: see `text.weight`. Raises ValueError if a class would have no document.
     """
     import numpy as np
-    import scipy.sparse as sp
 
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
 
     documents = documents or DOCUMENTS[task]
     if documents < tasks * classes:
         raise ValueError(f"{documents} documents for {classes} classes in each of {tasks} tasks")
     rng = np.random.default_rng(random_state)
-    block = np.arange(features) % classes
     parts = {}
     for t in range(tasks):
-        common = np.exp(rng.standard_normal(features) / 2) / np.arange(1, features + 1)
+        frequency = np.exp(rng.standard_normal(features) / 2) / np.arange(1, features + 1)
         y = rng.permutation(np.arange(t, documents, tasks) // tasks % classes)
-        lengths = np.maximum(rng.poisson(words, len(y)), 1)
-        classes_of_words = np.repeat(y, lengths)
-        drawn = np.empty(len(classes_of_words), np.int64)
-        for c in range(classes):
-            chances = np.where(block == c, 2, 1) * common
-            of_class = classes_of_words == c
-            drawn[of_class] = rng.choice(features, of_class.sum(), p=chances / chances.sum())
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        counts = sp.csr_array((np.ones(len(drawn)), drawn, starts), shape=(len(y), features))
-        counts.sum_duplicates()
-        parts[f"task-{t + 1}"] = counts, y
-    return assemble(
+        parts[f"task-{t + 1}"] = _draw_counts(rng, frequency, y, classes, words), y
+    return problem_from_counts(
         task,
         "clustering",
         [f"class-{c + 1}" for c in range(classes)],
@@ -83,3 +72,25 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
+
+
+def _draw_counts(
+    rng: np.random.Generator, frequency: np.ndarray, y: np.ndarray, classes: int, words: int
+) -> sp.csr_array:
+    """Return counts (n, d) of documents of the classes y (n,); frequency (d,) need not sum to 1."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    features = len(frequency)
+    class_of_feature = np.arange(features) % classes
+    lengths = np.maximum(rng.poisson(words, len(y)), 1)
+    class_of_word = np.repeat(y, lengths)
+    drawn = np.empty(len(class_of_word), np.int64)
+    for c in range(classes):
+        weights = np.where(class_of_feature == c, 2, 1) * frequency
+        of_class = class_of_word == c
+        drawn[of_class] = rng.choice(features, of_class.sum(), p=weights / weights.sum())
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    counts = sp.csr_array((np.ones(len(drawn)), drawn, starts), shape=(len(y), features))
+    counts.sum_duplicates()
+    return counts

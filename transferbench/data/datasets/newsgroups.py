@@ -1,7 +1,7 @@
-"""20 Newsgroups: posts to 20 groups, split by sub-category into domains of the four papers' tasks.
+"""20 Newsgroups: posts to 20 groups, split by sub-category into the domains of four papers' tasks.
 
-The texts are Cachopo's "all-terms" form: letters only, lower case, subject first, no other headers;
-18,821 posts. Documents of a domain stand in the order of the files, training part first.
+The texts are in Cachopo's "all-terms" form: lower-case letters only, the subject first, no other
+headers; 18,821 posts. Documents of a domain are in the order of the files, training part first.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File, Url, Wheel
-from transferbench.data.text import StopWords, Weighting
+from transferbench.data.options import Natural, StopWords, Weighting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +48,7 @@ FILES = {
     file.name: file for file in (_file("train", 16_682_951, TRAIN), _file("test", 10_808_779, TEST))
 }
 
-# The sub-categories the papers split, by their shortest unambiguous names.
+#: Sub-categories that the papers split, by short name.
 GROUPS = {
     "graphics": "comp.graphics",
     "ms-windows": "comp.os.ms-windows.misc",
@@ -70,12 +68,12 @@ GROUPS = {
     "religion": "talk.religion.misc",
 }
 
-# Domain → class → sub-categories.
+#: Domain → class → sub-categories.
 Split = dict[str, dict[str, tuple[str, ...]]]
 
 
 def _halves(parts: dict[str, tuple[str, str]]) -> dict[str, Split]:
-    """Every pair of top categories, the first half of each the source, the second the target."""
+    """Return every pair of top categories; the first half of each is the source."""
     return {
         f"{P}-vs-{Q}": {
             domain: {top: tuple(parts[top][half].split()) for top in (P, Q)}
@@ -86,7 +84,7 @@ def _halves(parts: dict[str, tuple[str, str]]) -> dict[str, Split]:
 
 
 def _aligned(P: str, p: str, Q: str, q: str) -> Split:
-    """A source and three targets, each of one sub-category of P and one of Q."""
+    """Return a source and three targets, each with one sub-category of P and one of Q."""
     names = ("source", "target-1", "target-2", "target-3")
     return {
         name: {P: (a,), Q: (b,)} for name, a, b in zip(names, p.split(), q.split(), strict=True)
@@ -106,7 +104,7 @@ SPLITS: dict[str, Split] = {
             }
         ).items()
     },
-    # DTL, Table 2: sci is split otherwise.
+    # DTL, Table 2: as GTL, except sci.
     **{
         f"dtl/{name}": split
         for name, split in _halves(
@@ -156,44 +154,40 @@ def build(
     *,
     stop_words: StopWords = "english",
     token_pattern: str = "[a-z]{2,}",
-    min_df: Annotated[int, Ge(0)] = 0,
-    max_features: Annotated[int, Ge(0)] = 0,
+    min_df: Natural = 0,
+    max_features: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """One task as a Problem and its Truth.
+    """Build one task.
 
-    stop_words, token_pattern: what is counted. min_df: features in fewer documents are dropped,
-    counted over the papers' 16 sub-categories (clustering tasks: over the task). max_features: only
-    so many, of highest document frequency. 0 stands for the paper's own choice where it gives one
-    (min_df 15 for dtl/, 2,000 features for mtc/), else for min_df 5 and all features. weighting and
-    unit_length: see `text.weight`, fitted on the task's documents together.
+    stop_words, token_pattern: tokens to count. min_df: drop features in fewer documents, counted
+    over the papers' 16 sub-categories (clustering tasks: over the task). max_features: keep only so
+    many, of highest document frequency. 0 means the paper's choice if it states one (min_df 15 for
+    dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
+    `text.weight`; fitted on the task's documents together.
     """
     import numpy as np
 
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
     from transferbench.data.text import select
 
     clustering = task.startswith("mtc/")
-    min_df = min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5)
-    max_features = max_features or (2000 if clustering else 0)
-
-    counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
     split = SPLITS[task]
-    parts = {}
-    for name, domain in split.items():
-        label = labels(domain, groups)
-        parts[name] = counts[label >= 0], label[label >= 0]
-    own = [m for domain in split.values() for members in domain.values() for m in members]
-    frame = np.isin(groups, [GROUPS[member] for member in (own if clustering else GROUPS)])
+    counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
+    counted = _members(split) if clustering else GROUPS
     columns = select(
-        counts[frame],
+        counts[np.isin(groups, [GROUPS[member] for member in counted])],
         vocabulary,
         stop_words=stop_words,
-        min_df=min_df,
-        max_features=max_features or None,
+        min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
+        max_features=max_features or (2000 if clustering else None),
     )
-    return assemble(
+    parts = {}
+    for name, domain in split.items():
+        y = labels(domain, groups)
+        parts[name] = counts[y >= 0], y[y >= 0]
+    return problem_from_counts(
         task,
         "clustering" if clustering else "transfer",
         list(next(iter(split.values()))),
@@ -204,18 +198,23 @@ def build(
     )
 
 
+def _members(split: Split) -> list[str]:
+    """Return the sub-categories of a split."""
+    return [m for domain in split.values() for members in domain.values() for m in members]
+
+
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
-    """(n,) the class of each post in a domain of a split, by its group; −1 where it is not in."""
+    """Return (n,) the class of each post in a domain, by its group; −1 if it is not in it."""
     import numpy as np
 
-    found = np.full(len(groups), -1)
+    y = np.full(len(groups), -1)
     for c, members in enumerate(domain.values()):
-        found[np.isin(groups, [GROUPS[member] for member in members])] = c
-    return found
+        y[np.isin(groups, [GROUPS[member] for member in members])] = c
+    return y
 
 
 def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
-    """The group and the text of every post, in the order of the files."""
+    """Return the group and the text of every post, in the order of the files."""
     import numpy as np
 
     groups, texts = [], []
@@ -233,7 +232,7 @@ def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
 def _corpus(
     paths: tuple[Path, ...], token_pattern: str
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
+    """Return counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
     from transferbench.data.text import count
 
     groups, texts = posts(paths)

@@ -1,21 +1,22 @@
-"""Multi-label data of your own, from a folder: `multilabel/own:path=FOLDER`.
+"""Your own multi-label data, from a folder: `multilabel/own:path=FOLDER`.
 
-Without a path it is the folder `own/multilabel` of the data folder. It has
+Without a path, it is the folder `own/multilabel` of the data folder. It has
 
-    views/        a file for each view, documents × features, in alphabetical order of their names:
-                  NAME.npz   a sparse matrix as `scipy.sparse.save_npz` writes it
+    views/        one file for each view, documents × features, in alphabetical order:
+                  NAME.npz   a sparse matrix written by `scipy.sparse.save_npz`
                   NAME.svm   SVMlight lines "0 3:1.5 17:2": features from 1, the first 0 is not used
                   NAME.csv   a line of feature names, then a line of numbers for each document
     labels.csv    a line of label names, then a line of 0 and 1 for each document
-    tasks.csv     optional: the word "task", then the task (domain) of each document, by any name
-    train.csv     optional: the word "train", then 1 where a method may see the labels, else 0
+    tasks.csv     optional: the word "task", then the name of the task (domain) of each document
+    train.csv     optional: the word "train", then 1 if a method may see the labels, else 0
 
-Documents stand in the same order everywhere; entries of views are 0 or more. Without tasks.csv
-there is one task. Without train.csv a share `train` of the documents is drawn at random, another
-for each `split`. A changed file makes the task anew. Nothing in a file is executed.
+Documents are in the same order in all files; entries of views are 0 or more. Without tasks.csv
+there is one task. Without train.csv a fraction `train` of the documents is drawn at random,
+differently for each `split`. If a file changes, the task is built again. Nothing in a file is
+executed.
 
 The proprietary AL-SMELT data of the multi-label paper (174 process variables in 4 views, smelters
-in 5 groups, 2 labels) are of this shape: four files in views/, two columns in labels.csv, the group
+in 5 groups, 2 labels) fit this layout: four files in views/, two columns in labels.csv, the group
 of the smelter in tasks.csv.
 """
 
@@ -23,11 +24,10 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from annotated_types import Ge, Gt, Lt
+from typing import TYPE_CHECKING, Any
 
 from transferbench.data.fetch import File
+from transferbench.data.options import Natural, TrainFraction
 from transferbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
-TASKS = {"multilabel/own": "Multi-label data of your own: multilabel/own:path=FOLDER"}
+TASKS = {"multilabel/own": "Your own multi-label data: multilabel/own:path=FOLDER"}
 FACTS: dict[str, dict[str, Any]] = {"multilabel/own": {}}
-LAYOUT = "lay it out as `transferbench describe multilabel/own` says"
+LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 
-def own(folder: Path) -> list[Path]:
-    """The files that the task is built from."""
-    from transferbench.data.datasets._user_files import present
+def own_files(folder: Path) -> list[Path]:
+    """Return the files that the task is built from."""
+    from transferbench.data.datasets._user_files import existing
 
     tables = (folder / f"{name}.csv" for name in ("labels", "tasks", "train"))
-    return [*sorted(folder.glob("views/[!.]*")), *present(tables)]
+    return [*sorted(folder.glob("views/[!.]*")), *existing(tables)]
 
 
 def build(
@@ -54,51 +54,70 @@ def build(
     files: dict[str, Path],
     *,
     path: str = "",
-    train: Annotated[float, Gt(0), Lt(1)] = 0.5,
-    split: Annotated[int, Ge(0)] = 0,
+    train: TrainFraction = 0.5,
+    split: Natural = 0,
 ) -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth.
+    """Build the task.
 
-    path: the folder, where it is not own/multilabel. train, split: used without train.csv. Raises
-    Unavailable without a folder, UserError for one that is not laid out as it should be, in one
-    line with the file at fault.
+    path: the folder, if it is not own/multilabel. train, split: used without train.csv. Raises
+    Unavailable without a folder, UserError, in one line with the file at fault, for a folder with
+    another layout.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._multilabel import problem, share
-    from transferbench.data.datasets._user_files import folder
+    from transferbench.data.datasets._multilabel import problem_from_views
+    from transferbench.data.datasets._user_files import own_folder
     from transferbench.data.userdata.documents import check_size
 
-    place = folder(path, task, "multilabel/own: there is no folder", LAYOUT)
-    for file in own(place):
+    folder = own_folder(path, task, "multilabel/own: there is no folder", LAYOUT)
+    for file in own_files(folder):
         check_size(file)
     try:
-        classes, rows = _table(place / "labels.csv")
+        classes, rows = _table(folder / "labels.csv")
         Y = _binary(rows, "labels.csv")
-        names, dealt = ["all"], np.zeros(len(Y), np.intp)
-        if (place / "tasks.csv").is_file():
-            given = [row[0] for row in _table(place / "tasks.csv", "task")[1]]
-            names = list(dict.fromkeys(given))
-            dealt = np.array([names.index(name) for name in given], np.intp)
-        seen = share(len(Y), train, split)
-        if (place / "train.csv").is_file():
-            seen = _binary(_table(place / "train.csv", "train")[1], "train.csv")[:, 0] == 1
-        views = {file.name: _view(file) for file in own(place) if file.parent.name == "views"}
+        names, assigned = _tasks(folder, len(Y))
+        seen = _seen(folder, len(Y), train, split)
+        views = {
+            f"views/{file.name}": _view(file)
+            for file in own_files(folder)
+            if file.parent.name == "views"
+        }
         if not views:
             raise ValueError("views/ has no file")
-        sizes = {"tasks.csv": len(dealt), "train.csv": len(seen)}
-        for name, size in (sizes | {f"views/{n}": v.shape[0] for n, v in views.items()}).items():
+        sizes = {"tasks.csv": len(assigned), "train.csv": len(seen)}
+        for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
             if size != len(Y):
                 raise ValueError(f"{name} has {size} documents, labels.csv has {len(Y)}")
         if seen.all() or not seen.any():
             raise ValueError("some documents must be for training and some must not")
     except (OSError, ValueError) as error:
-        raise UserError(f"{place}: {error}; {LAYOUT}.") from error
-    return problem(task, classes, list(views.values()), Y, dealt, seen, names)
+        raise UserError(f"{folder}: {error}; {LAYOUT}.") from error
+    return problem_from_views(task, classes, list(views.values()), Y, assigned, seen, names)
+
+
+def _tasks(folder: Path, n: int) -> tuple[list[str], np.ndarray]:
+    """Return the names of the tasks, and the index of each document's task."""
+    import numpy as np
+
+    file = folder / "tasks.csv"
+    if not file.is_file():
+        return ["all"], np.zeros(n, np.intp)
+    tasks = [row[0] for row in _table(file, "task")[1]]
+    names = list(dict.fromkeys(tasks))
+    return names, np.array([names.index(name) for name in tasks], np.intp)
+
+
+def _seen(folder: Path, n: int, train: float, split: int) -> np.ndarray:
+    """Return (n,) bool: True if a method may see the labels."""
+    from transferbench.data.datasets._multilabel import train_mask
+
+    file = folder / "train.csv"
+    if not file.is_file():
+        return train_mask(n, train, split)
+    rows = _table(file, "train")[1]
+    return _binary(rows, file.name)[:, 0] > 0
 
 
 def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
-    """The header and the other lines of a table; `only` is the one column it must have."""
+    """Return the header and the rows of a table; with `only`, it must have that one column."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             header, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
@@ -115,6 +134,7 @@ def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
 
 
 def _binary(rows: list[list[str]], name: str) -> np.ndarray:
+    """Return the rows as numbers 0 and 1."""
     import numpy as np
 
     for number, row in enumerate(rows, 2):
@@ -124,16 +144,17 @@ def _binary(rows: list[list[str]], name: str) -> np.ndarray:
 
 
 def _view(file: Path) -> Matrix:
+    """Read a view."""
     import numpy as np
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
 
-    from transferbench.data.datasets._user_files import nonnegative, numbers
+    from transferbench.data.datasets._user_files import check_nonnegative, read_numbers
     from transferbench.data.userdata.matrices import load_npz
 
     name = f"views/{file.name}"
     if file.suffix == ".csv":
-        return nonnegative(numbers(file, delimiter=",", header=1), name)
+        return check_nonnegative(read_numbers(file, delimiter=",", header=1), name)
     try:
         if file.suffix == ".npz":
             X = load_npz(file)
@@ -141,7 +162,7 @@ def _view(file: Path) -> Matrix:
             X = sp.csr_array(load_svmlight_file(str(file), zero_based=False)[0])
         else:
             raise ValueError("expected the ending .npz, .svm or .csv")
-    except Exception as error:  # whatever a library says of a file that is none of its kind
+    except Exception as error:  # libraries raise many types for a file in another format
         raise ValueError(f"{name}: {error}") from error
-    nonnegative(X.data, name)
+    check_nonnegative(X.data, name)
     return sp.csr_array(X, dtype=np.float32)

@@ -1,22 +1,22 @@
-"""A task of your own, told by a YAML file: `transferbench run ./my.yaml --model gcmf`.
+"""Your own task, described by a YAML file: `transferbench run ./my.yaml --model gcmf`.
 
-    family: transfer               # or clustering, which has `tasks` for `source` and `targets`
-    source: labelled.csv           # a file, or several: [one.csv, two.csv]
-    targets: [mail.csv, web.csv]   # their labels are for scoring alone; a blank one is not scored
+    family: transfer               # or clustering, with `tasks` instead of `source` and `targets`
+    source: labelled.csv           # one file or several: [one.csv, two.csv]
+    targets: [mail.csv, web.csv]   # labels are used only for scoring; blank ones are not scored
     text: body                     # columns, if they are not called text and label
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
-Files are found from the folder of the YAML file; each is a domain (task), called by the file's name
-without suffix. They are tables with a text and a label for each document, in UTF-8 (.csv, .tsv,
-.jsonl, .parquet), or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight, .libsvm), or
-what `scipy.sparse.save_npz` writes (.npz), with labels in NAME.labels.txt, one on each line. A
-changed file makes the task anew.
+Paths are relative to the folder of the YAML file. Each file is a domain (task), named after the
+file without its suffix. Files are tables with a text and a label for each document, in UTF-8 (.csv,
+.tsv, .jsonl, .parquet), or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight,
+.libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line.
+If a file changes, the task is built again.
 
-Options for texts are those of 20 Newsgroups' texts: stop_words (none, english), token_pattern (two
-letters or digits of any script, or more), min_df (2), max_features (0: all), weighting (tf-idf),
-unit_length (true). Matrices are taken as they are; they have min_df (1), weighting (tf: as it is)
-and unit_length (false). All are over the documents of all files together.
+Options for texts are those of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
+letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
+(true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it is) and
+unit_length (false). All are computed over the documents of all files together.
 """
 
 from __future__ import annotations
@@ -26,42 +26,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transferbench import strict_yaml
 from transferbench.data.fetch import File
+from transferbench.data.options import Options
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.parameters import resolve, schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from transferbench.data.userdata.documents import Columns
     from transferbench.problem import Problem, Truth
+    from transferbench.strict_yaml import Places
 
 FILES: dict[str, File] = {}  # nothing to fetch
-TASKS = {"own": "A task of your own, told by a YAML file: FILE.yaml or own:path=FILE.yaml"}
+TASKS = {"own": "A task of your own, described by a YAML file: FILE.yaml or own:path=FILE.yaml"}
 FACTS: dict[str, dict[str, Any]] = {"own": {}}
 
 
-def own(path: Path) -> list[Path]:
-    """The files that the task is built from, the YAML file first."""
-    from transferbench.data.userdata.read import beside
+def own_files(path: Path) -> list[Path]:
+    """Return the files that the task is built from, the YAML file first."""
+    from transferbench.data.userdata.read import companion_files
 
     if not path.is_file():
         return []
     spec = load(path)
-    return [path, *(f for file in spec.sources + spec.targets for f in (file, *beside(file)))]
+    data = [f for file in spec.sources + spec.targets for f in (file, *companion_files(file))]
+    return [path, *data]
 
 
 def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth.
+    """Build the task.
 
-    path: the YAML file. Raises UserError, in one line with the file at fault, for what cannot be
-    read or makes no task.
+    path: the YAML file. Raises UserError, in one line with the file at fault, if a file cannot be
+    read or the files make no task.
     """
-    from transferbench.data.datasets._documents import problem
+    from transferbench.data.userdata.problem import documents_problem
     from transferbench.data.userdata.read import read
 
     if not path:
         raise Unavailable(
-            "own: no file is named; tell of your task in one (`transferbench describe own`), then "
+            "own: no file is named; describe your task in one (`transferbench describe own`), then "
             "name it: own:path=FILE.yaml."
         )
     spec = load(Path(path).expanduser())
@@ -73,17 +77,17 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
                 f"{documents.path}: no document has a label, so that nothing can be scored; "
                 "`transferbench predict` needs none."
             )
-    return problem(sources, targets, spec.options, name=task)
+    return documents_problem(sources, targets, spec.options, name=task)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a YAML file tells; clustering tasks are targets without a source."""
+    """Content of the YAML file. Clustering tasks are targets without a source."""
 
     sources: list[Path]
     targets: list[Path]
     columns: Columns
-    options: dict[str, Any]
+    options: Options
 
 
 def _keys(
@@ -95,47 +99,58 @@ def _keys(
     text: str = "text",
     label: str = "label",
 ) -> None:
-    """The keys of a YAML file, but for the options."""
+    """Declare the keys of the YAML file, except options."""
 
 
 def load(path: Path) -> Spec:
-    """What a YAML file tells. Raises UserError with file and line where it does not hold."""
-    from transferbench.data.datasets._documents import options_of
+    """Read the YAML file. Raises UserError with file and line for a mistake in it."""
+    from transferbench import strict_yaml
     from transferbench.data.userdata.documents import Columns
+    from transferbench.data.userdata.problem import feature_function
 
     try:
         with path.open(encoding="utf-8") as stream:
-            content = stream.read(strict_yaml.MOST + 1)
+            text = stream.read(strict_yaml.MOST + 1)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
-    data, where = strict_yaml.read(content, path)
-    if not isinstance(data, dict):
-        raise where.error((), "expected family, source, targets, …; see `describe own`.")
-    options = data.pop("options", None) or {}
-    for key, value in data.items():
-        one = isinstance(value, str) and key in ("source", "targets", "tasks")
-        data[key] = [value] if one else value
-        with where.at(key):
-            if key not in (known := [*schema(_keys), "options"]):
-                raise unknown("key", f"{key}", known)
-            resolve(_keys, {key: data[key]}, "the task")
-    found = resolve(_keys, data, "the task")
-    needed = ["tasks"] if found["family"] == "clustering" else ["source", "targets"]
+    content, places = strict_yaml.read(text, path)
+    if not isinstance(content, dict):
+        raise places.error((), "expected family, source, targets, …; see `describe own`.")
+    options = content.pop("options", None) or {}
+    values = _values(content, places)
+    required = ["tasks"] if values["family"] == "clustering" else ["source", "targets"]
     for key in ("source", "targets", "tasks"):
-        if bool(found[key]) != (key in needed):
-            verb = "needs" if key in needed else "has no"
-            raise where.error((key,), f"a task of {found['family']} {verb} {key}.")
-    files = {key: [path.parent / Path(f).expanduser() for f in found[key]] for key in needed}
-    isfile = os.path.isfile  # unlike Path.is_file it never raises, however long the name
-    for key, paths in files.items():
-        for i, file in enumerate(paths):
-            if not isfile(file):
-                raise where.error((key, i), f"no file {brief(str(file))}.")
+        if bool(values[key]) != (key in required):
+            verb = "needs" if key in required else "has no"
+            raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
+    *sources, targets = (_files(values[key], key, path, places) for key in required)
     if not isinstance(options, dict):
-        raise where.error(("options",), "expected NAME: VALUE for each option.")
-    *sources, targets = files.values()
+        raise places.error(("options",), "expected NAME: VALUE for each option.")
     for name, value in options.items():
-        with where.at("options", name):
-            resolve(options_of(targets[0]), {str(name): value}, "the documents")
-    columns = Columns(found["text"], found["label"])
-    return Spec([file for paths in sources for file in paths], targets, columns, options)
+        with places.at("options", name):
+            resolve(feature_function(targets[0]), {str(name): value}, "the documents")
+    columns = Columns(values["text"], values["label"])
+    return Spec([file for files in sources for file in files], targets, columns, options)
+
+
+def _values(content: dict[Any, Any], places: Places) -> dict[str, Any]:
+    """Return the value of every key, checked."""
+    known = schema(_keys)
+    for key, value in content.items():
+        is_one = isinstance(value, str) and key in ("source", "targets", "tasks")
+        content[key] = [value] if is_one else value
+        with places.at(key):
+            if key not in known:
+                raise unknown("key", f"{key}", [*known, "options"])
+            resolve(_keys, {key: content[key]}, "the task")
+    return resolve(_keys, content, "the task")
+
+
+def _files(names: Sequence[str], key: str, yaml: Path, places: Places) -> list[Path]:
+    """Return the paths of the files, which must exist."""
+    files = [yaml.parent / Path(name).expanduser() for name in names]
+    for i, file in enumerate(files):
+        # Path.is_file raises for very long names.
+        if not os.path.isfile(file):  # noqa: PTH113
+            raise places.error((key, i), f"no file {brief(str(file))}.")
+    return files

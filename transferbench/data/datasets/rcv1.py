@@ -1,26 +1,26 @@
 """RCV1-v2: five subsets of 6,000 Reuters news stories each, with 101 of its 103 topics as labels.
 
-The data of the multi-label paper (Tables 1–9 and 13 use subsets 1–4), as R data frames of cosine-
+Data of the multi-label paper (Tables 1–9 and 13 use subsets 1–4), as R data frames of cosine-
 normalised log tf-idf weights (Lewis et al., JMLR 2004), in which every document has length one.
 
-The files have a defect. In one half of the rows of each (the last 3,000; the first of subset 5)
-the 101 labels stand some columns too far to the left (1, 12, 14, 24 and 11), among the features, so
-that "Class1" is one topic in one half and another in the other. It shows in the file itself: with
-labels among their features those rows are longer than one, and how often a label occurs in one half
-says nothing about the other (correlations of −0.07 to 0.17). The tasks undo it: the smallest shift
-that gives every row length one is taken, and the two halves' label frequencies must then agree
-(0.997 and more). `rcv1/subset1-as-published` has the file as it is (its topics are those of the
-mended one); its cardinality and diversity are those of the paper's Table 1. The mended labels are
-the first 101 topics in alphabetical order, and no story has a topic without the topic above it.
-MCAT and M143 are missing; MCAT is what is in M11, M12, M13 or M14.
+The files have a defect. In one half of the rows of each (the last 3,000; the first of subset 5) the
+101 label columns are shifted to the left (by 1, 12, 14, 24 and 11), into the features, so that
+"Class1" is one topic in one half and another in the other. The files themselves show it: with
+labels among their features those rows are longer than one, and the label frequencies of the two
+halves are uncorrelated (−0.07 to 0.17). The tasks correct it: the smallest shift that gives every
+row length one is undone, and the label frequencies of the halves must then agree (correlation 0.997
+or more). `rcv1/subset1-as-published` has the file as it is (its topics view is that of the
+corrected file); its cardinality and diversity are those of the paper's Table 1. The corrected
+labels are the first 101 topics in alphabetical order, and no story has a topic without its parent.
+MCAT and M143 are missing; MCAT is the union of M11, M12, M13 and M14.
 
-Labels: the four top topics CCAT, ECAT, GCAT and MCAT, or (…-101) all. The paper speaks of 101, but
-its Hamming losses are near 2 · density · (1 − F1), which asks for a density of .31 to .37: that of
-the top topics is .29, that of 101 labels .03. Views: the weights, and topics by PLSA on the term
-counts, which are recovered from the weights (of the 30,000 documents, 29,306 come out with every
-weight exact). Tasks: sub-categories, dealt in turn within each top topic by the largest label of a
-story. How the paper deals them, and what part it trains on, it does not say. A task's name thus
-comes from true labels, of test rows, too: `tasks=1` is without.
+Labels: the four top topics CCAT, ECAT, GCAT and MCAT, or (…-101) all. The paper states 101, but its
+Hamming losses are near 2 · density · (1 − F1), which implies a density of .31 to .37: that of the
+top topics is .29, that of 101 labels .03. Views: the weights, and topics by PLSA on the term
+counts, which are recovered from the weights (for 29,306 of the 30,000 documents every weight is
+exact). Tasks: sub-categories are assigned in turn within each top topic; a story belongs to its
+largest label. The paper states neither its assignment nor the fraction it trains on. The task of a
+story thus depends on true labels, including those of test stories; `tasks=1` avoids that.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from annotated_types import Ge, Gt, Lt
+from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File, Url
+from transferbench.data.options import Natural, TrainFraction, Views
 from transferbench.parameters import Count
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ TASKS = {
     **{f"rcv1/subset{n}": f"RCV1-v2, subset {n}: four top topics, 4 tasks" for n in range(1, 6)},
     **{f"rcv1/subset{n}-101": f"RCV1-v2, subset {n}: 101 topics, 4 tasks" for n in range(1, 6)},
     "rcv1/subset1-as-published": (
-        "RCV1-v2, subset 1 with labels that mean two things, as the file has them: 4 tasks"
+        "RCV1-v2, subset 1 as published, where a label is two different topics: 4 tasks"
     ),
 }
 FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -89,11 +88,11 @@ NUMBERS = {
 TOPICS = [letter + number for letter, some in NUMBERS.items() for number in some.split()]
 TOPS = {"CCAT": ["CCAT"], "ECAT": ["ECAT"], "GCAT": ["GCAT"], "MCAT": ["M11", "M12", "M13", "M14"]}
 FEATURES = 47_236
-WEIGHED_ON = 23_307  # documents on which RCV1-v2's document frequencies were counted
+IDF_DOCUMENTS = 23_307  # documents that RCV1-v2's document frequencies were counted on
 
 
 def needed(task: str) -> list[str]:
-    """The file of the subset."""
+    """Return the file of the subset."""
     return [f"rcv1/rcv1sub{task.removeprefix('rcv1/subset')[0]}.rda"]
 
 
@@ -101,87 +100,100 @@ def build(
     task: str,
     files: dict[str, Path],
     *,
-    views: Literal["both", "tf-idf", "topics"] = "both",
+    views: Views = "both",
     topics: Count = 100,
     tasks: Count = 4,
-    train: Annotated[float, Gt(0), Lt(1)] = 0.5,
-    split: Annotated[int, Ge(0)] = 0,
+    train: TrainFraction = 0.5,
+    split: Natural = 0,
 ) -> tuple[Problem, Truth]:
-    """One task as a Problem and its Truth.
+    """Build one task.
 
-    views: the published weights, the topics (P(z|d) of every document of the subset), or both.
-    topics: how many. tasks: how many the stories are dealt into, 1 for none. train: the share of
-    the stories whose labels are seen, drawn at random; split: which draw. Raises ValueError for a
-    file that does not hold what it should.
+    views: the published weights ("tf-idf"), the topics P(z|d) of every document of the subset, or
+    both. topics: their number. tasks: number of tasks that the stories are assigned to. train:
+    fraction of the stories whose labels are seen, drawn at random; split: number of the draw.
+    Raises ValueError for a file with other content than expected.
     """
     import numpy as np
 
-    from transferbench.data.datasets._multilabel import deal, problem, share
+    from transferbench.data.datasets._multilabel import (
+        assign_tasks,
+        problem_from_views,
+        train_mask,
+    )
 
     path = files[needed(task)[0]]
-    if task.endswith("published"):
-        X, Y = _published(path)
-        classes, sub, top = [f"Class{n + 1}" for n in range(len(TOPICS))], Y, [""] * len(TOPICS)
+    published = task.endswith("published")
+    X, Y = _published(path) if published else _corrected(path)
+    if published:
+        classes, Y_sub, tops = [f"Class{n + 1}" for n in range(len(TOPICS))], Y, [""] * len(TOPICS)
     else:
-        X, Y = _mended(path)
-        classes, below = TOPICS, [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
-        sub, top = Y[:, below], [TOPICS[n][0] for n in below]
+        classes = TOPICS
+        below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
+        Y_sub, tops = Y[:, below], [TOPICS[n][0] for n in below]
         if not task.endswith("101"):
-            columns = [[TOPICS.index(topic) for topic in some] for some in TOPS.values()]
-            classes, Y = list(TOPS), np.stack([Y[:, some].any(axis=1) for some in columns], axis=1)
-    chosen: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
+            classes, Y = list(TOPS), _top_labels(Y)
+    matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
-        chosen.append(_topics(path, topics))
-    dealt = deal(sub, top, tasks)
-    return problem(task, classes, chosen, Y, dealt, share(len(Y), train, split))
+        matrices.append(_topics(path, topics))
+    assigned = assign_tasks(Y_sub, tops, tasks)
+    seen = train_mask(len(Y), train, split)
+    return problem_from_views(task, classes, matrices, Y, assigned, seen)
+
+
+def _top_labels(Y: np.ndarray) -> np.ndarray:
+    """Return (n, 4) bool labels of the top topics from those of all topics (n, 101)."""
+    import numpy as np
+
+    columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
+    return np.stack([Y[:, some].any(axis=1) for some in columns], axis=1)
 
 
 Table = tuple["sp.csr_array", "np.ndarray"]
 
 
 @lru_cache(maxsize=5)
-def _mended(path: Path) -> Table:
-    """Weights (6000, 47236) and labels (6000, 101) of a subset, realigned."""
-    return realigned(*_published(path))
+def _corrected(path: Path) -> Table:
+    """Return weights (6000, 47236) and labels (6000, 101) of a subset, shifts undone."""
+    return undo_shifts(*_published(path))
 
 
 @lru_cache(maxsize=5)
 def _topics(path: Path, topics: int) -> np.ndarray:
-    """P(z|d) (6000, topics) of a subset."""
+    """Return P(z|d) (6000, topics) of a subset."""
     from transferbench.data.datasets._multilabel import topic_view
-    from transferbench.data.datasets._term_counts import counts
+    from transferbench.data.datasets._term_counts import recover_counts
 
-    return topic_view(counts(_mended(path)[0], WEIGHED_ON)[0], topics)
+    counts, _ = recover_counts(_corrected(path)[0], IDF_DOCUMENTS)
+    return topic_view(counts, topics)
 
 
 @lru_cache(maxsize=5)
 def _published(path: Path) -> Table:
-    """Weights (n, d) and labels (n, 101) of a file, as they stand in it."""
+    """Return weights (n, d) and labels (n, 101) of a file as they are."""
     import numpy as np
     import scipy.sparse as sp
 
     from transferbench.data.formats.rda import Numbers, read
 
-    found = next(iter(read(path).values()))
-    frame = found.get("dataset") if isinstance(found, dict) else None
+    variable = next(iter(read(path).values()))
+    frame = variable.get("dataset") if isinstance(variable, dict) else None
     columns = [c for n, c in (frame or {}).items() if n.startswith(("Att", "Class"))]
     if not columns or not all(
         isinstance(c, Numbers) and c.size == columns[0].size for c in columns
     ):
         raise ValueError(f"{path.name}: expected a data set with columns Att1, … and Class1, …")
-    ends = np.cumsum([0, *(len(c.places) for c in columns)])
-    values, places = (
-        np.concatenate([getattr(c, p) for c in columns]) for p in ("values", "places")
-    )
+    indptr = np.cumsum([0, *(len(c.positions) for c in columns)])
+    values = np.concatenate([c.values for c in columns])
+    positions = np.concatenate([c.positions for c in columns])
     shape = columns[0].size, len(columns)
-    table = sp.csr_array(sp.csc_array((values, places, ends), shape=shape))
+    table = sp.csr_array(sp.csc_array((values, positions, indptr), shape=shape))
     return table[:, : -len(TOPICS)], table[:, -len(TOPICS) :].toarray()
 
 
-def realigned(X: sp.csr_array, Y: np.ndarray) -> Table:
-    """Weights (n, 47236) and labels of a file with the shift of either half undone.
+def undo_shifts(X: sp.csr_array, Y: np.ndarray) -> Table:
+    """Return weights (n, 47236) and labels of a file, with the shift of each half undone.
 
-    Raises ValueError where no shift gives every row length one, or the halves' labels disagree.
+    Raises ValueError if no shift gives every row length one, or the halves' labels disagree.
     """
     import numpy as np
     import scipy.sparse as sp
@@ -189,11 +201,11 @@ def realigned(X: sp.csr_array, Y: np.ndarray) -> Table:
     table, half = sp.csr_array(sp.hstack([X, Y])), len(Y) // 2
     weights, labels = [], []
     for rows in (table[:half], table[half:]):
-        at = X.shape[1] - _shift(rows, X.shape[1])
-        own = sp.csr_array(rows[:, :at])
-        own.resize((rows.shape[0], FEATURES))
-        weights.append(own)
-        labels.append(rows[:, at : at + Y.shape[1]].toarray())
+        start = X.shape[1] - _shift(rows, X.shape[1])  # first column of the labels
+        part = sp.csr_array(rows[:, :start])
+        part.resize((rows.shape[0], FEATURES))
+        weights.append(part)
+        labels.append(rows[:, start : start + Y.shape[1]].toarray())
     one, other = (part.mean(axis=0) for part in labels)
     if np.corrcoef(one, other)[0, 1] < 0.99 or not np.isin(labels, (0, 1)).all():
         raise ValueError("the labels of the two halves do not agree, even shifted")
@@ -201,7 +213,7 @@ def realigned(X: sp.csr_array, Y: np.ndarray) -> Table:
 
 
 def _shift(rows: sp.csr_array, features: int) -> int:
-    """How many columns further left than after the features the labels stand."""
+    """Return by how many columns the labels are shifted to the left, into the features."""
     import numpy as np
 
     square = rows.multiply(rows)

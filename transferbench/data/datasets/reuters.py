@@ -1,9 +1,10 @@
 """Reuters-21578, cross-domain: news on organisations, people and places, two classes at a time.
 
-The preprocessed sets of Gao et al. (KDD 2008) that the GTL and DTL papers use: raw counts over a
-vocabulary of each task's own, without its words; subcategories of a class are split over source and
-target. Labels are 1 and 2 without names. Their names follow from the files: a class recurs in two
-of the three tasks with the same documents (people 649 + 621, orgs 588 + 587, places 428 + 456).
+These are the preprocessed sets of Gao et al. (KDD 2008), which the GTL and DTL papers use: raw
+counts over a vocabulary of each task, whose words are not published. Subcategories of a class are
+split between source and target. Labels are 1 and 2, without names. The names follow from the files:
+each class is in two of the three tasks with the same documents (people 649 + 621, orgs 588 + 587,
+places 428 + 456).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File, Url
-from transferbench.data.text import Weighting
+from transferbench.data.options import Weighting
 from transferbench.parameters import Count
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ FILES = {
     for stem, (size, sha256) in ORIGINALS.items()
 }
 
-#: Task → how its files' names begin, and the classes of the labels 1 and 2.
+#: Task → prefix of its files, and the classes of the labels 1 and 2.
 LABELS = {
     "reuters/orgs-vs-people": ("OrgsPeople", ("people", "orgs")),
     "reuters/orgs-vs-places": ("OrgsPlaces", ("orgs", "places")),
@@ -69,7 +70,7 @@ FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8
 
 
 def needed(task: str) -> list[str]:
-    """The source's file and the target's."""
+    """Return the files of the source and of the target."""
     return [f"reuters-cross-domain/{LABELS[task][0]}_{part}.mat" for part in ("src", "tar")]
 
 
@@ -81,24 +82,24 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """One task as a Problem and its Truth.
+    """Build one task.
 
-    min_df: features in fewer documents of the two domains together are dropped; 1 keeps all that
-    occur. weighting and unit_length: see `text.weight`, fitted on the two domains together. Raises
-    ValueError for a file that does not hold what it should.
+    min_df: drop features in fewer documents, counted over both domains; 1 keeps all that occur.
+    weighting, unit_length: see `text.weight`; fitted on both domains together. Raises ValueError
+    for a file with other content than expected.
     """
     import numpy as np
 
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
 
     names = LABELS[task][1]
-    classes = sorted(names)  # as the task's name has them
-    index = np.array([classes.index(name) for name in names])
+    classes = sorted(names)  # in the order of the task's name
+    class_of_label = np.array([classes.index(name) for name in names])
     parts = {}
     for domain, name in zip(("source", "target"), needed(task), strict=True):
         counts, labels = _read(files[name])
-        parts[domain] = counts, index[labels - 1]
-    return assemble(
+        parts[domain] = counts, class_of_label[labels - 1]
+    return problem_from_counts(
         task,
         "transfer",
         classes,
@@ -110,17 +111,17 @@ def build(
 
 
 def _read(path: Path) -> tuple[sp.csr_array, np.ndarray]:
-    """Counts (n, d) and (n,) labels 1 or 2 of a MATLAB file."""
+    """Return counts (n, d) and (n,) labels 1 or 2 of a MATLAB file."""
     import numpy as np
     import scipy.sparse as sp
     from scipy.io import loadmat
 
     variables = [f"{path.stem}_data", f"{path.stem}_label"]
-    found = loadmat(path, variable_names=variables)
-    missing = [variable for variable in variables if variable not in found]
+    contents = loadmat(path, variable_names=variables)
+    missing = [variable for variable in variables if variable not in contents]
     if missing:
         raise ValueError(f"{path.name}: has no variable {' and no '.join(missing)}")
-    counts, labels = sp.csr_array(found[variables[0]]), np.ravel(found[variables[1]])
+    counts, labels = sp.csr_array(contents[variables[0]]), np.ravel(contents[variables[1]])
     if len(labels) != counts.shape[0] or not np.isin(labels, (1, 2)).all():
         raise ValueError(f"{path.name}: expected a label 1 or 2 for each of {counts.shape[0]} rows")
     return counts, labels.astype(np.intp)

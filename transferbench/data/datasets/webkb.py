@@ -1,10 +1,10 @@
-"""WebKB: web pages of four universities' computer science departments, as crawled in January 1997.
+"""WebKB: web pages of four universities' computer science departments, crawled in January 1997.
 
-Of the "4 Universities" set, the classes student, faculty, course and project; each university is a
-clustering task. A page is a header as its server sent it, an empty line and HTML, which is read as
-the HTML standard says: text without markup, comments, scripts and styles, parted where a tag
-stands; also what browsers without frames show. Pages of a task stand in the order of their paths;
-some hold no more than a redirection and may be left without any feature.
+Of the "4 Universities" set, the classes student, faculty, course and project are used; each
+university is a clustering task. A file is the server's header, an empty line and HTML, parsed by
+the HTML standard: text without markup, comments, scripts and styles, separated at tags, and the
+text for browsers without frames. Pages of a task are in the order of their paths; some contain only
+a redirection and may have no feature.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transferbench.data.fetch import File, Members
-from transferbench.data.text import StopWords, Weighting
+from transferbench.data.options import StopWords, Weighting
 from transferbench.parameters import Count
 
 if TYPE_CHECKING:
@@ -58,31 +58,31 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth.
+    """Build the task.
 
-    stop_words, token_pattern: what is counted. min_df: features in fewer pages are dropped.
-    max_features: only so many, of highest document frequency. weighting and unit_length: see
-    `text.weight`. All are over the four universities together.
+    stop_words, token_pattern: tokens to count. min_df: drop features in fewer pages. max_features:
+    keep only so many, of highest document frequency. weighting, unit_length: see `text.weight`. All
+    are computed over the four universities together.
     """
     import numpy as np
 
     from transferbench.data.archive import members
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
     from transferbench.data.text import count, select
 
-    texts, labels, places = [], [], []
+    texts, labels, universities = [], [], []
     for path, page in sorted(members(files[ORIGINAL.name])):
-        _, label, place, _ = path.split("/")
+        _, label, university, _ = path.split("/")
         texts.append(_text(re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]))
         labels.append(CLASSES.index(label))
-        places.append(place)
+        universities.append(university)
     counts, vocabulary = count(texts, token_pattern)
     columns = select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features
     )
-    y, at = np.array(labels), np.array(places)
+    y, at = np.array(labels), np.array(universities)
     parts = {name: (counts[at == name], y[at == name]) for name in UNIVERSITIES}
-    return assemble(
+    return problem_from_counts(
         task,
         "clustering",
         CLASSES,
@@ -97,7 +97,7 @@ def _text(html: str) -> str:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
-    # To the standard, which supposes that frames are shown, what stands for them is no markup.
+    # By the standard, the content of "noframes" is plain text: parse it again as HTML.
     unframed = [_text(node.text()) for node in tree.css("noframes")]
     tree.strip_tags(["script", "style", "noframes"])
     return " ".join([tree.root.text(separator=" ") if tree.root else "", *unframed])

@@ -1,8 +1,8 @@
 """WebKB as the LINQS group prepared it: 877 pages of four universities by 1,703 words, 0 or 1.
 
-The version that work on linked documents uses, and a check on what our own reading of the pages
-does (`mtc/webkb4`). Of its five classes the clustering paper has four; staff, of which Texas has
-one page, is left out: 838 pages remain. The links are not used. Words are known by number only.
+Work on linked documents uses this version; here it is a check of our own parsing of the pages
+(`mtc/webkb4`). The clustering paper uses four of its five classes; staff, with one page of Texas,
+is left out: 838 pages remain. The links are not used. Words are numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from transferbench.data.datasets.webkb import CLASSES, UNIVERSITIES
 from transferbench.data.fetch import File, Url
-from transferbench.data.text import Weighting
+from transferbench.data.options import Weighting
 
 if TYPE_CHECKING:
     from transferbench.problem import Problem, Truth
@@ -39,23 +39,23 @@ FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8
 def build(
     task: str, files: dict[str, Path], *, weighting: Weighting = "tf-idf", unit_length: bool = True
 ) -> tuple[Problem, Truth]:
-    """The task as a Problem and its Truth.
+    """Build the task.
 
-    weighting: of 0 and 1 only the inverse document frequency is left to choose: "tf" and "log-tf"
-    are the same. unit_length: see `text.weight`. Both are over the four universities together.
+    weighting: for counts of 0 and 1, "tf" and "log-tf" are the same. unit_length: see
+    `text.weight`. Both are computed over the four universities together.
     """
     import numpy as np
     import scipy.sparse as sp
 
     from transferbench.data.archive import members
-    from transferbench.data.datasets._counted import assemble
+    from transferbench.data.datasets._from_counts import problem_from_counts
 
     contents = dict(members(files[ORIGINAL.name]))
     parts = {}
     for name in UNIVERSITIES:
         words: list[int] = []
         starts, labels = [0], []
-        # A page in each line: its address, 0 or 1 for each word, its class.
+        # One page a line: its address, 0 or 1 for each word, its class.
         for line in contents[f"webkb/{name}.content"].decode().splitlines():
             _, *marks, label = line.split("\t")
             if label in CLASSES:
@@ -64,6 +64,6 @@ def build(
                 labels.append(CLASSES.index(label))
         marked = (np.ones(len(words)), words, starts)
         parts[name] = sp.csr_array(marked, shape=(len(labels), WORDS)), np.array(labels)
-    return assemble(
+    return problem_from_counts(
         task, "clustering", CLASSES, parts, weighting=weighting, unit_length=unit_length
     )

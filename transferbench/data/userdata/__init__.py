@@ -1,1 +1,1 @@
-"""Documents of one's own: read from files within limits, and what was predicted for them."""
+"""The user's own documents: files, problems built from them, predictions."""

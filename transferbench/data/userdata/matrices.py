@@ -1,9 +1,9 @@
 """Matrices, documents by features, with a label for each document.
 
 NAME.svm, NAME.svmlight, NAME.libsvm   lines "<label> <feature>:<number> …", features ascending; the
-                                       label is a number or a word, "?" where there is none
-NAME.npz                               what `scipy.sparse.save_npz` writes, labels in
-                                       NAME.labels.txt, one on each line
+                                       label is a number or a word, "?" for no label
+NAME.npz                               a matrix written by `scipy.sparse.save_npz`; its labels are
+                                       in NAME.labels.txt, one a line
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.userdata.documents import (
-    MOST,
-    MOST_DOCUMENTS,
-    MOST_FEATURES,
+    MAX_DOCUMENTS,
+    MAX_FEATURES,
+    MAX_SIZE,
     Documents,
     Labels,
     check_label,
-    fault,
+    line_error,
     lines,
 )
 from transferbench.errors import UserError
 
 LINE = re.compile(r"(\S+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
-#: A label of a line of SVMlight that says nothing.
+#: The label of a line of SVMlight without a label.
 UNKNOWN = "?"
 
 
 def labels_file(path: Path) -> Path:
-    """Where the labels of a matrix in an npz stand."""
+    """Return the path of the labels of a matrix in an npz."""
     return path.with_suffix(".labels.txt")
 
 
 def read(path: Path, labels: Labels) -> Documents:
-    """The documents of a matrix.
+    """Read the documents of a matrix.
 
-    Raises UserError, with the line or row at fault where there is one, for what is not of the
-    format, too large, negative or not finite.
+    Raises UserError, with the line or row at fault if there is one, for a file in another format
+    and for entries that are too large, negative or not finite.
     """
-    X, found = _npz(path, labels) if path.suffix.lower() == ".npz" else _svmlight(path, labels)
+    X, names = _npz(path, labels) if path.suffix.lower() == ".npz" else _svmlight(path, labels)
     if not X.shape[0]:
         raise UserError(f"{path}: there are no documents in it.")
     X.sum_duplicates()
@@ -55,11 +55,11 @@ def read(path: Path, labels: Labels) -> Documents:
         row = int(np.searchsorted(X.indptr, wrong[0], "right"))
         value = X.data[wrong[0]]
         raise UserError(f"{path}: document {row} has {value:g}; expected numbers of 0 or more.")
-    return Documents(path, X, found)
+    return Documents(path, X, names)
 
 
 def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
-    found: list[str] = []
+    names: list[str] = []
     indices, data, starts = array("i"), array("d"), array("q", [0])
     for number, line in lines(path):
         line = line.partition("#")[0].strip()
@@ -74,19 +74,19 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
             parts = None
         if not parts or any(b <= a for a, b in pairwise(columns)):
             message = 'expected "<label> <feature>:<number> …", features ascending.'
-            raise fault(path, number, message)
-        if columns and columns[-1] >= MOST_FEATURES:
-            raise fault(path, number, f"expected numbers of features below {MOST_FEATURES:,}.")
-        label = "" if labels == "none" or parts[1] == UNKNOWN else _class(parts[1])
-        found.append(check_label(path, number, label, labels))
+            raise line_error(path, number, message)
+        if columns and columns[-1] >= MAX_FEATURES:
+            raise line_error(path, number, f"expected numbers of features below {MAX_FEATURES:,}.")
+        label = "" if labels == "none" or parts[1] == UNKNOWN else _class_name(parts[1])
+        names.append(check_label(path, number, label, labels))
         indices.extend(columns)
         starts.append(len(indices))
-    shape = len(found), max(indices, default=-1) + 1
-    return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), found
+    shape = len(names), max(indices, default=-1) + 1
+    return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
 
 
-def _class(text: str) -> str:
-    """A label's name; "+1", "1" and "1.0" are one class."""
+def _class_name(text: str) -> str:
+    """Return the name of a label; "+1", "1" and "1.0" are one class."""
     try:
         number = float(text)
     except ValueError:
@@ -95,31 +95,31 @@ def _class(text: str) -> str:
 
 
 def load_npz(path: Path) -> sp.csr_array:
-    """A sparse matrix (n, d) as `scipy.sparse.save_npz` writes it, of bounded size, whole.
+    """Read a sparse matrix (n, d) written by `scipy.sparse.save_npz`, of limited size.
 
-    Raises UserError for anything else; nothing in the file is executed.
+    Raises UserError for any other file; nothing in the file is executed.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > 4 * MOST:
-            raise ValueError(f"{size:,} bytes unpacked, at most {4 * MOST:,} are read")
+        if size > 4 * MAX_SIZE:
+            raise ValueError(f"{size:,} bytes unpacked, expected at most {4 * MAX_SIZE:,}")
         X = sp.load_npz(path)  # without pickle
         n, d = X.shape
-        if n > MOST_DOCUMENTS or d > MOST_FEATURES:
+        if n > MAX_DOCUMENTS or d > MAX_FEATURES:
             raise ValueError(
-                f"at most {MOST_DOCUMENTS:,} × {MOST_FEATURES:,} are read, got {n} × {d}"
+                f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}"
             )
         if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
             raise ValueError(
                 f"expected real numbers in csr, csc or coo form, got {X.dtype}, {X.format}"
             )
         if X.format != "coo":
-            X.check_format(full_check=True)  # places outside the matrix would be read and written
+            X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
         return sp.csr_array(X, dtype=np.float64)
-    except Exception as error:  # whatever a library says of a file that is none of its kind
+    except Exception as error:  # libraries raise many types for a file in another format
         text = f"{error}".partition("\n")[0] or type(error).__name__
-        message = f"{path}: not a matrix as scipy.sparse.save_npz writes it ({text})."
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({text})."
         raise UserError(message) from None
 
 
@@ -130,8 +130,8 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         return X, [""] * n
     file = labels_file(path)
     if not file.is_file():
-        raise UserError(f"{path}: no labels; expected {file}, a label on each line.")
-    found = [check_label(file, number, line.strip(), labels) for number, line in lines(file)]
-    if len(found) != n:
-        raise UserError(f"{file}: {len(found)} labels for the {n} documents of {path.name}.")
-    return X, found
+        raise UserError(f"{path}: no labels; expected {file}, one label a line.")
+    names = [check_label(file, number, line.strip(), labels) for number, line in lines(file)]
+    if len(names) != n:
+        raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
+    return X, names

@@ -1,4 +1,4 @@
-"""What was predicted for documents of one's own, how sure it is, and what speaks against it."""
+"""Predictions for the user's own documents: confidences, rows to write, and warnings."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.userdata.documents import Documents
-from transferbench.problem import Fit, Problem
+from transferbench.problem import Domain, Fit, Problem
 
-#: The largest class so many times the smallest: more is called unbalanced.
+#: Classes are unbalanced if the largest is more than so many times the smallest.
 UNBALANCED = 3.0
+#: Why unbalanced classes deserve a warning.
+BALANCE_NOTE = "models such as gcmf and dtl assume classes of about equal size."
 SUFFIXES = (".csv", ".jsonl")
 
 
-def shares(scores: np.ndarray) -> np.ndarray:
-    """(n, c) of the scores (n, c), rows of sum one: how sure a model is of each class, in its way.
+def normalize_scores(scores: np.ndarray) -> np.ndarray:
+    """Return (n, c) the scores (n, c) with rows of sum one: the confidence in each class.
 
-    Each score's share of its row; where scores can be negative, as distances and margins are, the
-    softmax of the row. Rows of zeros become uniform. They rank documents and classes as the scores
-    do, but are no probabilities: none was compared with how often it is right. Raises ValueError
-    for scores that are not numbers.
+    Each score is divided by the sum of its row; if scores can be negative, as distances and margins
+    are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
+    classes as the scores do, but are not calibrated probabilities. Raises ValueError for scores
+    that are not numbers.
     """
     c = scores.shape[1]
     S = np.asarray(scores, np.float64)
@@ -37,23 +39,26 @@ def shares(scores: np.ndarray) -> np.ndarray:
 
 
 def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[dict[str, object]]:
-    """A row for each document of the targets: file, row (from 1), id, label or cluster, confidence.
+    """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
-    id is left out where no target has ids; confidence is the decided class's share, `shares`.
+    Rows are numbered from 1. id is omitted if no target has ids; confidence is that of the
+    predicted class, see `normalize_scores`.
     """
-    what = "label" if fit.columns == "classes" else "cluster"
-    named = any(documents.ids for documents in targets)
+    column = "label" if fit.columns == "classes" else "cluster"
+    with_ids = any(documents.ids for documents in targets)
     for documents, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
-        decided = zip(scores.argmax(axis=1), shares(scores), strict=True)
-        for i, (best, share) in enumerate(decided):
-            own = {"id": documents.ids[i] if documents.ids else ""} if named else {}
-            sure = float(f"{share[best]:.6g}")
-            place = {"file": str(documents.path), "row": i + 1}
-            yield place | own | {what: problem.classes[best], "confidence": sure}
+        predicted = zip(scores.argmax(axis=1), normalize_scores(scores), strict=True)
+        for i, (best, confidences) in enumerate(predicted):
+            row: dict[str, object] = {"file": str(documents.path), "row": i + 1}
+            if with_ids:
+                row["id"] = documents.ids[i] if documents.ids else ""
+            row[column] = problem.classes[best]
+            row["confidence"] = float(f"{confidences[best]:.6g}")
+            yield row
 
 
 def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> None:
-    """The rows as CSV or as JSON lines."""
+    """Write the rows as CSV or as JSON lines."""
     with path.open("w", encoding="utf-8", newline="") as file:
         if suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)
@@ -65,45 +70,52 @@ def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> No
         writer.writerows(predicted)
 
 
-def doubts(problem: Problem, targets: Sequence[Documents], fit: Fit) -> list[str]:
-    """Sentences on what makes predictions doubtful: documents, graphs, sizes of classes."""
-    found = []
-    labels = sum(
+def prediction_warnings(problem: Problem, targets: Sequence[Documents], fit: Fit) -> list[str]:
+    """Return reasons to doubt the predictions: documents, graphs, sizes of classes."""
+    warnings = []
+    per_class = sum(
         (domain.Y.sum(axis=0) for domain in problem.sources), np.zeros(len(problem.classes))
     )
-    if labels.max() > UNBALANCED * labels.min():
-        found.append(f"the source's classes are unbalanced: {_sizes(problem, labels)}; {EQUAL}")
-    known = np.zeros(problem.domains[0].X.shape[1], bool)
-    for domain in problem.sources:
-        known[sp.csr_array(domain.X).indices] = True
-    domains = problem.domains[-len(targets) :]
+    if _unbalanced(per_class):
+        sizes = _sizes(problem, per_class)
+        warnings.append(f"the source's classes are unbalanced: {sizes}; {BALANCE_NOTE}")
+    last = slice(-len(targets), None)
     for documents, domain, scores in zip(
-        targets, domains, fit.scores[-len(targets) :], strict=True
+        targets, problem.domains[last], fit.scores[last], strict=True
     ):
-        X, n = sp.csr_array(domain.X), len(documents)
-        empty = int(np.sum(np.diff(X.indptr) == 0))
-        alien = int(np.sum(X @ known.astype(X.dtype) == 0)) - empty if problem.sources else 0
-        where = f"{documents.path}:"
-        if empty:
-            found.append(
-                f"{where} {empty} of {n} documents have no feature left; they are guesses."
-            )
-        if alien:
-            found.append(f"{where} {alien} of {n} documents share no feature with the source.")
-        if np.bincount(X.indices, minlength=1).max() < 2:
-            found.append(f"{where} no two documents share a feature: their graph is empty.")
-        sizes = np.bincount(scores.argmax(axis=1), minlength=len(problem.classes))
-        if sizes.max() > UNBALANCED * sizes.min():
-            equal = f"; {EQUAL}" if problem.sources else "."
-            found.append(f"{where} unbalanced predictions: {_sizes(problem, sizes)}{equal}")
-    return found
+        reasons = [*_feature_warnings(problem, domain), *_balance_warnings(problem, scores)]
+        warnings += [f"{documents.path}: {reason}" for reason in reasons]
+    return warnings
 
 
-#: Why unbalanced classes are worth a word.
-EQUAL = "models such as gcmf and dtl suppose classes of about equal size."
+def _feature_warnings(problem: Problem, target: Domain) -> Iterator[str]:
+    X, n = sp.csr_array(target.X), target.X.shape[0]
+    empty = int(np.sum(np.diff(X.indptr) == 0))
+    if empty:
+        yield f"{empty} of {n} documents have no feature left; they are guesses."
+    if problem.sources:
+        in_source = np.zeros(X.shape[1], X.dtype)
+        for domain in problem.sources:
+            in_source[sp.csr_array(domain.X).indices] = 1
+        unrelated = int(np.sum(X @ in_source == 0)) - empty
+        if unrelated:
+            yield f"{unrelated} of {n} documents share no feature with the source."
+    if np.bincount(X.indices, minlength=1).max() < 2:
+        yield "no two documents share a feature: their graph is empty."
+
+
+def _balance_warnings(problem: Problem, scores: np.ndarray) -> Iterator[str]:
+    predicted = np.bincount(scores.argmax(axis=1), minlength=len(problem.classes))
+    if _unbalanced(predicted):
+        note = f"; {BALANCE_NOTE}" if problem.sources else "."
+        yield f"unbalanced predictions: {_sizes(problem, predicted)}{note}"
+
+
+def _unbalanced(sizes: np.ndarray) -> bool:
+    return bool(sizes.max() > UNBALANCED * sizes.min())
 
 
 def _sizes(problem: Problem, sizes: np.ndarray) -> str:
     order = np.argsort(-sizes, kind="stable")
-    first = [f"{problem.classes[i]} {sizes[i]:.0f}" for i in order]
-    return ", ".join(first if len(first) < 7 else [*first[:3], "…", *first[-3:]])
+    parts = [f"{problem.classes[i]} {sizes[i]:.0f}" for i in order]
+    return ", ".join(parts if len(parts) < 7 else [*parts[:3], "…", *parts[-3:]])

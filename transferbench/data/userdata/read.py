@@ -1,4 +1,4 @@
-"""Documents from a file, by its suffix."""
+"""Read documents from a file; the suffix determines the format."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 
 
 def read(path: Path, columns: Columns = Columns(), labels: Labels = "none") -> Documents:
-    """The documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
+    """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
 
-    Raises UserError, with the line at fault where there is one, for what cannot be read.
+    Raises UserError for a file that cannot be read, with the line at fault if there is one.
     """
     check_size(path)
     suffix = path.suffix.lower()
-    if suffix in tables.ROWS:
+    if suffix in tables.READERS:
         return tables.read(path, columns, labels)
     if suffix in MATRICES:
         return matrices.read(path, labels)
-    known = ", ".join([*tables.ROWS, *MATRICES])
+    known = ", ".join([*tables.READERS, *MATRICES])
     raise UserError(f"{path}: unknown kind of file; expected {known}.")
 
 
-def beside(path: Path) -> list[Path]:
-    """Files that belong to a file: the labels of a matrix in an npz, where they are there."""
+def companion_files(path: Path) -> list[Path]:
+    """Return existing files that belong to a file: the labels of a matrix in an npz."""
     labels = matrices.labels_file(path)
     return [labels] if path.suffix.lower() == ".npz" and labels.is_file() else []

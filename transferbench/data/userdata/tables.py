@@ -12,93 +12,103 @@ from pathlib import Path
 from typing import Any
 
 from transferbench.data.userdata.documents import (
-    LONGEST,
-    MOST,
+    MAX_LINE_SIZE,
+    MAX_SIZE,
     Columns,
     Documents,
     Labels,
     check_label,
-    fault,
+    line_error,
     lines,
 )
 from transferbench.errors import UserError, brief
 
-#: A line's (or row's) number and its values by column.
+#: Number of a line (or row), and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
-BATCH = 32  # rows of Parquet in memory at a time
-CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+BATCH_SIZE = 32  # rows of Parquet in memory at a time
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def read(path: Path, columns: Columns, labels: Labels) -> Documents:
-    """The documents of a table.
+    """Read the documents of a table.
 
-    Labels and ids are texts or numbers, null stands for nothing, and so do blanks. Raises UserError
-    with the line at fault for a missing column or what is no text, no label or too much.
+    Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
+    at fault, for a missing column, a value of another type, a missing label or too much text.
     """
     needed = [columns.text, *([columns.label] if labels != "none" else [])]
     needed += [columns.id] if columns.id else []
     texts: list[str] = []
-    found: list[str] = []
+    names: list[str] = []
     ids: list[str] = []
     total, id_column = 0, columns.id
-    for line, row in ROWS[path.suffix.lower()](path, {*needed, "id"}):
-        for name in needed:
-            if name not in row:
-                there = f"no column {name!r} among {reprlib.repr(list(row))}"
-                remedy = "say which you mean: --text-column, --label-column, --id-column"
-                raise fault(path, line, f"{there}; {remedy}.")
+    for line, row in READERS[path.suffix.lower()](path, {*needed, "id"}):
+        for column in needed:
+            if column not in row:
+                problem = f"no column {column!r} among {reprlib.repr(list(row))}"
+                remedy = "name yours: --text-column, --label-column, --id-column"
+                raise line_error(path, line, f"{problem}; {remedy}.")
         if not texts and id_column is None and "id" in row:
             id_column = "id"
         text = "" if row[columns.text] is None else row[columns.text]
         if not isinstance(text, str):
-            raise fault(path, line, f"{columns.text}: expected text, got {reprlib.repr(text)}.")
-        if len(text) > LONGEST:
-            raise fault(path, line, f"a text of more than {LONGEST:,} characters; cut it.")
+            raise line_error(
+                path, line, f"{columns.text}: expected text, got {reprlib.repr(text)}."
+            )
+        if len(text) > MAX_LINE_SIZE:
+            raise line_error(
+                path, line, f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it."
+            )
         total += len(text)
-        if total > MOST:
-            raise fault(path, line, f"more than {MOST:,} characters of text; cut the file.")
-        label = _plain(path, line, columns.label, row[columns.label]) if labels != "none" else ""
+        if total > MAX_SIZE:
+            raise line_error(
+                path, line, f"more than {MAX_SIZE:,} characters of text; split the file."
+            )
+        label = ""
+        if labels != "none":
+            label = _text(path, line, columns.label, row[columns.label])
         texts.append(text)
-        found.append(check_label(path, line, label, labels))
+        names.append(check_label(path, line, label, labels))
         if id_column:
-            ids.append(_plain(path, line, id_column, row.get(id_column)))
+            ids.append(_text(path, line, id_column, row.get(id_column)))
     if not texts:
         raise UserError(f"{path}: there are no documents in it.")
-    return Documents(path, texts, found, ids if id_column else None)
+    return Documents(path, texts, names, ids if id_column else None)
 
 
-def _plain(path: Path, line: int, column: str, value: Any) -> str:
-    """A label or id as text."""
-    if value is None or value != value:  # NaN stands for nothing, too
+def _text(path: Path, line: int, column: str, value: Any) -> str:
+    """Return a label or id as text, "" for none."""
+    if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
         expected = f"{column}: expected a text or a number"
-        raise fault(path, line, f"{expected}, got {reprlib.repr(value)}.")
+        raise line_error(path, line, f"{expected}, got {reprlib.repr(value)}.")
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # as another file may have it
+        value = int(value)  # 1 and 1.0 are one class
     text = value.strip() if isinstance(value, str) else json.dumps(value)
-    if CONTROL.search(text):
-        raise fault(path, line, f"{column}: {ascii(text)[:60]} has characters not to be printed.")
+    if CONTROL_CHARACTERS.search(text):
+        raise line_error(
+            path, line, f"{column}: {ascii(text)[:60]} has control characters; remove them."
+        )
     return text
 
 
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(MAX_LINE_SIZE)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     reader = csv.reader((text for _, text in lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
             name = Counter(header).most_common(1)[0][0]
-            raise fault(path, 1, f"column {brief(name)} stands here twice.")
+            raise line_error(path, 1, f"column {brief(name)} occurs twice.")
         for row in reader:
             if row and len(row) != len(header):
-                message = f"{len(row)} columns, where the first line has {len(header)}; quote what "
-                raise fault(path, reader.line_num, f"{message}holds a {delimiter!r}.")
+                message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
+                raise line_error(path, reader.line_num, f"{message}that contain {delimiter!r}.")
             if row:
                 yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
-        raise fault(path, reader.line_num, f"{error}; expected CSV, quoted by '\"'.") from None
+        raise line_error(path, reader.line_num, f"{error}; expected CSV, quoted by '\"'.") from None
 
 
 def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
@@ -108,9 +118,11 @@ def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise fault(path, number, f"{error}; expected a JSON object on each line.") from None
+            raise line_error(
+                path, number, f"{error}; expected a JSON object on each line."
+            ) from None
         if not isinstance(row, dict):
-            raise fault(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
+            raise line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
         yield number, row
 
 
@@ -131,28 +143,29 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
-        if size > MOST:
-            raise ValueError(f"{size:,} bytes unpacked, at most {MOST:,} are read")
+        if size > MAX_SIZE:
+            raise ValueError(f"{size:,} bytes unpacked, expected at most {MAX_SIZE:,}")
         names = [name for name in schema.names if name in wanted]
-        # As dictionaries: a text that stands in many rows comes once, and is looked at before.
+        # As dictionaries: a text of many rows is stored once, and its length is checked before.
         texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
-            for batch in file.iter_batches(batch_size=BATCH, columns=names):
+            for batch in file.iter_batches(batch_size=BATCH_SIZE, columns=names):
                 for column in batch.columns:
                     values = getattr(column, "dictionary", pa.array([]))
                     if pa.types.is_string(values.type) and len(values):
                         longest = pc.max(pc.binary_length(values)).as_py() or 0
-                        if longest > LONGEST:
+                        if longest > MAX_LINE_SIZE:
                             raise ValueError(f"a text of {longest:,} bytes")
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         text = f"{error}".partition("\n")[0] or type(error).__name__
-        raise fault(path, number + 1, f"not to be read as Parquet ({text}).") from None
+        raise line_error(path, number + 1, f"cannot be read as Parquet ({text}).") from None
 
 
-ROWS: dict[str, Callable[[Path, Collection[str]], Rows]] = {
+#: Suffix → function that yields the rows; it may skip columns that are not wanted.
+READERS: dict[str, Callable[[Path, Collection[str]], Rows]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".jsonl": _json_lines,

@@ -1,4 +1,4 @@
-"""From counts of words to a problem: the last step of every dataset of documents."""
+"""Build a problem from term counts: the last step of every single-label dataset of documents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.text import Weighting, document_frequency, weight
+from transferbench.data.options import Weighting
+from transferbench.data.text import document_frequency, weight
 from transferbench.problem import Domain, Family, Problem, Truth
 
 
-def assemble(
+def problem_from_counts(
     task: str,
     family: Family,
     classes: Sequence[str],
@@ -23,19 +24,22 @@ def assemble(
     unit_length: bool,
     sources: int = 1,
 ) -> tuple[Problem, Truth]:
-    """A problem with a domain for each part; the first of a transfer problem is all seen.
+    """Return a problem with one domain for each part, and its truth.
 
-    parts: for each domain counts (n, d) over the same d features, and (n,) indices of classes, −1
-    where the class is not known. sources: how many of a transfer problem's domains are all seen.
-    Of the features `columns` (None: of all) those in min_df documents of all domains together, or
-    more, are kept; weights are fitted on these documents together. Raises ValueError where the
-    domains' features differ in number.
+    parts   : by domain name, counts (n, d) over the same d features and (n,) class indices, −1 for
+              an unknown class.
+    columns : features to choose from, None for all; those in at least min_df documents of all
+              domains together are kept.
+    sources : number of domains, from the first, whose labels are seen in a transfer problem.
+
+    Weights (see `text.weight`) are fitted on all documents together. Raises ValueError if the
+    domains differ in their number of features.
     """
-    together = sp.vstack([counts for counts, _ in parts.values()], format="csr")
+    counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
     if columns is not None:
-        together = together[:, columns]
-    kept = np.flatnonzero(document_frequency(together) >= min_df)
-    X = weight(together[:, kept], weighting, unit_length)
+        counts = counts[:, columns]
+    frequent = np.flatnonzero(document_frequency(counts) >= min_df)
+    X = weight(counts[:, frequent], weighting, unit_length)
     domains: list[Domain] = []
     truth, scored, start = [], [], 0
     for name, (_, y) in parts.items():

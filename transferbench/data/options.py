@@ -1,0 +1,20 @@
+"""Types of dataset options that several datasets share; importing them is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from annotated_types import Ge, Gt, Lt
+
+#: Options by name, as a user gives them or as a dataset's builder takes them.
+Options: TypeAlias = Mapping[str, str | bool | int | float]
+#: Weights of term counts; see `text.weight`.
+Weighting = Literal["tf", "log-tf", "tf-idf"]
+StopWords = Literal["english", "none"]
+#: Views of a multi-label text dataset: weighted terms, topics, or both.
+Views = Literal["both", "tf-idf", "topics"]
+#: Fraction of the documents whose labels a model sees.
+TrainFraction = Annotated[float, Gt(0), Lt(1)]
+#: Integer of 0 or more.
+Natural = Annotated[int, Ge(0)]

@@ -1,0 +1,190 @@
+"""Build a problem from the user's own documents, texts or matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.options import Natural, Options, StopWords, Weighting
+from transferbench.data.text import count, document_frequency, select
+from transferbench.data.userdata.read import MATRICES
+from transferbench.errors import UserError, brief
+from transferbench.parameters import Count, resolve
+
+if TYPE_CHECKING:
+    from transferbench.data.userdata.documents import Documents
+    from transferbench.problem import Problem, Truth
+
+MAX_CLASSES = 1000
+
+
+@dataclass(frozen=True)
+class Features:
+    """Counts (n, d) of the selected features of the documents of all files, and their weighting."""
+
+    counts: sp.csr_array
+    weighting: Weighting
+    unit_length: bool
+
+
+def documents_problem(
+    sources: Sequence[Documents],
+    targets: Sequence[Documents],
+    options: Options,
+    *,
+    name: str = "own",
+    clusters: int = 0,
+) -> tuple[Problem, Truth]:
+    """Return a transfer problem, or a clustering problem if there is no source, and its truth.
+
+    Classes are the labels of the sources in alphabetical order; without sources those of the
+    targets, or `clusters` classes without names. Labelled documents of the targets are scored.
+    Raises UserError if the documents make no problem.
+    """
+    files = [*sources, *targets]
+    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
+    y = [_class_indices(f, [] if clusters else classes) for f in files]
+    extract = feature_function(files[0].path)
+    features = extract(files, **resolve(extract, options, "the documents"))
+    if not features.counts.shape[1]:
+        raise _no_features(files[0])
+    ends = np.cumsum([0, *map(len, files)])
+    counts = [features.counts[start:end] for start, end in pairwise(ends)]
+    names = _domain_names([file.path for file in files])
+    problem, truth = problem_from_counts(
+        name,
+        "transfer" if sources else "clustering",
+        classes,
+        dict(zip(names, zip(counts, y, strict=True), strict=True)),
+        sources=len(sources),
+        weighting=features.weighting,
+        unit_length=features.unit_length,
+    )
+    views = [sp.csr_array(domain.X) for domain in problem.domains]
+    for file, view in zip(files, views, strict=True):
+        if not view.nnz:
+            raise _no_features(file)
+    if not all((np.isfinite(view.data) & (view.data >= 0)).all() for view in views):
+        raise UserError(
+            f"{files[0].path}: weighting {features.weighting} makes numbers negative or too "
+            "large; log-tf is for counts of 1 or more."
+        )
+    return problem, truth
+
+
+def feature_function(path: Path) -> Callable[..., Features]:
+    """Return the function for files of this kind; its keyword-only arguments are the options."""
+    return _matrix_features if path.suffix.lower() in MATRICES else _text_features
+
+
+def _classes(files: Sequence[Documents]) -> list[str]:
+    """Return the labels of the documents in alphabetical order."""
+    classes = sorted({label for file in files for label in file.labels} - {""})
+    path = files[0].path
+    if len(classes) < 2:
+        present = f"the one label {brief(classes[0])}" if classes else "no label"
+        raise UserError(f"{path}: {present}; expected documents of two classes or more.")
+    if len(classes) > MAX_CLASSES:
+        raise UserError(
+            f"{path}: {len(classes)} different labels, expected at most {MAX_CLASSES}; is it the "
+            "right column?"
+        )
+    return classes
+
+
+def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
+    """Return (n,) class indices, −1 for documents without a label; without classes all −1."""
+    if not classes:
+        return np.full(len(file), -1)
+    index = {label: i for i, label in enumerate(classes)} | {"": -1}
+    unknown = next((label for label in file.labels if label not in index), None)
+    if unknown is not None:
+        raise UserError(
+            f"{file.path}: label {brief(unknown)} is none of the source's "
+            f"({', '.join(map(brief, classes[:10]))}); remove such documents, or leave their "
+            "labels blank."
+        )
+    return np.array([index[label] for label in file.labels])
+
+
+def _text_features(
+    files: Sequence[Documents],
+    *,
+    stop_words: StopWords = "none",
+    token_pattern: str = r"\w\w+",
+    min_df: Count = 2,
+    max_features: Natural = 0,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> Features:
+    from unicodedata import normalize
+
+    texts: list[str] = []
+    for file in files:
+        if not isinstance(file.content, list):
+            raise UserError(f"{file.path}: a matrix among texts; expected files of one kind.")
+        # Compose characters: a separate combining accent would split a word.
+        texts += (normalize("NFC", text) for text in file.content)
+    try:
+        counts, vocabulary = count(texts, token_pattern)
+    except ValueError as error:
+        raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
+    columns = select(
+        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
+    )
+    return Features(counts[:, columns], weighting, unit_length)
+
+
+def _matrix_features(
+    files: Sequence[Documents],
+    *,
+    min_df: Count = 1,
+    weighting: Weighting = "tf",
+    unit_length: bool = False,
+) -> Features:
+    def is_npz(path: Path) -> bool:
+        return path.suffix.lower() == ".npz"
+
+    first, views = files[0].path, []
+    for file in files:
+        # Features of SVMlight are numbered from one, columns of a matrix from zero.
+        if isinstance(file.content, list) or is_npz(file.path) != is_npz(first):
+            raise UserError(f"{file.path}: not like {first}; expected files of one kind.")
+        views.append(file.content)
+    widths = [view.shape[1] for view in views]
+    for file, width in zip(files, widths, strict=True):
+        if is_npz(first) and width != widths[0]:
+            raise UserError(
+                f"{file.path}: {width} features, {first} has {widths[0]}; expected as many."
+            )
+    for view in views:
+        view.resize(view.shape[0], max(widths))
+    X = sp.csr_array(sp.vstack(views))
+    columns = np.flatnonzero(document_frequency(X) >= min_df)
+    return Features(X[:, columns], weighting, unit_length)
+
+
+def _domain_names(paths: Sequence[Path]) -> list[str]:
+    """Return the files' names without suffix, with a number after repeated ones."""
+    names: list[str] = []
+    for path in paths:
+        name, number = path.stem, 1
+        while name in names:
+            number += 1
+            name = f"{path.stem}-{number}"
+        names.append(name)
+    return names
+
+
+def _no_features(file: Documents) -> UserError:
+    return UserError(
+        f"{file.path}: no feature is left of its documents; lower min_df, or see token_pattern and "
+        "stop_words."
+    )
