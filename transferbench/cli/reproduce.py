@@ -82,7 +82,9 @@ def command(
     message = "another reproduce is at work here; waiting, to repeat none of its runs"
     lock = alone(settings.results / "records" / "reproduce.lock", partial(say, message, err=True))
     with nullcontext() if execution["dry_run"] else lock:
-        done = execute(cells, settings, stated=stated.__getitem__, on_record=take, **execution)
+        done = execute(
+            cells, settings, default_limits=stated.__getitem__, on_record=take, **execution
+        )
         for rebuild in rebuilds if done else ():
             if rebuild.leans and rebuild.name not in left:
                 rebuild.write()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 
 from transferbench.problem import Domain, Matrix, Problem
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 
 def stack(matrices: list[Matrix]) -> Matrix:
@@ -30,6 +34,8 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
 
 def logistic_regression(problem: Problem, C: float = 1.0) -> LogisticRegression:
     """L2-regularised logistic regression trained on every labelled document."""
+    from sklearn.linear_model import LogisticRegression
+
     X, y = seen_rows(problem)
     return LogisticRegression(C=C, max_iter=1000).fit(X, y)
 
