@@ -12,17 +12,20 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from chaos.fuzzing import _record_seed
+from chaos.fuzzing import RECORD
 from chaos.home import EXPERIMENT
 from chaos.watched import apart, within
 from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
+from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.runs.record import runs_csv
+from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
 Outcome = tuple[bool, str]
@@ -41,14 +44,14 @@ Kind = tuple[Path, Callable[[], str]]
 
 def _task(folder: Path) -> Kind:
     given, named = Settings(folder, folder, offline=True), tasks.Task.named(TASK)
-    before = tasks.facts(*tasks.load(named, given))
+    before = Facts.of(*tasks.load(named, given))
     path = named.cache(given)
     whole = path.read_bytes()
 
     def read() -> str:
         damaged = path.read_bytes()
         problem, truth = tasks.load(named, given)
-        same = tasks.facts(problem, truth) == before
+        same = Facts.of(problem, truth) == before
         now = path.read_bytes()
         return "WRONG" if not same else "noticed" if now == whole != damaged else "harmless"
 
@@ -71,15 +74,12 @@ def _original(folder: Path) -> Kind:
 
 
 def _record(folder: Path) -> Kind:
-    store = record.Store(folder)
-    made = _record_seed() | {"metrics": {"one": {"accuracy": 0.8125, "nmi": 0.53125}}}
-    path = store.write(made)
-    before = store.find(made["key"])
+    store = Store(folder)
+    path = store.write(RECORD)
 
     def read() -> str:
-        found = store.find(made["key"])
-        same = found and all(found.get(name) == before[name] for name in record if name != "sha256")
-        return "noticed" if found is None else "harmless" if same else "WRONG"
+        record = store.find(RECORD.key)
+        return "noticed" if record is None else "harmless" if record == RECORD else "WRONG"
 
     return path, read
 
@@ -87,12 +87,12 @@ def _record(folder: Path) -> Kind:
 def _runs(folder: Path) -> Kind:
     made = experiment.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
     rng = random.Random(0)
-    told = [
-        (*run, _record_seed() | {"metrics": {"one": {"accuracy": rng.random()}}})
-        for run in made.runs()
-    ]
+    lines: list[dict[str, str]] = []
+    for run in made.runs():
+        record = replace(RECORD, metrics={"one": {"accuracy": rng.random()}})
+        lines += record.rows(run.row, run.column, run.x)
     path = folder / "runs.csv"
-    path.write_text(record.runs_csv(told))
+    path.write_text(runs_csv(lines))
     tables.write(made, folder)
 
     def read() -> str:

@@ -28,8 +28,10 @@ from transferbench.data.formats import rda
 from transferbench.data.userdata import read as own_read
 from transferbench.errors import UserError
 from transferbench.evidence import tables
+from transferbench.evidence.frame import by_cell, read_runs
 from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.runs.record import Record, runs_csv
+from transferbench.runs.store import Store
 
 Parts = dict[str, bytes]
 
@@ -185,17 +187,16 @@ def _own(path: Path) -> None:
 
 
 def _runs(path: Path) -> None:
-    lines = record.read_runs(path)
-    record.by_cell(lines)
+    lines = read_runs(path)
+    by_cell(lines)
     tables.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:
-    store = record.Store(path.parents[2])
-    found = store.find(path.stem)
-    if found is None:
-        raise UserError("none")
-    assert found["status"] != "done" or found["metrics"]
+    record = Store(path.parents[2]).find(path.stem)
+    if record is None:
+        raise UserError("missing or damaged")
+    assert record == RECORD
 
 
 def _multilabel(path: Path) -> None:
@@ -240,24 +241,17 @@ def _rda_seed() -> Parts:
     return head | {"": integers(2 | 0x400) + symbol(b"x") + frame + integers(254)}
 
 
-def _record_seed() -> dict[str, Any]:
-    texts = {
-        "key": "0123",
-        "status": "done",
-        "reason": "",
-        "task": "t",
-        "model": "m",
-        "source": "s",
-    }
-    numbers = {"metrics": {"one": {"accuracy": 0.5}}, "seconds": {"load": 0.1, "fit": 1.0}}
-    return texts | numbers | {"params": {}, "seed": 0, "finished": "2020", "trace": [2.0, 1.0]}
-
-
 def _runs_seed() -> bytes:
     made = experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
-    return record.runs_csv((*run, _record_seed()) for run in made.runs()).encode()
+    lines = [line for run in made.runs() for line in RECORD.rows(run.row, run.column, run.x)]
+    return runs_csv(lines).encode()
 
 
+RECORD = Record(
+    key="0123", status="done", reason="", task="t", model="m", params={}, seed=0, code="c",
+    finished="2020", metrics={"one": {"accuracy": 0.8125, "nmi": 0.53125}}, seconds=1.0,
+    trace=(2.0, 1.0),
+)  # fmt: skip
 TEXTS = b'text,label,id\r\n"the cat, purrs",cat,1\r\n"a ship\nat sea",sea,2\r\nK\xc3\xa4se,cat,\r\n'
 JSONL = b'{"text": "the cat purrs", "label": "cat"}\n{"text": "at sea", "label": 1.0, "id": null}\n'
 TASK = "source: one.csv\ntargets: [one.csv, task.yaml]\noptions: {min_df: 1, weighting: tf}\n"
@@ -315,8 +309,8 @@ READERS = {
         _multilabel, "folder/views/one.csv", ({"": b"x,y\n1,2\n0,0.5\n3,1\n"},), (*ANY, b",", b"#")
     ),
     "record JSON": Reader(
-        _record, "records/01/0123.json", ({"": json.dumps(_record_seed(), indent=1).encode()},),
-        (*ANY, b"null", b"NaN", b"true"), trees=(_record_seed(),),
+        _record, "records/01/0123.json", ({"": RECORD.to_json().encode()},),
+        (*ANY, b"null", b"NaN", b"true"), trees=(json.loads(RECORD.to_json()),),
     ),
     "runs.csv": Reader(_runs, "runs.csv", ({"": _runs_seed()},), (*ANY, b",", b'""', b"{}", b"[]")),
 }  # fmt: skip

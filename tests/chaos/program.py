@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 
 from transferbench.runs import record, worker
+from transferbench.runs.store import Store
 
 
 def shift_clock(seconds: float) -> None:
@@ -23,14 +24,14 @@ def shift_clock(seconds: float) -> None:
 
 
 def keep_diary(path: str) -> None:
-    write = record.Store.write
+    write = Store.write
 
     def noted(self, record):
         with open(path, "a") as diary:  # noqa: PTH123
-            diary.write(record["key"] + "\n")
+            diary.write(record.key + "\n")
         return write(self, record)
 
-    record.Store.write = noted
+    Store.write = noted
 
 
 def die_in_write(number: int) -> None:
