@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -18,8 +17,6 @@ import pytest
 import toys
 
 from transferbench.runs import runner
-from transferbench.runs.record import Limits, Record
-from transferbench.runs.signals import DeferInterrupt
 from transferbench.runs.store import Store
 
 FILES = toys.FILES | {
@@ -63,12 +60,6 @@ COLUMNS = (
     "columns: {good: {model: marks, params: {mib: 400, busy: 1.0}}, "
     "small: {model: marks, params: {mib: 0, busy: 0.0}}}",
 )
-
-
-RECORD = Record(
-    key="ab12", status="done", reason="", task="t", model="m", params={"k": 2}, seed=0, code="c",
-    finished="now", limits=Limits(60.0), metrics={"t": {"accuracy": 0.5}}, trace=(2.0, 1.0),
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -207,15 +198,6 @@ def test_an_interrupt_during_the_start_prints_one_line(shell, how, after):
         assert "worker" not in err
 
 
-@pytest.fixture
-def ctrl_c():
-    """Let both signals raise KeyboardInterrupt, as the program does; a call sends one."""
-    former = {n: signal.signal(n, signal.default_int_handler) for n in (2, 15)}
-    yield lambda number=2: signal.raise_signal(number)
-    for number, handler in former.items():
-        signal.signal(number, handler)
-
-
 def test_ctrl_c_while_a_record_is_written_loses_no_run(home, ctrl_c, monkeypatch):
     class Engine:
         """Ends two runs; a third is done by the time the caller is interrupted."""
@@ -247,39 +229,6 @@ def test_ctrl_c_while_a_record_is_written_loses_no_run(home, ctrl_c, monkeypatch
         ctrl_c()
 
 
-@pytest.mark.parametrize("number", [2, 15])
-def test_a_second_ctrl_c_is_raised_at_once_as_is_one_while_suspended(ctrl_c, number):
-    reached = []
-
-    def second():
-        with DeferInterrupt():
-            ctrl_c(number)
-            reached.append("first")
-            ctrl_c(number)
-            reached.append("second")
-
-    def suspended():
-        with DeferInterrupt() as interrupt, interrupt.suspended():
-            ctrl_c(number)
-            reached.append("suspended")
-
-    def before():
-        with DeferInterrupt() as interrupt:
-            ctrl_c(number)
-            reached.append("before")
-            with interrupt.suspended():
-                reached.append("entered")
-
-    def at_the_end():
-        with DeferInterrupt():
-            ctrl_c(number)
-
-    for use in (second, suspended, before, at_the_end):
-        with pytest.raises(KeyboardInterrupt):
-            use()
-    assert reached == ["first", "before"]
-
-
 def test_a_run_that_ends_while_a_task_is_built_is_written_at_once(shell, tmp_path):
     file = tmp_path / "waits.yaml"
     rows = "{small: {task: own/small}, waits: {task: own/waits}}"
@@ -288,18 +237,6 @@ def test_a_run_that_ends_while_a_task_is_built_is_written_at_once(shell, tmp_pat
     code, _, err = shell("reproduce", str(file))
     assert code == 0, err
     assert len(finished(shell.results)) == 4
-
-
-def test_a_signal_with_another_handler_is_not_deferred():
-    taken = []
-    former = signal.signal(signal.SIGINT, lambda number, _: taken.append(number))
-    try:
-        with DeferInterrupt() as interrupt:
-            signal.raise_signal(signal.SIGINT)
-            interrupt.raise_pending()
-    finally:
-        signal.signal(signal.SIGINT, former)
-    assert taken == [signal.SIGINT]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminal can be made here")
@@ -379,52 +316,6 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
     assert sum(times.values()) - 16 <= 2
     lines = (shell.results / "kill" / "runs.csv").read_text().splitlines()
     assert len(lines) == 17
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[:100],
-        lambda text: "",
-        lambda text: json.dumps({"key": json.loads(text)["key"]}),
-        lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "sha256"}),
-        lambda text: json.dumps(json.loads(text) | {"metrics": 5}),
-        lambda text: json.dumps(json.loads(text) | {"metrics": {}}),
-        lambda text: "[" * 100_000,
-        lambda text: text.replace("0.5", "0.7"),
-    ],
-    ids=["cut", "empty", "status", "no digest", "metrics", "nothing", "deep", "digit"],
-)
-def test_a_damaged_record_is_not_read(home, damage):
-    store = Store(home.results)
-    path = store.write(RECORD)
-    assert store.find("ab12") == RECORD
-    assert path.stat().st_mode & 0o444 == 0o444, "readable by all, as other files are"
-    path.write_text(damage(path.read_text()))
-    assert store.find("ab12") is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content.pop("trace"),
-        lambda content: content.update(another=1),
-        lambda content: content.update(trace=None),
-        lambda content: content.update(limits=5),
-        lambda content: content.update(key="cd34"),
-    ],
-    ids=["missing field", "unknown field", "no trace", "no limits", "key of another"],
-)
-def test_a_record_of_another_version_or_run_is_not_read(home, change):
-    """Its digest is right, as if such a version had written it."""
-    store = Store(home.results)
-    path = store.write(RECORD)
-    content = json.loads(path.read_text())
-    del content["sha256"]
-    change(content)
-    text = json.dumps(content, sort_keys=True)
-    path.write_text(json.dumps(content | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
-    assert store.find("ab12") is None
 
 
 def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):

@@ -42,25 +42,33 @@ def execute(
     if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
         chosen.prepare()
 
-    def limits(run: Run) -> Limits:
-        default = default_limits(run)
-        seconds = default.seconds if time_limit is None else time_limit
-        return Limits(seconds, default.memory if memory_limit is None else memory_limit, threads)
-
     def report(run: Run, record: Record) -> None:
-        if record.status not in ("done", "unavailable"):
-            say(f"{record.status}: {run}: {record.reason}", err=True)
+        _print_failure(run, record)
         on_record(run, record)
 
     return runner.run(
-        runs, settings, engine=chosen, limits=limits, force=force, on_record=report,
-        task_files=task_files,
+        runs, settings, engine=chosen, force=force, on_record=report, task_files=task_files,
+        limits=lambda run: _limits(default_limits(run), time_limit, memory_limit, threads),
     )  # fmt: skip
+
+
+def _limits(default: Limits, seconds: float | None, memory: int | None, threads: int) -> Limits:
+    """Return the default limits with those that the command line gives in their place."""
+    return Limits(
+        default.seconds if seconds is None else seconds,
+        default.memory if memory is None else memory,
+        threads,
+    )
 
 
 def _print_plan(runs: Sequence[Run], settings: Settings, force: bool) -> None:
     for run, done in zip(runs, runner.done(runs, settings), strict=True):
         click.echo(f"{'done' if done and not force else 'to run'}  {run}")
+
+
+def _print_failure(run: Run, record: Record) -> None:
+    if record.status not in ("done", "unavailable"):
+        say(f"{record.status}: {run}: {record.reason}", err=True)
 
 
 def say(message: Any, *, err: bool = False) -> None:
