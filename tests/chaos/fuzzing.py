@@ -1,4 +1,4 @@
-"""Files that are almost right, for every reader of what others have made."""
+"""Almost valid files for each reader of files that users make."""
 
 from __future__ import annotations
 
@@ -40,8 +40,11 @@ Parts = dict[str, bytes]
 class Reader:
     """A reader of one kind of file.
 
-    read: raises `refuses` for what it does not take, and nothing else. name: of the file. seeds:
-    files that it takes, in parts that `pack` puts together. words: what is strewn into them.
+    read    : raises one of `refuses`, and nothing else, for a file that is not valid.
+    name    : name of the file.
+    seeds   : valid files, in parts that `pack` joins.
+    words   : bytes that are inserted at random.
+    trees   : valid contents as lists and mappings, written by `dump`.
     """
 
     read: Callable[[Path], Any]
@@ -56,17 +59,17 @@ class Reader:
 
 @dataclass
 class Tally:
-    """How many files were taken and refused, and the longest that one took."""
+    """Numbers of files accepted and refused, and the longest time of one."""
 
-    taken: int = 0
+    accepted: int = 0
     refused: int = 0
     slowest: float = 0.0
 
 
 @st.composite
-def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], most: int = 6) -> bytes:
-    """The content with bytes flipped, cut out, doubled, and words strewn in, a few times."""
-    for _ in range(draw(st.integers(0, most))):
+def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], max_edits: int = 6) -> bytes:
+    """Return the content after a few random edits."""
+    for _ in range(draw(st.integers(0, max_edits))):
         at = draw(st.integers(0, len(content)))
         end = min(len(content), at + draw(st.integers(0, 40)))
         how = draw(st.sampled_from(("flip", "out", "double", "word", "over", "cut", "bytes")))
@@ -88,7 +91,7 @@ def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], most: int = 6) 
     return content
 
 
-#: Values where others are expected.
+#: Values that are not expected.
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
     | st.sampled_from((0, -1, 10**30, 2**63, 1e308, "", "none", "../x", "~nobody", "x" * 10_000)),
@@ -100,7 +103,7 @@ ODD = st.recursive(
 
 @st.composite
 def twisted(draw: Any, tree: Any) -> Any:
-    """A tree of lists and mappings of which one value is another, missing, or too many."""
+    """Return a tree of lists and mappings with one value replaced, removed or added."""
     if not tree or not isinstance(tree, dict | list) or not draw(st.integers(0, 4)):
         return draw(ODD)
     keys = list(tree) if isinstance(tree, dict) else range(len(tree))
@@ -119,7 +122,7 @@ def twisted(draw: Any, tree: Any) -> Any:
 
 
 def files(reader: Reader) -> st.SearchStrategy[bytes]:
-    """Seeds damaged before or after they are packed, twisted trees, noise."""
+    """Return a strategy: damaged seeds, twisted trees, noise."""
 
     @st.composite
     def packed(draw: Any) -> bytes:
@@ -140,7 +143,7 @@ def files(reader: Reader) -> st.SearchStrategy[bytes]:
 
 
 def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> Tally:
-    """So many files read. Raises whatever is no refusal, with the file that did it."""
+    """Read this many files. Raise an error of the reader that is not a refusal."""
     reader, tally = READERS[name], Tally()
     path = folder / reader.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,13 +159,13 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
         try:
             with within(folder):
                 reader.read(path)
-            said, tally.taken = "", tally.taken + 1
+            message, tally.accepted = "", tally.accepted + 1
         except reader.refuses as error:
-            said = str(error)
+            message = str(error)
         except (Hangs, Escaped) as error:
             raise AssertionError(f"{type(error).__name__}: {error}") from None
-        tally.refused += bool(said)
-        assert len(said) < 2000, f"a message of {len(said)} characters"
+        tally.refused += bool(message)
+        assert len(message) < 2000, f"a message of {len(message)} characters"
         tally.slowest = max(tally.slowest, time.process_time() - start)
 
     one()
@@ -317,17 +320,16 @@ READERS = {
 
 
 def scenario(name: str) -> Callable[[Path, int], tuple[bool, str]]:
-    """The fuzzing of one reader as a line of the table."""
-    from chaos.watched import apart
+    """Return the scenario for one reader."""
+    from chaos.watched import run_in_process
 
     def run(folder: Path, times: int = 1000) -> tuple[bool, str]:
         folder.mkdir(parents=True, exist_ok=True)
-        tally, peak = apart(fuzz, name, folder, times)
-        said = (
-            f"{tally.taken + tally.refused} inputs: {tally.taken} taken, {tally.refused} refused "
-        )
-        said += f"in one line, slowest {tally.slowest:.2f} s, at most {peak:.0f} MiB more"
-        return peak < 1024, said
+        tally, peak = run_in_process(fuzz, name, folder, times)
+        inputs = tally.accepted + tally.refused
+        summary = f"{inputs} inputs: {tally.accepted} accepted, {tally.refused} refused in one line"
+        summary += f", slowest {tally.slowest:.2f} s, at most {peak:.0f} MiB more"
+        return peak < 1024, summary
 
     run.__doc__ = f"files of the kind: {name}"
     return run
