@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import textwrap
 from pathlib import Path
 
@@ -193,3 +194,12 @@ def _fresh_registries():
     yield
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()
+
+
+@pytest.fixture
+def ctrl_c():
+    """Let both signals raise KeyboardInterrupt, as the program does; a call sends one."""
+    former = {n: signal.signal(n, signal.default_int_handler) for n in (2, 15)}
+    yield lambda number=2: signal.raise_signal(number)
+    for number, handler in former.items():
+        signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and nothing is left of a writer that was killed."""
+"""Files are written atomically, and temporary files of killed writers are removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from transferbench.errors import UserError
-from transferbench.files import alone, write_text, writing
+from transferbench.files import exclusive, write_text, writing
 
 KILLED = """
 import os, sys
@@ -25,7 +25,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
+def test_the_next_write_removes_the_file_of_a_killed_writer(tmp_path):
     path = tmp_path / "a[1].json"  # a name that is a pattern, too
     write_text(path, "before")
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
@@ -37,7 +37,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
     assert path.read_text() == "after"
 
 
-def test_a_writer_at_work_is_left_alone(tmp_path):
+def test_the_file_of_a_live_writer_is_kept(tmp_path):
     path = tmp_path / "a"
     with writing(path) as first:
         first.write_text("slow")
@@ -47,17 +47,17 @@ def test_a_writer_at_work_is_left_alone(tmp_path):
     assert names(tmp_path) == ["a"]
 
 
-def test_one_at_a_time_and_the_other_hears_that_it_waits(tmp_path):
-    lock, said, order = tmp_path / "sub" / "lock", threading.Event(), []
+def test_one_process_at_a_time_and_the_other_is_told_to_wait(tmp_path):
+    lock, waits, order = tmp_path / "sub" / "lock", threading.Event(), []
 
     def second():
-        with alone(lock, said.set):
+        with exclusive(lock, waits.set):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with alone(lock, lambda: pytest.fail("nobody else is there")):
+    with exclusive(lock, lambda: pytest.fail("no other process is there")):
         thread.start()
-        assert said.wait(10)
+        assert waits.wait(10)
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
@@ -67,6 +67,6 @@ def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("no folder")
     with (
         pytest.raises(UserError, match="cannot write"),
-        alone(tmp_path / "file" / "lock", print),
+        exclusive(tmp_path / "file" / "lock", print),
     ):
         pass

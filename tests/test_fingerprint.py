@@ -1,4 +1,4 @@
-"""Fingerprints move when results may, and only then."""
+"""A fingerprint changes if results may change, and only then."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ def test_code_counts(mark, old, new):
     assert mark(CODE) != mark(CODE.replace(old, new))
 
 
-def test_what_a_model_is_built_on_counts_and_plumbing_does_not(monkeypatch, tmp_path):
+def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
     def gcmf() -> str:
         fingerprint.fingerprint.cache_clear()
+        fingerprint._read.cache_clear()
         return fingerprint.fingerprint(models.get("gcmf").path)
 
     before, parse = gcmf(), fingerprint.ast.parse
 
     def changed(name):
         def edited(text, *rest):
-            # The module is told by a word only it has.
+            # The module is identified by a text that no other has.
             return parse(text + "\nEDITED = 1" if name in text else text, *rest)
 
         monkeypatch.setattr(fingerprint.ast, "parse", edited)
@@ -57,6 +58,7 @@ def test_what_a_model_is_built_on_counts_and_plumbing_does_not(monkeypatch, tmp_
     assert changed("def cosine_graph") != before
     assert changed("class UserError") == before
     fingerprint.fingerprint.cache_clear()
+    fingerprint._read.cache_clear()
 
 
 def test_summaries_are_read_without_importing():

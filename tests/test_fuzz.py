@@ -1,4 +1,4 @@
-"""Every reader of files that others made, on files that are almost right; more in `make chaos`."""
+"""Readers of users' files accept or refuse almost valid files; more in `make chaos`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from chaos.watched import Escaped, Hangs, within
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_what_is_read_is_taken_or_refused_in_one_line(tmp_path, name):
+def test_a_file_is_accepted_or_refused_in_one_line(tmp_path, name):
     tally = fuzz(name, tmp_path, 40, derandomise=True)
-    assert tally.taken + tally.refused >= 40
+    assert tally.accepted + tally.refused >= 40
     assert tally.refused > 0
 
 
-def test_the_watch_sees_what_a_reader_must_not_do(tmp_path):
+def test_forbidden_actions_of_a_reader_are_detected(tmp_path):
     (tmp_path / "in").mkdir()
     with within(tmp_path / "in"):
         (tmp_path / "in" / "file").write_text("may be")

@@ -1,10 +1,10 @@
-"""A dataset and models for tests of running: one that is good, and the ways to go wrong."""
+"""A dataset and models for tests of the runner: a good one, and one for each way to fail."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: Files of a package, for the fixture `plugin`.
+#: Files of a plug-in package, for the fixture `plugin`.
 FILES = {
     "own.py": """
         import os, time
@@ -14,17 +14,17 @@ FILES = {
         FILES = {}
         TASKS = {
             "own/small": "made up",
-            "own/lost": "not to be had",
-            "own/waits": "there as soon as two runs are recorded",
+            "own/lost": "unavailable",
+            "own/waits": "built when two runs are recorded",
         }
         FACTS = {}
         def build(task, files):
             if task == "own/lost":
-                raise Unavailable("own/lost: not to be had; bring it.")
+                raise Unavailable("own/lost: unavailable; bring it.")
             results = Path(os.environ["RUN_LOG"]).with_name("results")
             deadline = time.monotonic() + 20
             while task == "own/waits" and len(list(results.glob("records/*/*.json"))) < 2:
-                assert time.monotonic() < deadline, "what has ended was not written"
+                assert time.monotonic() < deadline, "a finished run was not written"
                 time.sleep(0.1)
             return make_problem()
     """,
@@ -55,7 +55,7 @@ FILES = {
 
 
 def points(files: dict[str, str]) -> str:
-    """The entry points of a package of these files, of which own.py is the dataset."""
+    """Entry points of a package with these files; own.py is the dataset."""
     models = "".join(
         f"{name} = plugged.{name}\n"
         for name in (file.removesuffix(".py") for file in files)
@@ -65,25 +65,25 @@ def points(files: dict[str, str]) -> str:
 
 
 class Log:
-    """What runs of the model `good` note when they begin; use it before they do."""
+    """The log that runs of the model `good` write when they start; create it before them."""
 
     def __init__(self, path: Path, monkeypatch) -> None:
         self.path = path
         monkeypatch.setenv("RUN_LOG", str(path))
 
-    def begun(self) -> list[tuple[int, int]]:
-        """Seed and process of every run so far."""
+    def started(self) -> list[tuple[int, int]]:
+        """Seed and process of each run that started, in this order."""
         if not self.path.is_file():
             return []
         return [tuple(map(int, line.split())) for line in self.path.read_text().splitlines()]
 
     def seeds(self) -> list[int]:
-        """Seeds of the runs so far, as they began."""
-        return [seed for seed, _ in self.begun()]
+        """Seeds of the runs that started, in this order."""
+        return [seed for seed, _ in self.started()]
 
 
 def worker_of(pid: int) -> int:
-    """The worker of dask that a run's process belongs to, by way of warm process and server."""
+    """The dask worker of a run's process: ancestor by way of warm worker and fork server."""
     for _ in range(3):
         stat = Path(f"/proc/{pid}/stat").read_text()
         pid = int(stat.rpartition(")")[2].split()[1])

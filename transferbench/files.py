@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and by one process at a time where that matters."""
+"""Write files atomically; lock a block of code against other processes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from transferbench.errors import UserError
 
 try:
     import fcntl
-except ImportError:  # Windows, where what killed processes left stays
+except ImportError:  # Windows: no locks, so files of killed processes are not removed
     fcntl = None  # type: ignore[assignment]
 
-#: Read once: to read it is to change it for a moment, for every thread.
+#: umask can only be read by setting it (not thread-safe), so read it once.
 UMASK = os.umask(0)
 os.umask(UMASK)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends well, removed otherwise.
+    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds.
 
-    What a killed process left of an earlier attempt is removed, too. Raises UserError where the
-    folder cannot be written or the disk is full; `path` is then as it was before.
+    Otherwise remove it. Temporary files that a killed process left are removed, too. Raise
+    UserError if the folder cannot be written or the disk is full; `path` is then unchanged.
     """
     temporary: Path | None = None
     try:
@@ -34,12 +34,12 @@ def writing(path: Path) -> Iterator[Path]:
         _clean(path)
         handle, temporary = _temporary(path)
         with os.fdopen(handle):  # the lock is held while it is open
-            # What is written is for all who may read the folder, as with any other file.
+            # mkstemp lets only the owner read; give the usual permissions.
             temporary.chmod(0o666 & ~UMASK)
             yield temporary
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
-            if fcntl:  # elsewhere an open file cannot be renamed
+            if fcntl:  # on Windows an open file cannot be renamed
                 temporary.replace(path)
         if not fcntl:
             temporary.replace(path)
@@ -55,42 +55,42 @@ def writing(path: Path) -> Iterator[Path]:
 
 
 def _temporary(path: Path) -> tuple[int, Path]:
-    """A new file beside `path`, locked (where files can be) so that no `_clean` removes it."""
+    """Create a file beside `path`, locked so that `_clean` of another process keeps it."""
     while True:
         handle, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
         if fcntl:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
-        if not fcntl or Path(name).exists():  # else a _clean was quicker
+        if not fcntl or Path(name).exists():  # else `_clean` removed it before it was locked
             return handle, Path(name)
         os.close(handle)
 
 
 def _clean(path: Path) -> None:
-    """Remove temporaries of `path` that no process holds: the lock of a dead one is gone."""
+    """Remove temporary files of `path` that no process has locked: their processes are dead."""
     pattern = f".{glob.escape(path.name)}.????????.part"  # as mkstemp makes them
-    for left in path.parent.glob(pattern) if fcntl else ():
-        with suppress(OSError), left.open("r+b") as file:
+    for abandoned in path.parent.glob(pattern) if fcntl else ():
+        with suppress(OSError), abandoned.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            left.unlink()
+            abandoned.unlink()
 
 
 @contextmanager
-def alone(lock: Path, waits: Callable[[], None]) -> Iterator[None]:
-    """One process at a time is in the block; `waits` is called where another is in it already.
+def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Let one process at a time into the block; call `on_wait` if another is in it.
 
-    Raises UserError where the file `lock` cannot be written. It stays; only who holds it counts.
+    The file `lock` is not removed. Raise UserError if it cannot be written.
     """
     from filelock import FileLock, Timeout
 
-    held = FileLock(lock)
+    file_lock = FileLock(lock)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         try:
-            held.acquire(timeout=0)
+            file_lock.acquire(timeout=0)
         except Timeout:
-            waits()
-            held.acquire()
+            on_wait()
+            file_lock.acquire()
     except OSError as error:
         raise UserError(
             f"cannot write {lock}: {error.strerror or error}; choose another folder with --results."
@@ -98,10 +98,10 @@ def alone(lock: Path, waits: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()
 
 
 def write_text(path: Path, text: str) -> None:
-    """UTF-8 text, whole or not at all. Raises UserError as `writing` does."""
+    """Write UTF-8 text atomically. Raise UserError as `writing` does."""
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

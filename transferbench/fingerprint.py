@@ -1,4 +1,4 @@
-"""Fingerprints of code: what a result depends on, blind to comments, docstrings and layout."""
+"""Fingerprints of code, which do not depend on comments, docstrings and layout."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
-#: Modules that say how things are named, checked, fetched and stored, but not what comes out.
+#: Modules without influence on results: they name, check, fetch and store things.
 PLUMBING = {"errors", "data.fetch", "files", "parameters", "problem", "settings"}
 
 
 @cache
 def fingerprint(path: Path) -> str:
-    """16 hex digits over the syntax of a module and of all it imports here, plumbing left out."""
-    seen: dict[str, str] = {}
+    """Return 16 hex digits for the syntax of a module and of all modules it imports from here.
+
+    Imports are followed through this package, except into PLUMBING.
+    """
+    texts: dict[Path, str] = {}
     waiting = [path.resolve()]
     while waiting:
         file = waiting.pop()
-        if str(file) not in seen:
-            tree = _bare(ast.parse(file.read_text(encoding="utf-8")))
-            seen[str(file)] = _text(tree)
-            waiting += [imported for name in imports(tree) if (imported := _file(name))]
-    # Sorted by content, so that the place where the package is installed does not matter.
-    return hashlib.sha256("\n".join(sorted(seen.values())).encode()).hexdigest()[:16]
+        if file not in texts:
+            texts[file], imported = _read(file)
+            waiting += imported
+    # Sorted by content, so the folder of the package does not matter.
+    return hashlib.sha256("\n".join(sorted(texts.values())).encode()).hexdigest()[:16]
 
 
 def imports(tree: ast.AST) -> list[str]:
-    """Dotted names under `transferbench` that a module imports, wherever in it."""
+    """Return the names under `transferbench` that a module imports, at any level of its code."""
     names = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -40,12 +42,19 @@ def imports(tree: ast.AST) -> list[str]:
 
 
 def summary(path: Path) -> str:
-    """The first line of a module's docstring, read without importing it."""
+    """Return the first line of a module's docstring without importing the module."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.partition("\n")[0]
 
 
-def _bare(tree: ast.Module) -> ast.Module:
+@cache
+def _read(path: Path) -> tuple[str, list[Path]]:
+    """Return the syntax of a module as text, and the files it imports from this package."""
+    tree = _without_docstrings(ast.parse(path.read_text(encoding="utf-8")))
+    return _text(tree), [file for name in imports(tree) if (file := _file(name))]
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(
             node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,9 +64,9 @@ def _bare(tree: ast.Module) -> ast.Module:
 
 
 def _text(node: Any) -> str:
-    """A syntax tree as text, the same from every version of Python.
+    """Return a syntax tree as text that is the same for every version of Python.
 
-    `ast.dump` names fields that some versions lack, and 3.12 puts empty constants into f-strings.
+    `ast.dump` prints fields that some versions lack, and 3.12 puts empty constants into f-strings.
     """
     if isinstance(node, ast.JoinedStr):
         parts = [part for part in node.values if getattr(part, "value", None) != ""]
@@ -71,7 +80,7 @@ def _text(node: Any) -> str:
 
 
 def _file(name: str) -> Path | None:
-    """The module file of a dotted name; packages' own __init__ files hold no numerics."""
+    """Return the file of a dotted name; None for plumbing, packages, functions and classes."""
     inside = name.partition(".")[2]
     file = PACKAGE.joinpath(*inside.split(".")).with_suffix(".py")
     return file if file.is_file() and inside not in PLUMBING else None

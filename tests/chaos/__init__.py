@@ -1,1 +1,1 @@
-"""What can go wrong around the program, done to it on purpose: `make chaos`."""
+"""Scenarios that break things on purpose and check that nothing is lost: `make chaos`."""

@@ -1,8 +1,8 @@
-"""Breaks things on purpose and prints what became of it: `make chaos`, or some of it by name.
+"""Break things on purpose and print what happened: `make chaos`, or some scenarios by name.
 
     PYTHONPATH=tests python -m chaos [--times N] [NAME …]
 
-Exit code 1 where something did not hold.
+Exit code 1 if a property did not hold.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ SCENARIOS = {
 
 
 def main() -> int:
-    """The table, a line as each scenario ends."""
+    """Print the table, a line as each scenario ends."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"or parts: {', '.join(SCENARIOS)}"
+        "names", nargs="*", metavar="NAME", help=f"or parts of names: {', '.join(SCENARIOS)}"
     )
-    parser.add_argument("--times", type=int, help="kills, flips or inputs of each")
+    parser.add_argument("--times", type=int, help="kills, flips or inputs of each scenario")
     given = parser.parse_args()
     parts = [name for name in given.names if name not in SCENARIOS]
     chosen = [
@@ -52,15 +52,17 @@ def main() -> int:
             start = time.monotonic()
             try:
                 times = {"times": given.times} if given.times else {}
-                holds, said = SCENARIOS[name](Path(folder) / name.replace(" ", "-"), **times)
+                holds, summary = SCENARIOS[name](Path(folder) / name.replace(" ", "-"), **times)
             except Exception as error:
                 traceback.print_exc()
-                holds, said = False, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+                holds, summary = False, f"{type(error).__name__}: {error}".splitlines()[0][:200]
             failed += not holds
             seconds = time.monotonic() - start
-            print(f"| {name} | {said} | {seconds:.0f} | {'yes' if holds else 'NO'} |", flush=True)
+            print(
+                f"| {name} | {summary} | {seconds:.0f} | {'yes' if holds else 'NO'} |", flush=True
+            )
     return 1 if failed else 0
 
 
-if __name__ == "__main__":  # processes of their own import this file, too
+if __name__ == "__main__":  # child processes import this file, too
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Files damaged after they were written, and archives that mean harm."""
+"""Files damaged after they were written, and malicious archives."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from chaos.fuzzing import _record_seed
+from chaos.fuzzing import RECORD
 from chaos.home import EXPERIMENT
-from chaos.watched import apart, within
+from chaos.watched import run_in_process, within
 from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.runs.record import runs_csv
+from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
 Outcome = tuple[bool, str]
@@ -35,8 +37,8 @@ def _flipped(content: bytes, rng: random.Random) -> bytes:
     return content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :]
 
 
-# Each takes a folder and gives a file, and what to do with it once it is damaged: "noticed" where
-# it was refused or made anew, "harmless" where what is read is the same, else it is "WRONG".
+#: A file, and a function that reads it after it was damaged. It returns "noticed" if the file was
+#: refused or made anew, "harmless" if its content is read unchanged, otherwise "WRONG".
 Kind = tuple[Path, Callable[[], str]]
 
 
@@ -72,15 +74,12 @@ def _original(folder: Path) -> Kind:
 
 
 def _record(folder: Path) -> Kind:
-    store = record.Store(folder)
-    made = _record_seed() | {"metrics": {"one": {"accuracy": 0.8125, "nmi": 0.53125}}}
-    path = store.write(made)
-    before = store.find(made["key"])
+    store = Store(folder)
+    path = store.write(RECORD)
 
     def read() -> str:
-        found = store.find(made["key"])
-        same = found and all(found.get(name) == before[name] for name in record if name != "sha256")
-        return "noticed" if found is None else "harmless" if same else "WRONG"
+        record = store.find(RECORD.key)
+        return "noticed" if record is None else "harmless" if record == RECORD else "WRONG"
 
     return path, read
 
@@ -88,12 +87,12 @@ def _record(folder: Path) -> Kind:
 def _runs(folder: Path) -> Kind:
     made = experiment.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
     rng = random.Random(0)
-    told = [
-        (*run, _record_seed() | {"metrics": {"one": {"accuracy": rng.random()}}})
-        for run in made.runs()
-    ]
+    lines: list[dict[str, str]] = []
+    for run in made.runs():
+        record = replace(RECORD, metrics={"one": {"accuracy": rng.random()}})
+        lines += record.rows(run.row, run.column, run.x)
     path = folder / "runs.csv"
-    path.write_text(record.runs_csv(told))
+    path.write_text(runs_csv(lines))
     tables.write(made, folder)
 
     def read() -> str:
@@ -120,20 +119,21 @@ KINDS = {
 
 
 def bits(kind: str) -> Callable[..., Outcome]:
-    """One kind of file as a line of the table."""
+    """Return the scenario for one kind of file."""
 
     def run(folder: Path, times: int = 500) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         path, read = KINDS[kind](folder)
         content, rng = path.read_bytes(), random.Random(0)
-        found: Counter[str] = Counter()
+        outcomes: Counter[str] = Counter()
         for _ in range(times):
             path.write_bytes(_flipped(content, rng))
-            found[read()] += 1
+            outcomes[read()] += 1
         path.write_bytes(content[: len(content) // 2])
         cut = read()
-        said = ", ".join(f"{n} {what}" for what, n in sorted(found.items()))
-        return not found["WRONG"] and cut == "noticed", f"{times} flips: {said}; cut in half: {cut}"
+        counts = ", ".join(f"{n} {what}" for what, n in sorted(outcomes.items()))
+        holds = not outcomes["WRONG"] and cut == "noticed"
+        return holds, f"{times} flips: {counts}; cut in half: {cut}"
 
     run.__doc__ = f"one bit of {kind} flipped"
     return run
@@ -165,7 +165,7 @@ def _zip(names: dict[str, bytes], mode: int = 0) -> bytes:
 
 
 def _huge_tar(size: int) -> bytes:
-    """A header that declares `size` bytes, and as many zeros, compressed piece by piece."""
+    """Return a compressed archive of one file with `size` zeros."""
     info = _named("zeros")
     info.size = size
     piece = gzip.compress(bytes(1 << 26))
@@ -173,14 +173,14 @@ def _huge_tar(size: int) -> bytes:
 
 
 def cases() -> Iterator[tuple[str, bytes]]:
-    """Archives that must be refused, by what is wrong with them."""
+    """Yield archives that must be refused, each with what is wrong with it."""
     good = {"a/one.txt": b"one" * 500, "a/two.txt": b"two" * 500}
     tar = _tar(*((_named(n), c) for n, c in good.items()))
     packings = {"tar": tar, "tar.gz": gzip.compress(tar), "tar.bz2": bz2.compress(tar)}
     packings["zip"] = _zip(good)
     for kind, content in packings.items():
         for share in (0.02, 0.3, 0.6, 0.9, 0.97):
-            if kind != "tar" or share < 0.3:  # what is cut from a plain tar's end is padding
+            if kind != "tar" or share < 0.3:  # the end of a plain tar is padding
                 yield f"{kind} cut off", content[: int(len(content) * share)]
     for name, content in (("empty", b""), ("text", b"404 Not Found"), ("page", b"<html>" * 999)):
         yield f"{name}, no archive", content
@@ -207,7 +207,7 @@ def cases() -> Iterator[tuple[str, bytes]]:
 
 
 def _refuse(folder: Path, names: list[str]) -> tuple[int, float, list[str]]:
-    """Each case read by itself, and offered by a mirror: refusals, the longest, what was none."""
+    """Read each case directly and from a mirror; return refusals, longest time, and failures."""
     refused, slowest, wrong = 0, 0.0, []
     given = Settings(folder / "data", folder, (str(folder / "mirror"),), offline=True)
     for number, name in enumerate(names):
@@ -234,7 +234,7 @@ def archives(folder: Path, times: int = 0) -> Outcome:
     for name, content in cases():
         (place / str(len(names))).write_bytes(content)
         names.append(name)
-    (refused, slowest, wrong), peak = apart(_refuse, folder, names)
-    said = f"{len(names)} archives read and offered by a mirror: {refused} of {2 * len(names)} "
-    said += f"refused in one line, slowest {slowest:.1f} s, {peak:.0f} MiB more"
-    return not wrong and peak < 1024, "; ".join([said, *wrong[:3]])
+    (refused, slowest, wrong), peak = run_in_process(_refuse, folder, names)
+    summary = f"{len(names)} archives read directly and from a mirror: {refused} of "
+    summary += f"{2 * len(names)} refused in one line, slowest {slowest:.1f} s, {peak:.0f} MiB more"
+    return not wrong and peak < 1024, "; ".join([summary, *wrong[:3]])

@@ -1,4 +1,4 @@
-"""Files that are almost right, for every reader of what others have made."""
+"""Almost valid files for each reader of files that users make."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ from transferbench.data.userdata import read as own_read
 from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
 from transferbench.evidence import tables
+from transferbench.evidence.frame import by_cell, read_runs
 from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.runs.record import Record, runs_csv
+from transferbench.runs.store import Store
 
 Parts = dict[str, bytes]
 
@@ -38,8 +40,11 @@ Parts = dict[str, bytes]
 class Reader:
     """A reader of one kind of file.
 
-    read: raises `refuses` for what it does not take, and nothing else. name: of the file. seeds:
-    files that it takes, in parts that `pack` puts together. words: what is strewn into them.
+    read    : raises one of `refuses`, and nothing else, for a file that is not valid.
+    name    : name of the file.
+    seeds   : valid files, in parts that `pack` joins.
+    words   : bytes that are inserted at random.
+    trees   : valid contents as lists and mappings, written by `dump`.
     """
 
     read: Callable[[Path], Any]
@@ -54,17 +59,17 @@ class Reader:
 
 @dataclass
 class Tally:
-    """How many files were taken and refused, and the longest that one took."""
+    """Numbers of files accepted and refused, and the longest time of one."""
 
-    taken: int = 0
+    accepted: int = 0
     refused: int = 0
     slowest: float = 0.0
 
 
 @st.composite
-def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], most: int = 6) -> bytes:
-    """The content with bytes flipped, cut out, doubled, and words strewn in, a few times."""
-    for _ in range(draw(st.integers(0, most))):
+def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], max_edits: int = 6) -> bytes:
+    """Return the content after a few random edits."""
+    for _ in range(draw(st.integers(0, max_edits))):
         at = draw(st.integers(0, len(content)))
         end = min(len(content), at + draw(st.integers(0, 40)))
         how = draw(st.sampled_from(("flip", "out", "double", "word", "over", "cut", "bytes")))
@@ -86,7 +91,7 @@ def damaged(draw: Any, content: bytes, words: tuple[bytes, ...], most: int = 6) 
     return content
 
 
-#: Values where others are expected.
+#: Values that are not expected.
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
     | st.sampled_from((0, -1, 10**30, 2**63, 1e308, "", "none", "../x", "~nobody", "x" * 10_000)),
@@ -98,7 +103,7 @@ ODD = st.recursive(
 
 @st.composite
 def twisted(draw: Any, tree: Any) -> Any:
-    """A tree of lists and mappings of which one value is another, missing, or too many."""
+    """Return a tree of lists and mappings with one value replaced, removed or added."""
     if not tree or not isinstance(tree, dict | list) or not draw(st.integers(0, 4)):
         return draw(ODD)
     keys = list(tree) if isinstance(tree, dict) else range(len(tree))
@@ -117,7 +122,7 @@ def twisted(draw: Any, tree: Any) -> Any:
 
 
 def files(reader: Reader) -> st.SearchStrategy[bytes]:
-    """Seeds damaged before or after they are packed, twisted trees, noise."""
+    """Return a strategy: damaged seeds, twisted trees, noise."""
 
     @st.composite
     def packed(draw: Any) -> bytes:
@@ -138,7 +143,7 @@ def files(reader: Reader) -> st.SearchStrategy[bytes]:
 
 
 def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> Tally:
-    """So many files read. Raises whatever is no refusal, with the file that did it."""
+    """Read this many files. Raise an error of the reader that is not a refusal."""
     reader, tally = READERS[name], Tally()
     path = folder / reader.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,13 +159,13 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
         try:
             with within(folder):
                 reader.read(path)
-            said, tally.taken = "", tally.taken + 1
+            message, tally.accepted = "", tally.accepted + 1
         except reader.refuses as error:
-            said = str(error)
+            message = str(error)
         except (Hangs, Escaped) as error:
             raise AssertionError(f"{type(error).__name__}: {error}") from None
-        tally.refused += bool(said)
-        assert len(said) < 2000, f"a message of {len(said)} characters"
+        tally.refused += bool(message)
+        assert len(message) < 2000, f"a message of {len(message)} characters"
         tally.slowest = max(tally.slowest, time.process_time() - start)
 
     one()
@@ -185,17 +190,16 @@ def _own(path: Path) -> None:
 
 
 def _runs(path: Path) -> None:
-    lines = record.read_runs(path)
-    record.by_cell(lines)
+    lines = read_runs(path)
+    by_cell(lines)
     tables.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:
-    store = record.Store(path.parents[2])
-    found = store.find(path.stem)
-    if found is None:
-        raise UserError("none")
-    assert found["status"] != "done" or found["metrics"]
+    record = Store(path.parents[2]).find(path.stem)
+    if record is None:
+        raise UserError("missing or damaged")
+    assert record == RECORD
 
 
 def _multilabel(path: Path) -> None:
@@ -240,24 +244,17 @@ def _rda_seed() -> Parts:
     return head | {"": integers(2 | 0x400) + symbol(b"x") + frame + integers(254)}
 
 
-def _record_seed() -> dict[str, Any]:
-    texts = {
-        "key": "0123",
-        "status": "done",
-        "reason": "",
-        "task": "t",
-        "model": "m",
-        "source": "s",
-    }
-    numbers = {"metrics": {"one": {"accuracy": 0.5}}, "seconds": {"load": 0.1, "fit": 1.0}}
-    return texts | numbers | {"params": {}, "seed": 0, "finished": "2020", "trace": [2.0, 1.0]}
-
-
 def _runs_seed() -> bytes:
     made = experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
-    return record.runs_csv((*run, _record_seed()) for run in made.runs()).encode()
+    lines = [line for run in made.runs() for line in RECORD.rows(run.row, run.column, run.x)]
+    return runs_csv(lines).encode()
 
 
+RECORD = Record(
+    key="0123", status="done", reason="", task="t", model="m", params={}, seed=0, code="c",
+    finished="2020", metrics={"one": {"accuracy": 0.8125, "nmi": 0.53125}}, seconds=1.0,
+    trace=(2.0, 1.0),
+)  # fmt: skip
 TEXTS = b'text,label,id\r\n"the cat, purrs",cat,1\r\n"a ship\nat sea",sea,2\r\nK\xc3\xa4se,cat,\r\n'
 JSONL = b'{"text": "the cat purrs", "label": "cat"}\n{"text": "at sea", "label": 1.0, "id": null}\n'
 TASK = "source: one.csv\ntargets: [one.csv, task.yaml]\noptions: {min_df: 1, weighting: tf}\n"
@@ -315,25 +312,24 @@ READERS = {
         _multilabel, "folder/views/one.csv", ({"": b"x,y\n1,2\n0,0.5\n3,1\n"},), (*ANY, b",", b"#")
     ),
     "record JSON": Reader(
-        _record, "records/01/0123.json", ({"": json.dumps(_record_seed(), indent=1).encode()},),
-        (*ANY, b"null", b"NaN", b"true"), trees=(_record_seed(),),
+        _record, "records/01/0123.json", ({"": RECORD.to_json().encode()},),
+        (*ANY, b"null", b"NaN", b"true"), trees=(json.loads(RECORD.to_json()),),
     ),
     "runs.csv": Reader(_runs, "runs.csv", ({"": _runs_seed()},), (*ANY, b",", b'""', b"{}", b"[]")),
 }  # fmt: skip
 
 
 def scenario(name: str) -> Callable[[Path, int], tuple[bool, str]]:
-    """The fuzzing of one reader as a line of the table."""
-    from chaos.watched import apart
+    """Return the scenario for one reader."""
+    from chaos.watched import run_in_process
 
     def run(folder: Path, times: int = 1000) -> tuple[bool, str]:
         folder.mkdir(parents=True, exist_ok=True)
-        tally, peak = apart(fuzz, name, folder, times)
-        said = (
-            f"{tally.taken + tally.refused} inputs: {tally.taken} taken, {tally.refused} refused "
-        )
-        said += f"in one line, slowest {tally.slowest:.2f} s, at most {peak:.0f} MiB more"
-        return peak < 1024, said
+        tally, peak = run_in_process(fuzz, name, folder, times)
+        inputs = tally.accepted + tally.refused
+        summary = f"{inputs} inputs: {tally.accepted} accepted, {tally.refused} refused in one line"
+        summary += f", slowest {tally.slowest:.2f} s, at most {peak:.0f} MiB more"
+        return peak < 1024, summary
 
     run.__doc__ = f"files of the kind: {name}"
     return run

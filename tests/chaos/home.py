@@ -1,4 +1,4 @@
-"""A place of its own for a small experiment, and the processes that reproduce it there."""
+"""Folders for a small experiment, and the processes that reproduce it there."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ columns:
 published: {one: {k-means: 50.0}}
 tolerance: {value: 1.0, reason: none}
 """
-#: What `reproduce` makes of the runs; the runs themselves have times, which no two runs share.
+#: Files that must be identical after every scenario (runs.csv holds times, which differ).
 TABLES = ("table.md", "table.csv", "table.tex")
-#: Seconds after which a command that has not ended counts as hanging.
+#: Seconds after which a command counts as hanging.
 HANGING = 120
 
 
 class Home:
-    """Folders of data and results, made anew, and an experiment of 2 × `repeats` runs."""
+    """New folders of data and results, and an experiment of 2 × `repeats` runs."""
 
     def __init__(self, folder: Path, repeats: int = 6) -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -46,29 +46,29 @@ class Home:
     def command(self, *arguments: object) -> list[str]:
         program = [sys.executable, Path(__file__).with_name("program.py"), "--offline"]
         folders = ["--data", self.data, "--results", self.results]
-        what = arguments or ("reproduce", self.experiment, "--jobs", 2)
-        return [str(word) for word in (*program, *folders, *what)]
+        arguments = arguments or ("reproduce", self.experiment, "--jobs", 2)
+        return [str(word) for word in (*program, *folders, *arguments)]
 
     def environment(self, **more: object) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
-        kept |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-        kept |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "CHAOS_DIARY": str(self.diary)}
-        return kept | {f"CHAOS_{name.upper()}": str(value) for name, value in more.items()}
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+        env |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        env |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "CHAOS_DIARY": str(self.diary)}
+        return env | {f"CHAOS_{name.upper()}": str(value) for name, value in more.items()}
 
     def start(self, *arguments: object, **options) -> subprocess.Popen:
-        """`reproduce`, or another command, in a group of processes of its own."""
+        """Start `reproduce`, or another command, in a new process group."""
         pipe = subprocess.PIPE
-        wrong = {name: options.pop(name) for name in ("kill", "clock") if name in options}
+        chaos = {name: options.pop(name) for name in ("kill", "clock") if name in options}
         options = {
             "stdout": pipe,
             "stderr": pipe,
             "start_new_session": True,
             "text": True,
         } | options
-        return subprocess.Popen(self.command(*arguments), env=self.environment(**wrong), **options)
+        return subprocess.Popen(self.command(*arguments), env=self.environment(**chaos), **options)
 
     def call(self, *arguments: object, **options) -> tuple[int, str, str]:
-        """Its code and what it said. Raises TimeoutExpired where it hangs."""
+        """Return exit code, output and errors of a command. Raise TimeoutExpired if it hangs."""
         process = self.start(*arguments, **options)
         try:
             out, err = process.communicate(timeout=HANGING)
@@ -77,31 +77,31 @@ class Home:
         return process.returncode, out or "", err or ""
 
     def records(self) -> dict[str, str]:
-        """Key → the text of its record, of every record that is whole."""
-        found = {}
+        """Return the text of every finished record by key."""
+        texts = {}
         for path in self.results.glob("records/*/*.json"):
             text = path.read_text(encoding="utf-8")
             if json.loads(text)["status"] == "done":
-                found[path.stem] = text
-        return found
+                texts[path.stem] = text
+        return texts
 
-    def runs(self) -> Counter:
-        """Key → how often its record was written."""
+    def writes(self) -> Counter:
+        """Return how often each record was written, by key."""
         return Counter(self.diary.read_text().split() if self.diary.is_file() else ())
 
     def tables(self) -> list[str]:
         return [(self.results / "broken" / name).read_text(encoding="utf-8") for name in TABLES]
 
-    def left(self) -> list[str]:
-        """Temporary files that lie about."""
-        found = [*self.data.rglob("*"), *self.results.rglob("*")]
+    def temporary_files(self) -> list[str]:
+        """Return the names of temporary files that were not removed."""
+        files = [*self.data.rglob("*"), *self.results.rglob("*")]
         return [
-            f.name for f in found if f.is_file() and f.name.startswith(".") and f.suffix != ".lock"
+            f.name for f in files if f.is_file() and f.name.startswith(".") and f.suffix != ".lock"
         ]
 
 
 def end(process: subprocess.Popen) -> float:
-    """Kill the process's group, if any of it is left; seconds until none is."""
+    """Kill the process group; return the seconds until all its processes have ended."""
     start = time.monotonic()
     while time.monotonic() - start < 10:
         try:
@@ -115,5 +115,5 @@ def end(process: subprocess.Popen) -> float:
 
 
 def one_line(code: int, err: str) -> bool:
-    """Whether a command ended as with a mistake of the user's: code 2 and one line."""
+    """True if a command ended with a user error: code 2 and one line."""
     return code == 2 and err.count("\n") == 1 and "Traceback" not in err

@@ -1,8 +1,8 @@
-"""The command line with a diary and, if asked, a death in a write or a clock that is wrong.
+"""The command line with a diary and, optionally, a kill during a write or a wrong clock.
 
-CHAOS_DIARY: a file that gets the key of every run whose record is written.
-CHAOS_KILL: the process kills itself in its so-manieth write, the content written, not yet renamed.
-CHAOS_CLOCK: seconds that are added to the time.
+CHAOS_DIARY: file that gets the key of each record that is written.
+CHAOS_KILL: number of the write in which the process kills itself, before the file is renamed.
+CHAOS_CLOCK: seconds added to the time.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ import time
 from datetime import UTC, datetime
 
 from transferbench.runs import record, worker
+from transferbench.runs.store import Store
 
 
 def shift_clock(seconds: float) -> None:
     real = time.time
     time.time = lambda: real() + seconds
-    told = lambda: datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")  # noqa: E731
-    record.now = worker.now = told
+    shifted = lambda: datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="seconds")  # noqa: E731
+    record.now = worker.now = shifted
 
 
 def keep_diary(path: str) -> None:
-    write = record.Store.write
+    write = Store.write
 
     def noted(self, record):
         with open(path, "a") as diary:  # noqa: PTH123
-            diary.write(record["key"] + "\n")
+            diary.write(record.key + "\n")
         return write(self, record)
 
-    record.Store.write = noted
+    Store.write = noted
 
 
 def die_in_write(number: int) -> None:
@@ -44,7 +45,7 @@ def die_in_write(number: int) -> None:
     os.fsync = last
 
 
-if os.environ.get("CHAOS_CLOCK"):  # in the processes of runs, too, which import this file
+if os.environ.get("CHAOS_CLOCK"):  # also in the processes of runs, which import this file
     shift_clock(float(os.environ["CHAOS_CLOCK"]))
 if __name__ == "__main__":
     keep_diary(os.environ["CHAOS_DIARY"])

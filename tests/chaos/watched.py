@@ -1,4 +1,4 @@
-"""Code run with a watch on what it does outside its folder, how long and with how much memory."""
+"""Run code and check that it stays in its folder and within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-#: Seconds of computing after which an input counts as hanging; WAITING times as many by the clock,
-#: which on a busy machine says little.
+#: CPU seconds after which an input counts as hanging; the limit of wall time is WAITING times that,
+#: since the machine may be busy.
 HANGING, WAITING = 10, 6
-#: What a reader of a file has no business to do, as Python's audit events call it.
+#: Python audit events that a reader of files must not cause, and those of changes to files.
 FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "socket.connect", "pickle.find_class")
 CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.symlink", "os.link", "os.rmdir", "os.chmod")
 
 
 class Escaped(BaseException):
-    """What a reader must not do was done; no `except Exception` takes it for bad input."""
+    """A reader did something forbidden. A BaseException, so no `except Exception` hides it."""
 
 
 class Hangs(BaseException):
-    """An input took longer than it may."""
+    """An input took too long."""
 
 
 _inside: Path | None = None
@@ -53,9 +53,9 @@ _hooked = False
 
 @contextmanager
 def within(folder: Path, seconds: float = HANGING) -> Iterator[None]:
-    """Raises Escaped or Hangs where the block writes outside the folder, or takes too long."""
+    """Raise Escaped if the block writes outside the folder, Hangs if it takes too long."""
     global _inside, _hooked
-    if not _hooked:  # a hook cannot be taken away
+    if not _hooked:  # a hook cannot be removed
         sys.addaudithook(_audit)
         _hooked = True
 
@@ -67,8 +67,8 @@ def within(folder: Path, seconds: float = HANGING) -> Iterator[None]:
         (signal.SIGALRM, signal.ITIMER_REAL, WAITING * seconds),
     )
     before = [signal.signal(number, late) for number, _, _ in timers]
-    for _, timer, most in timers:
-        signal.setitimer(timer, most)
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit)
     _inside = folder.absolute()
     try:
         yield
@@ -79,16 +79,17 @@ def within(folder: Path, seconds: float = HANGING) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def apart(function: Callable[..., Any], *arguments: Any, most: int = 4 << 30) -> tuple[Any, float]:
-    """What the function returns in a process of its own of at most so many bytes, and its peak: by
-    how many MiB it grew."""
+def run_in_process(
+    function: Callable[..., Any], *arguments: Any, max_bytes: int = 4 << 30
+) -> tuple[Any, float]:
+    """Return what the function returns in a new process, and by how many MiB that process grew."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        return pool.submit(_measured, function, arguments, most).result()
+        return pool.submit(_measured, function, arguments, max_bytes).result()
 
 
-def _measured(function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Any:
-    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
+def _measured(function: Callable[..., Any], arguments: tuple[Any, ...], max_bytes: int) -> Any:
+    resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, resource.RLIM_INFINITY))
     sys.dont_write_bytecode = True
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = function(*arguments)
-    return found, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    result = function(*arguments)
+    return result, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

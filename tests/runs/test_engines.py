@@ -1,4 +1,4 @@
-"""Runs beyond one machine: the same records everywhere, and what breaks out there costs little.
+"""Engines: the same records from each, and a lost worker or scheduler costs little.
 
 Schedulers and workers are real processes on the loopback.
 """
@@ -23,9 +23,12 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.data import tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.runs import engines, runner, worker
+from transferbench.runs import engines
 from transferbench.runs.engines import remote
+from transferbench.runs.job import TaskFile
+from transferbench.runs.progress import ProgressBar
 
 needs_dask = pytest.mark.skipif(not engines.installed("dask"), reason="no [dask] here")
 needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here")
@@ -54,7 +57,7 @@ RUN = ("run", "own/small", "--no-reference", "--json")
 
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
-    """Calls the command line in a process of its own, from a folder that no worker is in."""
+    """Calls the command line in a process of its own, in another folder than the workers'."""
     site = plugin(FILES, toys.points(FILES))
     paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
@@ -79,10 +82,10 @@ def shell(plugin, home, tmp_path, monkeypatch):
 
 @pytest.fixture
 def cluster(shell, tmp_path, monkeypatch):
-    """A scheduler and workers of dask, each begun by dask's own command: start(workers)."""
+    """Starts a dask scheduler and workers by dask's own commands: start(workers)."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "worker-data"))
-    begun: list[subprocess.Popen] = []
+    processes: list[subprocess.Popen] = []
 
     def begin(*arguments: str) -> subprocess.Popen:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -90,7 +93,7 @@ def cluster(shell, tmp_path, monkeypatch):
             [sys.executable, "-m", "dask", *arguments], cwd=tmp_path, start_new_session=True,
             **quiet,
         )  # fmt: skip
-        begun.append(process)
+        processes.append(process)
         return process
 
     def start(workers: int = 1, port: int | None = None) -> str:
@@ -107,29 +110,30 @@ def cluster(shell, tmp_path, monkeypatch):
         return address
 
     yield start
-    for process in reversed(begun):
+    for process in reversed(processes):
         os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
         process.wait()
 
 
 def records(out: str) -> dict[tuple[str, int | None], dict]:
-    found = [json.loads(line) for line in out.splitlines()]
-    return {(record["model"], record["seed"]): record for record in found}
+    lines = map(json.loads, out.splitlines())
+    return {(record["model"], record["seed"]): record for record in lines}
 
 
-def kept(shell) -> list[dict]:
+def saved(shell) -> list[dict]:
     return [json.loads(p.read_text()) for p in shell.folder.glob("results/records/*/*.json")]
 
 
 def wait_until(condition, seconds: float = 60.0):
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited in vain"
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)
-    return found
+    return value
 
 
-CHANGING = {"sha256", "finished", "seconds", "cpu_seconds", "peak_bytes", "traceback"}
+MEASURED = {"seconds", "load_seconds", "cpu_seconds", "peak_mib"}
+CHANGING = MEASURED | {"sha256", "finished", "traceback"}
 
 
 @needs_dask
@@ -139,36 +143,39 @@ def test_the_records_are_the_same_on_every_engine(shell):
     call = [*RUN, *models, "--repeats", "2", "--jobs", "3", "--threads", "2"]
     call += ["--time-limit", "3", "--memory-limit", "2G"]
     ways = {"local": [], "dask": ["--engine", "dask"], "slurm": ["--slurm", "cluster=local"]}
-    found = {}
+    by_engine = {}
     for name, how in ways.items():
         code, out, err = shell(*call, *how, results=name)
         assert code == 1, err
         assert len(err.splitlines()) == 2, err  # one for each run that did not finish
-        found[name] = records(out)
-    assert {key[0]: record["status"] for key, record in found["local"].items()} == {
+        by_engine[name] = records(out)
+    assert {key[0]: record["status"] for key, record in by_engine["local"].items()} == {
         "mtrick": "done", "lr": "done", "dies": "crashed", "sleeps": "timeout"
     }  # fmt: skip
     for name in ("dask", "slurm"):
-        assert found[name].keys() == found["local"].keys()
-        for key, record in found[name].items():
-            ours = found["local"][key]
+        assert by_engine[name].keys() == by_engine["local"].keys()
+        for key, record in by_engine[name].items():
+            ours = by_engine["local"][key]
             assert record.keys() == ours.keys()
             assert {k: v for k, v in record.items() if k not in CHANGING} == {
                 k: v for k, v in ours.items() if k not in CHANGING
             }
-    assert found["local"]["mtrick", 0]["trace"] != found["local"]["mtrick", 1]["trace"]
+    local = by_engine["local"]
+    assert local["mtrick", 0]["trace"] != local["mtrick", 1]["trace"]
 
 
 PROGRESS = """
 from pathlib import Path
-from transferbench import engines, runner, settings
-runner._Bar.say = lambda bar, key, *far: print(*far) if key else None
+from transferbench import settings
+from transferbench.runs import engines, runner
+from transferbench.runs.progress import ProgressBar
+ProgressBar.update = lambda bar, key, *progress: print(*progress) if key else None
 name, *slurm = sys.argv[1:]
 engine = engines.choose(name, 1, None, dict(s.split("=") for s in slurm), Path("jobs"))
-cells = runner.plan("own/small", "counts", {}, [0])
+runs = runner.plan("own/small", "counts", {}, [0])
 here = settings.load().but(data=Path("data").resolve(), results=Path("results").resolve())
-(record,) = runner.run(cells, here, engine=engine)
-assert record["status"] == "done", record
+(record,) = runner.run(runs, here, engine=engine)
+assert record.done, record
 """
 
 
@@ -180,7 +187,7 @@ assert record["status"] == "done", record
         pytest.param(["slurm", "cluster=local"], id="slurm", marks=needs_slurm),
     ],
 )
-def test_the_progress_of_a_run_is_told(shell, tmp_path, engine):
+def test_progress_is_reported(shell, tmp_path, engine):
     script = tmp_path / "progress.py"
     script.write_text(
         f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
@@ -190,86 +197,87 @@ def test_the_progress_of_a_run_is_told(shell, tmp_path, engine):
         timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    far = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
-    assert all(planned == 40 for _, planned in far)
-    assert any(0 < iteration < 40 for iteration, _ in far)
-    assert far == sorted(far)
+    progress = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert all(planned == 40 for _, planned in progress)
+    assert any(0 < iteration < 40 for iteration, _ in progress)
+    assert progress == sorted(progress)
 
 
-def test_a_run_that_has_ended_comes_no_further():
-    cells = {"one": "a run", "two": "another"}
-    with runner._Bar(2, True, cells) as bar:
-        bar.say("one", 1, 2)
-        assert (bar.tqdm.n, len(bar.partial)) == (0.5, 1)
-        del cells["one"]
-        bar.finished("one")
-        bar.say("one", 2, 2)
-        bar.say()
-        assert (bar.tqdm.n, len(bar.partial)) == (1, 0)
+def test_late_progress_of_an_ended_run_is_not_shown():
+    with ProgressBar(2, True) as bar:
+        bar.start("one", "a run")
+        bar.start("two", "another")
+        bar.update("one", 1, 2)
+        assert bar.tqdm.n == 0.5
+        bar.end("one")
+        bar.update("one", 2, 2)
+        bar.update(None, 0, 1)
+        assert bar.tqdm.n == 1
 
 
 @linux
 @needs_dask
-def test_a_killed_worker_costs_a_retry_and_one_that_kills_all_only_itself(shell, cluster):
+def test_a_run_is_retried_if_its_worker_dies_unless_it_kills_all_workers(shell, cluster):
     address = cluster(workers=2)
     slow = [*RUN, "-m", "good", "--repeats", "3", "--set", "pause=2", "--scheduler", address]
     process = shell(*slow, wait=False)
-    os.kill(toys.worker_of(wait_until(shell.log.begun)[0][1]), signal.SIGKILL)
+    os.kill(toys.worker_of(wait_until(shell.log.started)[0][1]), signal.SIGKILL)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     assert {record["status"] for record in records(out).values()} == {"done"}
-    times = Counter(seed for seed, _ in shell.log.begun())
+    times = Counter(seed for seed, _ in shell.log.started())
     assert set(times) == {0, 1, 2}
     assert sum(times.values()) == 4  # the killed worker's run, twice
 
     call = [*RUN, "-m", "good", "-m", "kills", "--repeats", "4", "--scheduler", address]
     code, out, err = shell(*call)
-    found = records(out)
+    by_run = records(out)
     assert code == 1
-    assert found.pop(("kills", None))["reason"] == "each of the 2 workers that began it died"
+    assert by_run.pop(("kills", None))["reason"] == "each of the 2 workers that began it died"
     assert err.count("\n") == 1
-    assert [record["status"] for record in found.values()] == ["done"] * 4
+    assert [record["status"] for record in by_run.values()] == ["done"] * 4
 
 
 @needs_dask
-def test_a_scheduler_that_goes_away_is_one_line_and_the_command_goes_on_later(shell, cluster):
+def test_a_lost_scheduler_is_one_line_and_the_command_continues_later(shell, cluster):
     address = cluster()
     call = [*RUN, "-m", "good", "--repeats", "5", "--set", "pause=0.7", "--scheduler", address]
     process = shell(*call, wait=False)
-    wait_until(lambda: len(kept(shell)) >= 2)
+    wait_until(lambda: len(saved(shell)) >= 2)
     cluster.scheduler.kill()
     err = process.communicate(timeout=60)[1]
     assert process.returncode == 1
     assert err.count("\n") == 1
-    assert f"the scheduler at {address} went away" in err
-    before = {record["seed"] for record in kept(shell)}
+    assert f"the scheduler at {address} was lost" in err
+    before = {record["seed"] for record in saved(shell)}
     assert 2 <= len(before) < 5
     cluster.scheduler.wait()
     cluster(port=int(address.rpartition(":")[2]))
     code, out, err = shell(*call)
     assert (code, len(records(out))) == (0, 5), err
-    times = Counter(seed for seed, _ in shell.log.begun())
+    times = Counter(seed for seed, _ in shell.log.started())
     assert all(times[seed] == 1 for seed in before)
 
 
 @needs_dask
-def test_ctrl_c_ends_what_workers_are_doing(shell, cluster):
+def test_ctrl_c_ends_the_runs_of_workers(shell, cluster):
     address = cluster()
     for where in (["--scheduler", address], ["--engine", "dask"]):
         shell.log.path.unlink(missing_ok=True)
         process = shell(*RUN, "-m", "good", "--set", "pause=500", *where, wait=False)
-        wait_until(shell.log.begun)
+        wait_until(shell.log.started)
         os.killpg(process.pid, signal.SIGINT)
         err = process.communicate(timeout=60)[1]
         assert process.returncode == 130
-        assert err == "Interrupted; every finished run is kept, the same command goes on.\n"
-    # The worker that was joined, which has one thread, is free again.
+        assert err.startswith("Interrupted")
+        assert err.count("\n") == 1
+    # The scheduler's worker, which has one thread, is free again.
     code, _, err = shell(*RUN, "-m", "good", "--scheduler", address)
     assert code == 0, err
 
 
 @needs_dask
-def test_another_version_is_told_before_the_first_run(shell, cluster, tmp_path, monkeypatch):
+def test_another_version_is_an_error_before_the_first_run(shell, cluster, tmp_path, monkeypatch):
     copy = tmp_path / "other" / "transferbench"
     shutil.copytree(Path(transferbench.__file__).parent, copy)
     (copy / "__init__.py").write_text((copy / "__init__.py").read_text() + "__version__ = '9'\n")
@@ -298,20 +306,22 @@ def test_a_worker_without_the_task_receives_it_once(shell, cluster, tmp_path):
     assert received[0].stat().st_ctime < min(
         path.stat().st_ctime for path in shell.folder.glob("results/records/*/*.json")
     )
-    assert {r["facts"]["digest"] for r in records(out).values()} == {
-        tasks.facts(*tasks.read(received[0]))["digest"]
-    }
+    digest = Facts.of(*tasks.read(received[0])).digest
+    assert {record["data"] for record in records(out).values()} == {digest}
 
 
 @pytest.fixture
-def built(tmp_path, home) -> worker.TaskFile:
+def built(tmp_path, home) -> TaskFile:
     path = tmp_path / "callers" / "made-up.task"
     path.parent.mkdir()
-    tasks.write(path, *make_problem())
-    return worker.TaskFile.of("generated/small", path, {})
+    problem = make_problem()
+    tasks.write(path, *problem)
+    return TaskFile.of("generated/small", path, Facts.of(*problem))
 
 
-def test_a_task_is_taken_where_it_can_be_had(built, home, monkeypatch):
+def test_a_task_is_read_from_the_caller_if_visible_and_received_once_otherwise(
+    built, home, monkeypatch
+):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
     content, asked = built.path.read_bytes(), []
 
@@ -319,7 +329,7 @@ def test_a_task_is_taken_where_it_can_be_had(built, home, monkeypatch):
         asked.append(1)
         return content
 
-    assert remote.obtain(built, receive).path == built.path, "the caller's file, in sight"
+    assert remote.obtain(built, receive).path == built.path, "the caller's file is visible"
     built.path.unlink()
     here = [remote.obtain(built, receive).path for _ in range(3)]
     assert set(here) == {home.data / "received" / f"{built.digest.hex()}.task"}
@@ -327,7 +337,7 @@ def test_a_task_is_taken_where_it_can_be_had(built, home, monkeypatch):
     assert here[0].read_bytes() == content
 
 
-def test_what_was_damaged_on_its_way_is_not_kept(built, home, monkeypatch):
+def test_a_task_damaged_on_its_way_is_not_stored(built, home, monkeypatch):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
     content = bytearray(built.path.read_bytes())
     content[-5] ^= 1
@@ -337,49 +347,49 @@ def test_what_was_damaged_on_its_way_is_not_kept(built, home, monkeypatch):
     assert not list(home.data.rglob("*.task*"))
 
 
-def test_a_worker_builds_what_its_mirror_has(home, tmp_path, monkeypatch):
+def test_a_worker_with_a_mirror_builds_the_task(home, tmp_path, monkeypatch):
     named = tasks.Task.named("generated/small:documents=40")
-    tasks.load(named, home)
-    built = worker.TaskFile.of(named.name, named.cache(home), {})
+    facts = Facts.of(*tasks.load(named, home))
+    built = TaskFile.of(named.name, named.cache(home), facts)
     content = built.path.read_bytes()
     built.path.unlink()
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "own"))
     monkeypatch.setenv("TRANSFERBENCH_MIRROR", str(tmp_path))
-    here = remote.obtain(built, lambda: pytest.fail("asked for what it can build"))
+    here = remote.obtain(built, lambda: pytest.fail("the caller was asked for the task"))
     assert here.path.is_relative_to(tmp_path / "own" / "built")
     assert here.path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"numpy": "1.0"}, "numpy is 1.0 on tcp://b and"),
         ({"python": "3.0"}, "python is 3.0 on tcp://b and"),
         ({"its code": "other"}, "its code is other on tcp://b and"),
-        ({"model lr": None}, "model lr is not there on tcp://b and"),
+        ({"model lr": None}, "model lr is missing on tcp://b and"),
     ],
 )
-def test_what_differs_is_named_with_who_has_it(change, said):
+def test_a_difference_is_named_with_the_worker_that_has_it(change, message):
     ours = remote.identity(["lr"])
     theirs = {k: v for k, v in (ours | change).items() if v is not None}
-    remote.compare(ours, {"tcp://a": ours})
-    with pytest.raises(UserError, match=said):
-        remote.compare(ours, {"tcp://a": ours, "tcp://b": theirs})
+    remote.check_identity(ours, {"tcp://a": ours})
+    with pytest.raises(UserError, match=message):
+        remote.check_identity(ours, {"tcp://a": ours, "tcp://b": theirs})
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        (["--engine", "slurm", "--scheduler", "tcp://h:1"], "--scheduler goes with"),
-        (["--slurm", "partition=long", "--engine", "local"], "--slurm with --engine slurm"),
+        (["--engine", "slurm", "--scheduler", "tcp://h:1"], "--scheduler is for"),
+        (["--slurm", "partition=long", "--engine", "local"], "--slurm is for --engine slurm"),
         (["--slurm", "partition"], "NAME=VALUE"),
         (["--engine", "cloud"], "cloud"),
     ],
 )
-def test_options_that_do_not_go_together_are_one_line(call, options, said):
+def test_contradictory_options_are_one_line(call, options, message):
     code, out, err = call("run", "generated/small", "-m", "kmeans", *options)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert said in err
+    assert message in err
 
 
 @needs_dask
@@ -388,12 +398,12 @@ def test_a_scheduler_that_does_not_answer_is_one_line(call):
         "run", "generated/small", "-m", "kmeans", "--scheduler", "tcp://127.0.0.1:9"
     )
     assert (code, err.count("\n")) == (2, 1)
-    assert "no scheduler of dask answers at tcp://127.0.0.1:9" in err
+    assert "no dask scheduler answers at tcp://127.0.0.1:9" in err
 
 
 @pytest.mark.parametrize("name", ["dask", "slurm"])
-def test_without_the_extra_a_line_says_what_to_install(call, name, monkeypatch):
-    monkeypatch.setitem(engines.NAMES, name, "a_package_that_nobody_has")
+def test_a_missing_extra_is_one_line_with_the_remedy(call, name, monkeypatch):
+    monkeypatch.setitem(engines.NAMES, name, "a_package_that_does_not_exist")
     code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
     assert (code, err.count("\n")) == (2, 1)
     assert f"pip install 'transferbench[{name}]'" in err

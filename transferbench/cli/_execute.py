@@ -1,4 +1,4 @@
-"""Running cells for a command: limits, dry run, progress, what went wrong as it happens."""
+"""Perform runs for a command: limits, dry run, messages about runs that did not finish."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import click
 
 from transferbench.runs import engines, runner
 from transferbench.runs.record import Limits, Record, Run
+from transferbench.runs.task_files import TaskFiles, is_built
 from transferbench.settings import Settings
 
 
 def execute(
-    cells: Sequence[Run],
+    runs: Sequence[Run],
     settings: Settings,
     *,
     jobs: int,
@@ -25,36 +26,53 @@ def execute(
     engine: str | None,
     scheduler: str | None,
     slurm: tuple[tuple[str, str], ...],
-    stated: Callable[[Run], Limits] = lambda cell: Limits(),
-    on_record: Callable[[Run, Record], None] = lambda cell, record: None,
+    default_limits: Callable[[Run], Limits] = lambda run: Limits(),
+    on_record: Callable[[Run, Record], None] = lambda run, record: None,
+    task_files: TaskFiles | None = None,
 ) -> list[Record]:
-    """The records of the cells; with dry_run none, and what would run is printed.
+    """Return the records of the runs; with dry_run, print what would run and return none.
 
-    stated: limits of a cell where the command line gives none; on_record: see `runner.run`.
+    default_limits: limits of a run if the command line gives none; on_record, task_files: see
+    `runner.run`.
     """
-    performing = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
+    chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
-        for cell, finished in zip(cells, runner.done(cells, settings), strict=True):
-            click.echo(f"{'done' if finished and not force else 'to run'}  {cell}")
+        _print_plan(runs, settings, force)
         return []
+    if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
+        chosen.prepare()
 
-    def limits(cell: Run) -> Limits:
-        own = stated(cell)
-        seconds = own.seconds if time_limit is None else time_limit
-        return Limits(seconds, own.memory if memory_limit is None else memory_limit, threads)
-
-    def take(cell: Run, record: Record) -> None:
-        if record.status not in ("done", "unavailable"):
-            say(f"{record.status}: {cell}: {record.reason}", err=True)
-        on_record(cell, record)
+    def report(run: Run, record: Record) -> None:
+        _print_failure(run, record)
+        on_record(run, record)
 
     return runner.run(
-        cells, settings, engine=performing, limits=limits, force=force, on_record=take
+        runs, settings, engine=chosen, force=force, on_record=report, task_files=task_files,
+        limits=lambda run: _limits(default_limits(run), time_limit, memory_limit, threads),
+    )  # fmt: skip
+
+
+def _limits(default: Limits, seconds: float | None, memory: int | None, threads: int) -> Limits:
+    """Return the default limits with those that the command line gives in their place."""
+    return Limits(
+        default.seconds if seconds is None else seconds,
+        default.memory if memory is None else memory,
+        threads,
     )
 
 
+def _print_plan(runs: Sequence[Run], settings: Settings, force: bool) -> None:
+    for run, done in zip(runs, runner.done(runs, settings), strict=True):
+        click.echo(f"{'done' if done and not force else 'to run'}  {run}")
+
+
+def _print_failure(run: Run, record: Record) -> None:
+    if record.status not in ("done", "unavailable"):
+        say(f"{record.status}: {run}: {record.reason}", err=True)
+
+
 def say(message: Any, *, err: bool = False) -> None:
-    """A line that does not run into a progress bar."""
+    """Print a line without disturbing the progress bar."""
     from tqdm import tqdm
 
     with tqdm.external_write_mode():

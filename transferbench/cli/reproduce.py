@@ -40,7 +40,7 @@ def command(
     from transferbench.cli._execute import execute, say
     from transferbench.errors import Unavailable, UserError
     from transferbench.experiments import experiment
-    from transferbench.files import alone
+    from transferbench.files import exclusive
     from transferbench.reproduce import Rebuild
     from transferbench.runs.record import Limits, Run
 
@@ -80,9 +80,13 @@ def command(
             say(f"{rebuild}{place}")
 
     message = "another reproduce is at work here; waiting, to repeat none of its runs"
-    lock = alone(settings.results / "records" / "reproduce.lock", partial(say, message, err=True))
+    lock = exclusive(
+        settings.results / "records" / "reproduce.lock", partial(say, message, err=True)
+    )
     with nullcontext() if execution["dry_run"] else lock:
-        done = execute(cells, settings, stated=stated.__getitem__, on_record=take, **execution)
+        done = execute(
+            cells, settings, default_limits=stated.__getitem__, on_record=take, **execution
+        )
         for rebuild in rebuilds if done else ():
             if rebuild.leans and rebuild.name not in left:
                 rebuild.write()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transferbench.cli._names import completing, model_names, task_names
 from transferbench.cli._options import Seeds, execution
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.runs.record import Run
 
 
 @click.command()
@@ -35,9 +38,9 @@ from transferbench.settings import Settings
     "--reference/--no-reference",
     default=True,
     show_default=True,
-    help="Run logistic regression beside it on a transfer task.",
+    help="Also run logistic regression on a transfer task.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the records, one a line, alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records only, one a line.")
 @execution
 @click.pass_obj
 def command(
@@ -47,32 +50,38 @@ def command(
 ) -> int:  # fmt: skip
     """Run models on one task.
 
-    Their accuracy is printed beside the paper's.
-    Finished runs are recorded and not run again; --force runs them again.
+    Print their accuracy beside the paper's. A run with a finished record is not repeated; --force
+    repeats it.
     """
-    from transferbench import models, parameters
     from transferbench.cli._execute import execute
-    from transferbench.data.tasks import Task, facts
+    from transferbench.cli._report import report
+    from transferbench.runs.task_files import TaskFiles
+
+    runs = _plan(task, names, assignments, seeds, repeats, reference and not as_json)
+    files = TaskFiles(settings)
+    records = execute(runs, settings, task_files=files, **execution)
+    if not records:  # a dry run
+        return 0
+    facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
+    lines = [record.to_json(indent=None) for record in records]
+    click.echo("\n".join(lines) if as_json else report(facts, records, settings))
+    return 0 if all(record.done for record in records) else 1
+
+
+def _plan(
+    task: str, names: tuple[str, ...], assignments: tuple[str, ...],
+    seeds: tuple[int, ...] | None, repeats: int | None, reference: bool,
+) -> list[Run]:  # fmt: skip
+    """Return the runs of the models and, on a transfer task, of the reference."""
+    from transferbench import models, parameters
     from transferbench.errors import UserError
     from transferbench.runs import runner
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
-    seeds = seeds if seeds is not None else tuple(range(repeats or 1))
+    seeds = seeds or tuple(range(repeats or 1))
     given = parameters.parse(assignments)
-    named = Task.named(task)
-    cells = [c for n in dict.fromkeys(names) for c in runner.plan(named.name, n, given, seeds)]
-    if not execution["dry_run"]:
-        facts(named, settings)  # what cannot be had is said before anything runs
-    transfer = models.get(names[0]).family == "transfer"
-    if reference and transfer and "lr" not in names and not as_json:
-        cells += runner.plan(named.name, "lr", {}, seeds)
-    records = execute(cells, settings, **execution)
-    if as_json:
-        for record in records:
-            click.echo(record.to_json(indent=None))
-    elif records:
-        from transferbench.cli._report import report
-
-        click.echo(report(named.name, records, settings))
-    return 1 if any(not record.done for record in records) else 0
+    runs = [run for name in dict.fromkeys(names) for run in runner.plan(task, name, given, seeds)]
+    if reference and models.get(names[0]).family == "transfer" and "lr" not in names:
+        runs += runner.plan(task, "lr", {}, seeds)
+    return runs

@@ -1,1 +1,1 @@
-"""Runs: what is to be done, what was found, and the engines that do it."""
+"""Runs, their records, and the engines that perform them."""

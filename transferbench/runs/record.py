@@ -1,7 +1,7 @@
 """A run and its record: what is to be done, and what it leaves behind.
 
-This file alone knows the JSON of a record and the columns of runs.csv. Both use the names of the
-fields of `Record`.
+The JSON of a record and the columns of runs.csv are defined here and nowhere else. Both use the
+names of the fields of `Record`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from transferbench.fingerprint import PACKAGE, fingerprint
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"]
 
 MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
-#: Columns of runs.csv: a line for each run of an experiment and scored domain. Where a name is a
-#: field of `Record`, it means the same, with six significant digits.
+#: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
+#: column named after a field of `Record` holds that field; times and sizes have six digits.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
@@ -33,7 +33,7 @@ RUNS_COLUMNS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take: seconds and bytes of memory (None: no limit), and threads."""
+    """Limits of a run: seconds and bytes of memory (None: no limit), and number of threads."""
 
     seconds: float | None = 3600.0
     memory: int | None = None
@@ -42,9 +42,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be done: a task by full name, a model, all its parameters, a seed if it takes one.
+    """What is to be done.
 
-    With `curve`, the record also holds the first measure of every domain after each iteration.
+    task   : full name of the task.
+    model  : name of the model.
+    params : all parameters of the model, by name.
+    seed   : None if the model takes no seed.
+    curve  : if true, the record also holds the first measure of each domain after each iteration.
     """
 
     task: str
@@ -58,19 +62,20 @@ class Run:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """Task, model, parameters and seed, as texts: what a line of runs.csv says of its run."""
+        """Task, model, parameters (as JSON) and seed as texts: they identify a run in runs.csv."""
         seed = "" if self.seed is None else str(self.seed)
         return self.task, self.model, json.dumps(self.params, sort_keys=True), seed
 
     @property
     def code(self) -> str:
-        """Fingerprint of the model's code and of all it imports."""
+        """Fingerprint of the model's code, including the modules of this package it imports."""
         return fingerprint(models.get(self.model).path)
 
     def key(self, facts: Facts | None) -> str:
-        """Digest of the task's facts, the run, and the code of model and measures.
+        """Return a digest of the task's facts, the run, and the code of model and measures.
 
-        Versions of libraries are recorded, but do not count: a new version repeats no finished run.
+        facts: None if the task is unavailable. Versions of libraries are recorded but are not part
+        of the key, so that a new version does not repeat finished runs.
         """
         measures = fingerprint(PACKAGE / "metrics.py")
         run = [self.task, self.model, self.params, self.seed, self.curve]
@@ -81,29 +86,30 @@ class Run:
 
 @dataclass(frozen=True)
 class Record:
-    """What a run leaves behind, whatever became of it.
+    """The result of a run, finished or not.
 
     key           : `Run.key`, the name of the record's file.
-    status        : "done", or how the run ended: failed (the model raised), crashed (its process
-                    died), timeout, memory (past a limit), unavailable (data or library missing).
-    reason        : why it is not done; empty otherwise.
+    status        : "done" if the run finished and was scored; otherwise failed (the model raised
+                    an error), crashed (its process died), timeout, memory (limit exceeded) or
+                    unavailable (data or library missing).
+    reason        : why the run is not done; empty otherwise.
     task, model, params, seed : the run.
     code          : fingerprint of the model's code.
-    finished      : when it ended, UTC to the second, ISO 8601.
-    limits        : what the run was allowed to take.
+    finished      : when the run ended, ISO 8601, UTC, to the second.
+    limits        : limits of the run; None if it never started.
     data          : digest of the built task (`Facts.digest`).
-    metrics       : domain → measure → value, fractions.
-    columns       : whether scores were for classes or for clusters.
+    metrics       : domain → measure → value, as fractions.
+    columns       : "classes" or "clusters", see `Fit.columns`.
     trace         : objective after each iteration.
-    curve         : domain → first measure after each iteration; None where none was asked for.
+    curve         : domain → first measure after each iteration; None if `Run.curve` is false.
     seconds       : wall time of the fit.
     load_seconds  : wall time to load the task.
     cpu_seconds   : processor time of both.
-    peak_mib      : largest resident memory in MiB; None where the system does not tell.
-    threads       : most threads of any numerical library; None where none was used.
+    peak_mib      : largest resident memory in MiB; None if the system does not report it.
+    threads       : largest number of threads of a numerical library; None if none was loaded.
     versions      : library → version.
     machine       : operating system and processor.
-    traceback     : where a model raised; empty otherwise.
+    traceback     : traceback of the model's error; empty otherwise.
     """
 
     key: str
@@ -134,7 +140,7 @@ class Record:
     def of(
         cls, key: str, run: Run, status: Status, reason: str = "", limits: Limits | None = None
     ) -> Record:
-        """Start a record that ends now; a run that was performed adds what it measured."""
+        """Return a record of a run that ends now, without measurements."""
         return cls(
             key, status, reason, run.task, run.model, run.params, run.seed, run.code, now(), limits
         )
@@ -145,24 +151,31 @@ class Record:
         return self.status == "done"
 
     def to_json(self, indent: int | None = 1) -> str:
-        """JSON text with a digest of its content; on one line if indent is None."""
+        """Return the record as JSON with a SHA-256 of its content; one line if indent is None."""
         content = asdict(self)
         content |= {"sha256": _digest(content)}
         return json.dumps(content, indent=indent, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Record:
-        """Read `to_json`. Raise ValueError if the text is not a whole, unchanged record."""
+        """Return the record of a text made by `to_json`.
+
+        Raise ValueError if the text is not a complete, unchanged record of this version.
+        """
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("sha256", "") != _digest(content):
-            raise ValueError("not a record, or a damaged one")
+            raise ValueError("not a record, or damaged")
         if content.keys() != {each.name for each in fields(cls)}:
             raise ValueError("a record of another version")
-        limits = content["limits"]
-        return cls(**content | {"limits": Limits(**limits) if limits else None})
+        if content["limits"]:
+            content["limits"] = Limits(**content["limits"])
+        return cls(**content | {"trace": tuple(content["trace"])})
 
     def rows(self, row: str, column: str, x: float | None) -> list[dict[str, str]]:
-        """Lines of runs.csv, one for each scored domain, at this place of an experiment."""
+        """Return the lines of runs.csv for this row, column and x of an experiment.
+
+        A record has a line for each scored domain; without metrics it has one line.
+        """
         common = {
             "row": row,
             "column": column,
@@ -197,7 +210,7 @@ class Record:
 
 
 def runs_csv(lines: Iterable[Mapping[str, str]]) -> str:
-    """The text of a runs.csv with these lines; see `Record.rows`."""
+    """Return the text of a runs.csv with these lines (see `Record.rows`)."""
     out = io.StringIO()
     writer = csv.DictWriter(out, RUNS_COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -206,12 +219,12 @@ def runs_csv(lines: Iterable[Mapping[str, str]]) -> str:
 
 
 def now() -> str:
-    """The time as records write it: UTC, to the second."""
+    """Return the current time as in `Record.finished`."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def short(value: float | None) -> str:
-    """Six significant digits, or nothing."""
+    """Return the number with six significant digits; "" for None."""
     return "" if value is None else f"{value:.6g}"
 
 

@@ -1,9 +1,10 @@
-"""Cells to records: looked up, run by an engine, written as they come, and never a silent gap."""
+"""Runs to records: look up finished records, perform the other runs, write each as it ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from transferbench import models, parameters
@@ -11,180 +12,143 @@ from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
+from transferbench.runs.job import Job
+from transferbench.runs.progress import ProgressBar
 from transferbench.runs.record import Limits, Record, Run
 from transferbench.runs.signals import DeferInterrupt
 from transferbench.runs.store import Store
-from transferbench.runs.worker import Job, TaskFile
+from transferbench.runs.task_files import TaskFiles, is_built
 from transferbench.settings import Settings
 
 
 def plan(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
-    """The runs of one model on one task; a deterministic model is run once.
+    """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
 
-    Raises UserError for an unknown task, model or parameter.
+    Raise UserError for an unknown task, model or parameter.
     """
     function = models.load(model)
-    named = tasks.Task.named(task)
+    name = tasks.Task.named(task).name
     params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
-    return [Run(named.name, model, params, seed) for seed in (seeds if random else (None,))]
+    return [Run(name, model, params, seed) for seed in (seeds if random else (None,))]
 
 
 def run(
-    todo: Sequence[Run],
+    runs: Sequence[Run],
     settings: Settings,
     *,
     engine: Engine = Local(),
-    limits: Callable[[Run], Limits] = lambda cell: Limits(),
+    limits: Callable[[Run], Limits] = lambda run: Limits(),
     force: bool = False,
     progress: bool = True,
-    on_record: Callable[[Run, Record], None] = lambda cell, record: None,
+    on_record: Callable[[Run, Record], None] = lambda run, record: None,
+    task_files: TaskFiles | None = None,
 ) -> list[Record]:
-    """The record of every cell, in order; those already done are read, the others run.
+    """Return the record of each run, in order; perform runs that have no finished record.
 
-    Tasks are fetched and built when the first of their cells has its turn, while runs go on.
-    Records are written by this process alone, each as soon as its run ends; on_record is told of
-    every cell, done before or now. A run that raises, crashes, or goes past a limit is recorded
-    with its reason and costs nothing but itself; a task whose data cannot be had makes
-    `unavailable` records. Raises KeyboardInterrupt when interrupted, once every run that has ended
-    is written.
+    limits     : returns the limits of a run.
+    force      : also perform runs that have a finished record.
+    progress   : show a progress bar on a terminal.
+    on_record  : called with each run and its record, found or new.
+    task_files : tasks that the caller has used already.
+
+    A task is fetched and built when the first of its runs is due, while other runs are performed.
+    Only this process writes records, each as soon as its run ends. A run that raises, crashes or
+    exceeds a limit gets a record with the reason and does not affect others. If the data of a task
+    cannot be obtained, its runs get `unavailable` records, which are not written.
+
+    If interrupted, raise KeyboardInterrupt after the records of all ended runs are written. Raise
+    UserError if a model is not made for its task or records cannot be written.
     """
-    store = Store(settings.results)
-    known = _Tasks(settings)
-    begun: dict[str, Run] = {}
-    found: dict[Run, Record] = {}
-    kept: set[str] = set()
-
-    def take(cell: Run, record: Record) -> None:
-        found[cell] = record
-        bar.finished(record.key)
-        on_record(cell, record)
-
-    def say(key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
-        held.check()
-        bar.say(key, iteration, planned)
-
-    def keep(record: Record) -> None:
-        with suppress(Exception):  # that it cannot be written is said when it has its turn
-            store.write(record)
-            kept.add(record.key)
-
-    def runs() -> Iterator[Job]:
-        for cell in dict.fromkeys(todo):
-            with held.released():
-                task = known.of(cell)
-            key = cell.key(task.facts if isinstance(task, TaskFile) else None)
-            record = None if force else store.find(key)
-            if not isinstance(task, TaskFile):
-                bar.skip()
-                take(cell, Record.of(key, cell, "unavailable", task))
-            elif record and record.done:
-                bar.skip()
-                take(cell, record)
-            else:
-                if not begun:
-                    store.probe()
-                begun[key] = cell
-                yield Job(key, cell, task, limits(cell))
-
     with (
-        DeferInterrupt() as held,
-        _Bar(len(set(todo)), progress, begun) as bar,
-        closing(engine.records(runs(), say, keep)) as records,
+        DeferInterrupt() as interrupt,
+        ProgressBar(len(set(runs)), progress) as bar,
     ):
-        for record in records:
-            if record.key not in kept:
-                store.write(record)
-            take(begun.pop(record.key), record)
-    return [found[cell] for cell in todo]
+        files = task_files or TaskFiles(settings)
+        batch = Batch(Store(settings.results), files, limits, force, on_record, interrupt, bar)
+        jobs = batch.jobs(dict.fromkeys(runs))
+        with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
+            for record in records:
+                batch.finish(record)
+    return [batch.records[run] for run in runs]
 
 
-def done(todo: Sequence[Run], settings: Settings) -> list[bool]:
-    """Whether each cell has a finished record, without running, fetching or building anything."""
-    store, known = Store(settings.results), _Tasks(settings)
-    names = {cell.task for cell in todo}
-    built = {name for name in names if tasks.Task.named(name).cache(settings).is_file()}
+def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
+    """True for each run with a finished record; nothing is run, fetched or built."""
+    store, files = Store(settings.results), TaskFiles(settings)
+    built = {name: is_built(name, settings) for name in {run.task for run in runs}}
 
-    def finished(cell: Run) -> bool:
-        task = known.of(cell) if cell.task in built else ""
-        record = store.find(cell.key(task.facts)) if isinstance(task, TaskFile) else None
-        return record is not None and record.done
-
-    return [finished(cell) for cell in todo]
-
-
-class _Tasks:
-    """Tasks by name, each loaded (fetched, built) once, when it is asked for."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.known: dict[str, tuple[TaskFile, str] | str] = {}
-
-    def of(self, cell: Run) -> TaskFile | str:
-        """A cell's built task, or why it cannot be had.
-
-        Raises UserError where the model is not made for it.
-        """
-        if cell.task not in self.known:
-            self.known[cell.task] = self._look_up(cell.task)
-        found = self.known[cell.task]
-        if isinstance(found, str):
-            return found
-        built, family = found
-        models.check_family(cell.model, family)
-        return built
-
-    def _look_up(self, name: str) -> tuple[TaskFile, str] | str:
+    def finished(run: Run) -> bool:
         try:
-            task = tasks.Task.named(name)
-            facts = tasks.facts(task, self.settings)
-        except Unavailable as error:
-            return error.brief
-        return TaskFile.of(name, task.cache(self.settings), facts), facts.family
+            record = built[run.task] and store.find(run.key(files.for_run(run).facts))
+        except Unavailable:  # the file is damaged
+            return False
+        return bool(record and record.done)
+
+    return [finished(run) for run in runs]
 
 
-class _Bar:
-    """A progress bar in runs, counting iterations of unfinished ones; off without a terminal."""
+@dataclass
+class Batch:
+    """Runs being performed: what an engine and `run` share.
 
-    def __init__(self, total: int, shown: bool, cells: dict[str, Run]) -> None:
-        from tqdm import tqdm
+    An engine takes `jobs` and calls `on_progress` and, from any thread, `on_done`. Every record it
+    yields goes to `finish`. `records` holds the results so far.
+    """
 
-        self.cells = cells
-        self.count = 0.0
-        self.partial: dict[str, float] = {}
-        self.tqdm = tqdm(
-            total=total,
-            unit="run",
-            leave=False,
-            disable=None if shown else True,
-            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
-        )
+    store: Store
+    task_files: TaskFiles
+    limits: Callable[[Run], Limits]
+    force: bool
+    on_record: Callable[[Run, Record], None]
+    interrupt: DeferInterrupt
+    bar: ProgressBar
+    records: dict[Run, Record] = field(default_factory=dict)
+    _running: dict[str, Run] = field(default_factory=dict)  # by key
+    _written: set[str] = field(default_factory=set)  # keys of records that `on_done` wrote
 
-    def __enter__(self) -> _Bar:
-        return self
+    def jobs(self, runs: Iterable[Run]) -> Iterator[Job]:
+        """Yield a job for each run without a finished record; its task is built just before."""
+        for run in runs:
+            try:
+                with self.interrupt.suspended():
+                    task = self.task_files.for_run(run)
+            except Unavailable as error:
+                self._skip(run, Record.of(run.key(None), run, "unavailable", error.brief))
+                continue
+            key = run.key(task.facts)
+            record = None if self.force else self.store.find(key)
+            if record and record.done:
+                self._skip(run, record)
+                continue
+            if not self._running:
+                self.store.probe()
+            self._running[key] = run
+            self.bar.start(key, run)
+            yield Job(key, run, task, self.limits(run))
 
-    def __exit__(self, *exception: object) -> None:
-        self.tqdm.close()
+    def on_progress(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+        """Update the progress bar. Raise KeyboardInterrupt if the user interrupted."""
+        self.interrupt.raise_pending()
+        self.bar.update(key, iteration, planned)
 
-    def say(self, key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
-        """How far a run has come; without a key, or that of a run that has ended, time passed."""
-        if key in self.cells:
-            self.partial[key] = iteration / planned
-            text = f"{self.cells[key]} ({iteration}/{planned})"
-            self.tqdm.set_description_str(text, refresh=False)
-        self._show()
+    def on_done(self, record: Record) -> None:
+        """Write the record of a finished run at once. Called from any thread; never raises."""
+        with suppress(Exception):  # `finish` tries again, in the main thread, and raises
+            self.store.write(record)
+            self._written.add(record.key)
 
-    def skip(self) -> None:
-        """The next one finished took no time: what remains is not guessed from it."""
-        if not self.tqdm.disable:
-            self.tqdm.initial += 1
+    def finish(self, record: Record) -> None:
+        """Write a record unless `on_done` has, and pass it on."""
+        if record.key not in self._written:
+            self.store.write(record)
+        self.bar.end(record.key)
+        self._add(self._running.pop(record.key), record)
 
-    def finished(self, key: str) -> None:
-        """A run has ended, one way or another."""
-        self.partial.pop(key, None)
-        self.count += 1
-        self._show()
+    def _skip(self, run: Run, record: Record) -> None:
+        self.bar.skip()
+        self._add(run, record)
 
-    def _show(self) -> None:
-        self.tqdm.n = self.count + sum(self.partial.values())
-        self.tqdm.refresh()
+    def _add(self, run: Run, record: Record) -> None:
+        self.records[run] = record
+        self.on_record(run, record)

@@ -1,4 +1,4 @@
-"""Ctrl-C at a moment when nothing that has ended is lost by it."""
+"""Delay Ctrl-C until finished records are on disk."""
 
 from __future__ import annotations
 
@@ -12,44 +12,45 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class DeferInterrupt:
-    """While entered, an interrupt waits until `check` raises it; a second one does not wait.
+    """In this block an interrupt is stored until `raise_pending`; a second one is raised at once.
 
-    Only what raises KeyboardInterrupt is held, and only in the main thread, where signals come.
+    On leaving the block a stored interrupt is raised. Only signals that raise KeyboardInterrupt are
+    deferred, and only in the main thread, which receives them.
     """
 
     def __enter__(self) -> DeferInterrupt:
-        self.come = False
-        self.urgent = False
-        self.former: dict[signal.Signals, Any] = {}
+        self._pending = False
+        self._suspended = False
+        self._former: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) is signal.default_int_handler:
-                    self.former[number] = signal.signal(number, self._take)
+                    self._former[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        for number, former in self.former.items():
+        for number, former in self._former.items():
             signal.signal(number, former)
         if kind is None:
-            self.check()
+            self.raise_pending()
 
-    def check(self) -> None:
-        """Raises KeyboardInterrupt where an interrupt has come."""
-        come, self.come = self.come, False
-        if come:
+    def raise_pending(self) -> None:
+        """Raise KeyboardInterrupt if an interrupt is stored."""
+        pending, self._pending = self._pending, False
+        if pending:
             raise KeyboardInterrupt
 
     @contextmanager
-    def released(self) -> Iterator[None]:
-        """While entered, an interrupt is raised at once: what goes on can be done again."""
-        self.check()
-        self.urgent = True
+    def suspended(self) -> Iterator[None]:
+        """Raise interrupts at once in this block, whose work can be repeated."""
+        self.raise_pending()
+        self._suspended = True
         try:
             yield
         finally:
-            self.urgent = False
+            self._suspended = False
 
-    def _take(self, number: int, frame: object) -> None:
-        if self.come or self.urgent:
+    def _on_signal(self, number: int, frame: object) -> None:
+        if self._pending or self._suspended:
             raise KeyboardInterrupt
-        self.come = True
+        self._pending = True

@@ -9,17 +9,17 @@ from transferbench.runs.record import Record
 
 
 class Store:
-    """Read and write records below a folder of results."""
+    """Reads and writes records in the subfolder `records` of a folder of results."""
 
     def __init__(self, results: Path) -> None:
         self.folder = results / "records"
 
     def path(self, key: str) -> Path:
-        """Where the record of a key lies."""
+        """Return the path of the record with this key."""
         return self.folder / key[:2] / f"{key}.json"
 
     def find(self, key: str) -> Record | None:
-        """Return the record of a key, or None if there is none that is readable and whole."""
+        """Return the record with this key; None if it is missing or damaged."""
         try:
             record = Record.from_json(self.path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError, TypeError):
@@ -27,7 +27,7 @@ class Store:
         return record if record.key == key else None
 
     def write(self, record: Record) -> Path:
-        """Write a record whole; a run that did not finish never replaces one that did.
+        """Write a record atomically, unless it would replace a finished run by an unfinished one.
 
         Raise UserError if it cannot be written.
         """
@@ -38,7 +38,7 @@ class Store:
         return path
 
     def probe(self) -> None:
-        """Raise UserError if no record could be written, before any run has taken its time."""
+        """Raise UserError if records cannot be written; called before any run starts."""
         with writing(self.folder / "probe"):
             pass
         (self.folder / "probe").unlink(missing_ok=True)

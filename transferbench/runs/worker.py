@@ -1,4 +1,8 @@
-"""What happens inside the process of one run, and in the one that it is forked from."""
+"""The processes that perform runs.
+
+A worker process loads libraries, model code and the task, and forks a process for each run. All
+functions but `versions` are called in these processes.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,11 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,50 +27,21 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.problem import Fit, Problem, Truth
-from transferbench.runs.record import Limits, Record, Run, Status, now
+from transferbench.runs.job import Job, TaskFile
+from transferbench.runs.record import Record, now
 
+#: Pipe for progress messages to the caller: (key, iteration, planned), or None at the start.
 _progress: Connection | None = None
-#: Whether a process that has made the heavy imports can be forked safely.
+#: True if a process that has imported the numerical libraries can be forked safely.
 FORKS = sys.platform == "linux"
-
-
-@dataclass(frozen=True)
-class TaskFile:
-    """A built task's file: its name, where it lies, the SHA-256 in its head, the task's facts."""
-
-    name: str
-    path: Path
-    digest: bytes
-    facts: Facts = field(compare=False)
-
-    @classmethod
-    def of(cls, name: str, path: Path, facts: Facts) -> TaskFile:
-        """The file that lies at `path` now."""
-        return cls(name, path, _head(path), facts)
-
-    def there(self) -> bool:
-        """Whether this very file lies at its path (damage further on is seen by reading it)."""
-        try:
-            return _head(self.path) == self.digest
-        except OSError:
-            return False
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a process needs for one run: the record's key, the cell, its task, its limits."""
-
-    key: str
-    run: Run
-    task: TaskFile
-    limits: Limits = field(default_factory=Limits)
+#: Seconds between two progress messages of a run.
+PAUSE = 0.1
 
 
 def versions() -> dict[str, str]:
-    """Versions of this program and of the libraries that results come from, those of extras too."""
+    """Return the versions of this package and of the libraries that results depend on."""
     found = {"transferbench": __version__}
     for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
         with suppress(PackageNotFoundError):
@@ -75,46 +49,41 @@ def versions() -> dict[str, str]:
     return found
 
 
-def begin(progress: Connection) -> None:
-    """Called once in a new process: keeps the way back for progress, and ends with the parent."""
+def initialize(progress: Connection) -> None:
+    """Prepare a new process: store the progress pipe; exit when the parent exits."""
     global _progress
     _progress = progress
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    progress.send(None)  # there now
+    progress.send(None)  # this process has started
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
-
-        def follow() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True).start()
-
-
-def ended(job: Job, status: Status, reason: str = "") -> Record:
-    """Start the record of a job that ends now."""
-    return Record.of(job.key, job.run, status, reason, job.limits)
+        parent.join()
+        os._exit(1)
 
 
 def perform(job: Job) -> Record:
     """Perform a job in a process forked from this one, so no state leaks between runs.
 
-    This process keeps what several jobs need: libraries, the model's code, the task. Where forking
-    is not safe (outside Linux), it performs the job itself and serves no other.
+    Libraries, model code and task are loaded here once and shared by the forks. If forking is not
+    safe (outside Linux), perform the job in this process, which then takes no other.
     """
     start, cpu = time.perf_counter(), time.process_time()
     record = replace(
-        ended(job, "done"),
+        job.record("done"),
         data=job.task.facts.digest,
         versions={"python": platform.python_version()} | versions(),
         machine=f"{platform.system()} {platform.machine()}",
     )
-    with suppress(Exception):  # the run itself meets the error again and records it
+    with suppress(Exception):  # the run meets the same error and records it
         _load(job.task)
         models.load(job.run.model)
     cpu = time.process_time() - cpu
     if not FORKS:
-        return _attempt(record, job, start, cpu)
+        return _attempt(record, job, start, 0.0)
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
     child = fork.Process(target=_fork, args=(send, record, job, start, cpu))
@@ -134,26 +103,29 @@ def perform(job: Job) -> Record:
 def _fork(send: Connection, *arguments: Any) -> None:
     import ctypes
 
-    # The kernel ends this process with its parent, whatever it is doing.
+    # PR_SET_PDEATHSIG: the kernel kills this process when its parent dies.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     send.send(_attempt(*arguments))
 
 
 def _attempt(record: Record, job: Job, start: float, cpu: float) -> Record:
-    """Perform the job and complete its record; errors become part of it."""
+    """Perform the job and return its completed record; an error becomes its status and reason."""
     limits = job.limits
     try:
         with threadpool_limits(limits.threads):
-            _limit(limits.memory)
+            _limit_memory(limits.memory)
             record = _measure(record, job, start, cpu)
             threads = [info["num_threads"] for info in threadpool_info()]
             record = replace(record, threads=max(threads, default=None))
     except MemoryError as error:
-        reason = f"past its limit of {_size(limits.memory)}" + (f": {error}" if str(error) else "")
+        reason = "out of memory"
+        if limits.memory is not None:
+            reason = f"exceeded its limit of {limits.memory / 2**30:.3g} GiB"
+        reason += f": {error}" if str(error) else ""
         record = replace(record, status="memory", reason=reason)
     except Unavailable as error:
         record = replace(record, status="unavailable", reason=error.brief)
-    except Exception as error:  # whatever a model raises is that run's result, not the batch's end
+    except Exception as error:  # an error of one model must not end the batch
         record = replace(
             record,
             status="failed",
@@ -165,30 +137,20 @@ def _attempt(record: Record, job: Job, start: float, cpu: float) -> Record:
 
 @lru_cache(maxsize=1)
 def _load(task: TaskFile) -> tuple[Problem, Truth]:
-    if not task.there():
-        raise ValueError(f"{task.path} is no longer the task it was; run the command again.")
+    if not task.is_current():
+        raise ValueError(f"{task.path} was changed by another process; run the command again.")
     return tasks.read(task.path)
 
 
 def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
-    """Fit and score. start: when loading began; cpu: seconds spent on it by another process."""
+    """Fit the model and add metrics, times and memory to the record.
+
+    start: time when loading began; cpu: CPU seconds that the parent process spent on loading.
+    """
     run = job.run
     problem, truth = _load(job.task)
     loaded = time.perf_counter()
-    last = loaded
-
-    curve: dict[str, list[float]] = {}
-
-    def watch(iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
-        nonlocal last
-        if run.curve:
-            for domain, measures in metrics.evaluate(Fit(scores), truth).items():
-                curve.setdefault(domain, []).append(next(iter(measures.values())))
-        if _progress is not None and (time.perf_counter() - last > 0.1 or iteration == planned):
-            last = time.perf_counter()
-            # One short message is one atomic write to the pipe, whoever else is writing to it.
-            _progress.send((job.key, iteration, planned))
-
+    watch = _Watch(job, truth)
     seed = {} if run.seed is None else {"seed": run.seed}
     fit = models.load(run.model)(problem, watch=watch, **run.params, **seed)
     fitted = time.perf_counter()
@@ -196,22 +158,36 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
         record,
         metrics=metrics.evaluate(fit, truth, problem),
         columns=fit.columns,
-        trace=list(fit.trace),
-        curve=curve if run.curve else None,
+        trace=tuple(fit.trace),
+        curve=watch.curve if run.curve else None,
         seconds=fitted - loaded,
         load_seconds=loaded - start,
-        cpu_seconds=time.process_time() + (cpu if FORKS else 0.0),
+        cpu_seconds=time.process_time() + cpu,
         peak_mib=_peak_mib(),
     )
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(32)
+class _Watch:
+    """Called by a model after each iteration: send progress and, if asked for, extend the curve."""
+
+    def __init__(self, job: Job, truth: Truth) -> None:
+        self.job, self.truth = job, truth
+        self.curve: dict[str, list[float]] = {}
+        self.sent = time.perf_counter()
+
+    def __call__(self, iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
+        if self.job.run.curve:
+            for domain, measures in metrics.evaluate(Fit(scores), self.truth).items():
+                self.curve.setdefault(domain, []).append(next(iter(measures.values())))
+        due = time.perf_counter() - self.sent > PAUSE or iteration == planned
+        if _progress is not None and due:
+            self.sent = time.perf_counter()
+            # A short message is one atomic write, so processes can share the pipe.
+            _progress.send((self.job.key, iteration, planned))
 
 
-def _limit(memory: int | None) -> None:
-    """Make allocations past `memory` bytes fail with MemoryError; on Linux, which counts them."""
+def _limit_memory(memory: int | None) -> None:
+    """Make allocations past `memory` bytes raise MemoryError (on Linux only)."""
     if memory is not None and sys.platform == "linux":
         import resource
 
@@ -219,14 +195,10 @@ def _limit(memory: int | None) -> None:
 
 
 def _peak_mib() -> float | None:
-    """Largest resident memory so far; None where the system does not tell."""
+    """Return the largest resident memory so far; None if the system does not report it."""
     if sys.platform == "win32":
         return None
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def _size(memory: int | None) -> str:
-    return "no size" if memory is None else f"{memory / 2**30:.3g} GiB"

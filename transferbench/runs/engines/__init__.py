@@ -1,6 +1,6 @@
-"""Where runs are performed: on this machine, by workers of dask, as jobs of Slurm.
+"""Engines: where runs are performed (on this machine, by dask workers, as Slurm jobs).
 
-An engine is one method. It writes nothing and knows no experiment: the caller alone writes records.
+An engine writes no results: the caller writes the records.
 """
 
 from __future__ import annotations
@@ -13,53 +13,62 @@ from typing import TYPE_CHECKING, Protocol
 from transferbench.errors import UserError
 
 if TYPE_CHECKING:
+    from transferbench.runs.job import Job
     from transferbench.runs.record import Record
-    from transferbench.runs.worker import Job
 
-#: Engine → the package it stands on.
+#: Engine → the package it needs.
 NAMES = {"local": "pebble", "dask": "distributed", "slurm": "submitit"}
 
 
-class Say(Protocol):
-    """Takes how far a run has come, or, called without a key, that time has passed.
+class ProgressCallback(Protocol):
+    """Progress of a run: its key, the iteration, and how many are planned.
 
-    Raises KeyboardInterrupt where the user wants an end.
+    Called without arguments it is a heartbeat. Raises KeyboardInterrupt if the user interrupted.
     """
 
-    def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
-        """key: of the run; iteration of as many as are planned."""
+    def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+        """Receive progress, or a heartbeat."""
 
 
 class Engine(Protocol):
-    """What the runner needs of a place where runs are performed."""
+    """Performs runs."""
+
+    def prepare(self) -> None:
+        """Start what takes time, without waiting for it: there will be runs to perform."""
 
     def records(
-        self, runs: Iterable[Job], say: Say, keep: Callable[[Record], None]
+        self,
+        jobs: Iterable[Job],
+        on_progress: ProgressCallback,
+        on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """A record of every run as it ends, in any order; closed early, it stops all that runs.
+        """Perform the jobs and yield the record of each as it ends, in any order.
 
-        Runs may be taken one by one, as making the next may take its time; an engine that does so
-        gives the record of a run that is done to `keep`, from any thread, before another begins.
-        While none ends, `say` is called at least every half second; interrupted by it, the engine
-        begins no more, gives the records of runs that are done by now, and raises
-        KeyboardInterrupt. Raises UserError where the engine cannot be used as asked, Lost where it
-        breaks down.
+        jobs        : an engine may take them one at a time, since the next may need a task that is
+                      built only then. Such an engine passes the record of a finished run to
+                      `on_done`, from any thread, before another run starts in its place.
+        on_progress : called at least every half second while no run ends. If it raises
+                      KeyboardInterrupt, the engine starts no more runs, yields the records of runs
+                      that are done by then, and raises KeyboardInterrupt.
+
+        Closing the generator early stops all running jobs. Raise UserError if the engine cannot be
+        used as requested, EngineLost if it breaks down.
         """
 
 
 def choose(
-    name: str | None, jobs: int, scheduler: str | None, slurm: Mapping[str, str], folder: Path
+    name: str | None, n_jobs: int, scheduler: str | None, slurm: Mapping[str, str], folder: Path
 ) -> Engine:
-    """The engine asked for; a scheduler implies dask, options of Slurm imply slurm.
+    """Return the engine for these options; a scheduler implies dask, Slurm options imply slurm.
 
-    folder: for the files of Slurm's jobs. Raises UserError where the options do not go together or
-    a package is not installed.
+    n_jobs: runs at a time; folder: for the files of Slurm jobs. Raise UserError if the options
+    contradict each other or a package is not installed.
     """
     implied = {"dask"} if scheduler else set()
     implied |= {"slurm"} if slurm else set()
     if len(implied | ({name} if name else set())) > 1:
         raise UserError(
-            "--scheduler goes with --engine dask alone, --slurm with --engine slurm alone."
+            "--scheduler is for --engine dask only, --slurm is for --engine slurm only."
         )
     name = name or next(iter(implied), "local")
     if not installed(name):
@@ -69,16 +78,16 @@ def choose(
     if name == "dask":
         from transferbench.runs.engines.dask import Dask
 
-        return Dask(jobs, scheduler)
+        return Dask(n_jobs, scheduler)
     if name == "slurm":
         from transferbench.runs.engines.slurm import Slurm
 
-        return Slurm(folder, jobs, slurm)
+        return Slurm(folder, n_jobs, slurm)
     from transferbench.runs.engines.local import Local
 
-    return Local(jobs)
+    return Local(n_jobs)
 
 
 def installed(name: str) -> bool:
-    """Whether the package an engine stands on is installed."""
+    """True if the package that an engine needs is installed."""
     return find_spec(NAMES[name]) is not None

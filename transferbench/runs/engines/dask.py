@@ -1,8 +1,8 @@
-"""The engine of dask.distributed: workers on this machine, or those of a scheduler that runs.
+"""The engine for dask.distributed: workers of a running scheduler, or of this machine.
 
-Dask places runs, and gives a run whose worker has died to another, as often as its setting
-`distributed.scheduler.allowed-failures` says. Runs and records travel by its own means, which are
-pickles: scheduler, workers and caller trust each other.
+Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
+dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records travel as pickles:
+scheduler, workers and caller trust each other.
 """
 
 from __future__ import annotations
@@ -15,91 +15,83 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from distributed import Client, LocalCluster, as_completed, get_client, get_worker
+from distributed import Client, Future, LocalCluster, as_completed, get_client, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 from transferbench.errors import EngineLost, UserError
-from transferbench.runs.engines import Say, remote
-from transferbench.runs.engines.local import shared
-from transferbench.runs.engines.server import interrupts_kept
+from transferbench.runs.engines import ProgressCallback, remote
+from transferbench.runs.engines.local import share_memory
+from transferbench.runs.engines.server import block_interrupts
+from transferbench.runs.job import Job
 from transferbench.runs.record import Record
-from transferbench.runs.worker import Job, ended
 
-QUIET = logging.CRITICAL + 1  # for dask's own messages: what counts is said here
-TOPIC = "transferbench"  # of dask's events, of which it keeps a limited number
-GONE = "went away; every finished run is kept, the same command completes the rest."
+QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
+TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
 
 
 @dataclass(frozen=True)
 class Dask:
-    """scheduler: the address of one that runs; None: `jobs` workers are started on this machine."""
+    """Performs runs on dask workers.
 
-    jobs: int = 1
+    n_jobs    : number of workers started on this machine, if there is no scheduler.
+    scheduler : address of a running scheduler, whose workers are used.
+    patience  : seconds to wait for the first worker of a scheduler.
+    """
+
+    n_jobs: int = 1
     scheduler: str | None = None
-    patience: float = 30.0  # seconds to wait for a scheduler's first worker
+    patience: float = 30.0
+
+    def prepare(self) -> None:
+        """See Engine; nothing to do."""
 
     def records(
-        self, runs: Iterable[Job], say: Say, keep: Callable[[Record], None]
+        self,
+        jobs: Iterable[Job],
+        on_progress: ProgressCallback,
+        on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all runs are made before the first begins."""
+        """See Engine; all jobs are made before the first starts."""
         try:
-            yield from self._records(list(runs), say)
+            yield from self._records(list(jobs), on_progress)
         except OSError as error:
             place = f" at {self.scheduler}" if self.scheduler else ""
-            raise EngineLost(f"the scheduler{place} {GONE}") from error
+            raise EngineLost(
+                f"the scheduler{place} was lost; finished runs are saved, rerun the command to "
+                "continue."
+            ) from error
 
-    def _records(self, runs: Sequence[Job], say: Say) -> Generator[Record, None, None]:
-        if not runs:
+    def _records(
+        self, jobs: Sequence[Job], on_progress: ProgressCallback
+    ) -> Generator[Record, None, None]:
+        if not jobs:
             return
         if not self.scheduler:
-            runs = [replace(run, limits=shared(run.limits, self.jobs)) for run in runs]
+            jobs = [replace(job, limits=share_memory(job.limits, self.n_jobs)) for job in jobs]
         with ExitStack() as stack:
-            client = stack.enter_context(self._client(len(runs)))
-            self._check(client, runs, say)
-            if self.scheduler:  # its workers may lie where the caller's files cannot be seen
-                stack.enter_context(_published(client, runs))
+            client = stack.enter_context(self._client(len(jobs)))
+            self._check(client, jobs, on_progress)
+            if self.scheduler:  # its workers may not see the caller's files
+                stack.enter_context(_published(client, jobs))
             else:
-                client.register_plugin(_Stopping())
-            heard: dict[str, tuple[int, int]] = {}
-            client.subscribe_topic(TOPIC, lambda event: heard.update([event[1]]))
-            futures = {
-                client.submit(_perform, run, remote.identity([run.run.model]), pure=False): run
-                for run in runs
-            }
-            arriving = as_completed(futures)
-            while not arriving.is_empty():
-                if not arriving.has_ready():
-                    while heard:
-                        key, far = heard.popitem()
-                        say(key, *far)
-                    say()
-                    time.sleep(0.05)
-                    continue
-                future = next(arriving)
-                run = futures[future]
-                if future.status == "cancelled":  # not by us, who have not come to an end
-                    raise ConnectionError
-                error = future.exception()
-                if isinstance(error, UserError):
-                    raise error
-                yield future.result() if error is None else _crashed(run, error)
-                future.release()
+                client.register_plugin(_StopRuns())
+            yield from _collect(client, jobs, on_progress)
 
     @contextmanager
-    def _client(self, runs: int) -> Iterator[Client]:
+    def _client(self, jobs: int) -> Iterator[Client]:
         for name in list(logging.root.manager.loggerDict):
             if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
                 logging.getLogger(name).setLevel(QUIET)
         with ExitStack() as stack:
             address: Any = self.scheduler
             if not address:
-                # A worker that had to be killed leaves semaphores; they are removed without a word.
+                # Do not warn about semaphores left by a worker that had to be killed.
                 os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-                with interrupts_kept():
+                with block_interrupts():
                     address = stack.enter_context(
                         LocalCluster(
-                            n_workers=min(self.jobs, runs),
+                            n_workers=min(self.n_jobs, jobs),
                             threads_per_worker=1,
                             dashboard_address="127.0.0.1:0",
                             silence_logs=QUIET,
@@ -109,13 +101,13 @@ class Dask:
                 client = stack.enter_context(Client(address, timeout=5))
             except (OSError, ValueError) as error:
                 raise UserError(
-                    f"no scheduler of dask answers at {self.scheduler} ({error}); start one there "
+                    f"no dask scheduler answers at {self.scheduler} ({error}); start one there "
                     "with `dask scheduler`, or give the address of another."
                 ) from error
             yield client
 
-    def _check(self, client: Client, runs: Sequence[Job], say: Say) -> None:
-        """Raises UserError where there is no worker, or other code or versions than here."""
+    def _check(self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback) -> None:
+        """Raise UserError without a worker, or if code or versions differ from the caller's."""
         deadline = time.monotonic() + self.patience
         while not client.scheduler_info()["workers"]:
             if time.monotonic() > deadline:
@@ -123,25 +115,63 @@ class Dask:
                     f"the scheduler at {self.scheduler} has no workers; start some with "
                     f"`dask worker {self.scheduler}`."
                 )
-            say()
+            on_progress()
             time.sleep(0.1)
-        names = sorted({run.run.model for run in runs})
-        found: dict[str, Any] = client.run(remote.identity, names, on_error="return")
-        try:  # it reads the runs that it hands out
-            found["the scheduler"] = client.run_on_scheduler(remote.identity, names)
+        names = sorted({job.run.model for job in jobs})
+        identities: dict[str, Any] = client.run(remote.identity, names, on_error="return")
+        try:  # the scheduler unpickles jobs, so it needs the same code
+            identities["the scheduler"] = client.run_on_scheduler(remote.identity, names)
         except Exception as error:
-            found["the scheduler"] = error
-        for place, theirs in found.items():
+            identities["the scheduler"] = error
+        for place, theirs in identities.items():
             if isinstance(theirs, Exception):
                 raise UserError(
                     f"transferbench cannot be used on {place} ({type(theirs).__name__}: {theirs}); "
                     "install it there as it is here."
                 )
-        remote.compare(remote.identity(names), found)
+        remote.check_identity(remote.identity(names), identities)
 
 
-class _Stopping(WorkerPlugin):
-    """Ends the run of a worker that closes, so that it leaves nothing and complains of nothing."""
+def _collect(
+    client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
+) -> Generator[Record, None, None]:
+    """Submit the jobs and yield the record of each as it ends."""
+    latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread of dask
+    client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
+    futures = {
+        client.submit(_perform, job, remote.identity([job.run.model]), pure=False): job
+        for job in jobs
+    }
+    arriving = as_completed(futures)
+    while not arriving.is_empty():
+        if arriving.has_ready():
+            future = next(arriving)
+            yield _record(future, futures[future])
+            future.release()
+            continue
+        while latest:
+            on_progress(*latest.popitem()[1])
+        on_progress()
+        time.sleep(0.05)
+
+
+def _record(future: Future[Record], job: Job) -> Record:
+    """Return the record of a job that ended. Raise OSError if the scheduler was lost."""
+    if future.status == "cancelled":  # not by the caller, which is still collecting
+        raise ConnectionError
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, UserError):
+        raise error
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    if isinstance(error, KilledWorker):
+        reason = f"each of the {error.allowed_failures + 1} workers that began it died"
+    return job.record("crashed", reason)
+
+
+class _StopRuns(WorkerPlugin):
+    """Ends the runs of a worker when it closes, so that no process is left."""
 
     name = "transferbench"
 
@@ -149,50 +179,43 @@ class _Stopping(WorkerPlugin):
         remote.stop()
 
 
-def _perform(run: Job, caller: remote.Identity) -> Record:
-    """On the worker: a run in a process of its own, which tells how far it has come."""
-    me = get_worker()
-    task = me.get_current_task()
+def _perform(job: Job, caller: remote.Identity) -> Record:
+    """Perform a job; called by dask on the worker."""
+    worker = get_worker()
+    task = worker.get_current_task()
 
-    def unwanted() -> bool:
-        known = me.state.tasks.get(task)
+    def is_cancelled() -> bool:
+        known = worker.state.tasks.get(task)
         return known is None or known.state == "cancelled"
 
-    jobs = me.state.nthreads
-    if run.limits.memory is None and me.memory_manager.memory_limit:
-        share = int(me.memory_manager.memory_limit * 0.8 / jobs)
-        run = replace(run, limits=replace(run.limits, memory=share))
+    n_jobs = worker.state.nthreads
+    if job.limits.memory is None and worker.memory_manager.memory_limit:
+        share = int(worker.memory_manager.memory_limit * 0.8 / n_jobs)
+        job = replace(job, limits=replace(job.limits, memory=share))
     return remote.perform(
-        run,
+        job,
         caller,
-        lambda: get_client().get_dataset(_name(run)),
-        lambda *far: me.log_event(TOPIC, (run.key, far)),
-        place=me.address,
-        jobs=jobs,
-        unwanted=unwanted,
+        lambda: get_client().get_dataset(_name(job)),
+        lambda *progress: worker.log_event(TOPIC, progress),
+        place=worker.address,
+        n_jobs=n_jobs,
+        is_cancelled=is_cancelled,
     )
 
 
 @contextmanager
-def _published(client: Client, runs: Sequence[Job]) -> Iterator[None]:
-    """Built tasks kept by the scheduler, for workers that ask for them; each of them asks once."""
-    tasks = {_name(run): run.task.path for run in runs}
+def _published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
+    """Store the built tasks at the scheduler while in the block; each worker asks for them once."""
+    tasks = {_name(job): job.task.path for job in jobs}
     for name, path in tasks.items():
         client.publish_dataset(path.read_bytes(), name=name, override=True)
     try:
         yield
     finally:
-        with suppress(Exception):  # the scheduler may be gone
+        with suppress(Exception):  # the scheduler may be lost
             for name in tasks:
                 client.unpublish_dataset(name)
 
 
-def _name(run: Job) -> str:
-    return f"transferbench/{run.task.digest.hex()}"
-
-
-def _crashed(run: Job, error: BaseException) -> Record:
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    if isinstance(error, KilledWorker):
-        reason = f"each of the {error.allowed_failures + 1} workers that began it died"
-    return ended(run, "crashed", reason)
+def _name(job: Job) -> str:
+    return f"transferbench/{job.task.digest.hex()}"

@@ -1,4 +1,4 @@
-"""The engine of one machine: each run in a process of its own, forked from one that stays warm."""
+"""The engine for this machine: each run in a process of its own, forked from a warm worker."""
 
 from __future__ import annotations
 
@@ -14,164 +14,214 @@ from functools import partial
 from itertools import chain, islice
 from threading import RLock
 
-from transferbench.runs import worker
-from transferbench.runs.engines import Say, server
+from transferbench.runs.engines import ProgressCallback, server
+from transferbench.runs.job import Job
 from transferbench.runs.record import Limits, Record
-from transferbench.runs.worker import Job
 
 
 @dataclass(frozen=True)
 class Local:
-    """`jobs` runs at a time. Without a limit of memory, they share four fifths of the machine's."""
+    """Performs `n_jobs` runs at a time; runs without a memory limit share 80 % of the memory."""
 
-    jobs: int = 1
+    n_jobs: int = 1
+
+    def prepare(self) -> None:
+        """See Engine."""
+        server.start()
 
     def records(
-        self, runs: Iterable[Job], say: Say, keep: Callable[[Record], None]
+        self,
+        jobs: Iterable[Job],
+        on_progress: ProgressCallback,
+        on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
         """See Engine."""
-        waiting = iter(runs)
-        for first in waiting:  # without any, no process is begun
-            with Pool(self.jobs, say) as pool:
-                yield from self._through(pool, chain([first], waiting), keep)
+        jobs = iter(jobs)
+        first = next(jobs, None)
+        if first is None:  # no work, no processes
+            return
+        with Pool(self.n_jobs, on_progress) as pool:
+            yield from self._perform(chain([first], jobs), Schedule(pool, on_done))
 
-    def _through(
-        self, pool: Pool, waiting: Iterator[Job], keep: Callable[[Record], None]
-    ) -> Generator[Record, None, None]:
-        ready: deque[Job] = deque()  # begun without the caller, who may be busy
-        ended: queue.SimpleQueue[Record] = queue.SimpleQueue()
-        lock, running, taken = RLock(), 0, 0
-
-        def begin() -> None:
-            nonlocal running
-            with lock:
-                while ready and running < self.jobs:
-                    run = ready.popleft()
-                    running += 1
-                    try:
-                        future = pool.submit(run)
-                    except RuntimeError as error:  # it is broken: so it is for all that wait
-                        future = Future()
-                        future.set_exception(error)
-                    future.add_done_callback(partial(end, run))
-
-        def end(run: Job, future: Future[Record]) -> None:
-            nonlocal running
-            record = to_record(run, future)
-            if record.done:
-                keep(record)
-            with lock:  # it is kept, and known to have ended, before another begins
-                ended.put(record)
-                running -= 1
-                begin()
-
+    def _perform(self, jobs: Iterator[Job], schedule: Schedule) -> Generator[Record, None, None]:
         try:
             while True:
-                for run in islice(waiting, 2 * self.jobs - taken):
-                    taken += 1
-                    ready.append(replace(run, limits=shared(run.limits, self.jobs)))
-                    begin()
-                if not taken:
+                # As many again wait in the schedule: they start while the next job is being made.
+                for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
+                    limits = share_memory(job.limits, self.n_jobs)
+                    schedule.submit(replace(job, limits=limits))
+                if not schedule.pending:
                     return
-                while True:
-                    pool.listen()
-                    with suppress(queue.Empty):
-                        record = ended.get(timeout=0.1)
-                        break
-                taken -= 1
-                if record.status == "crashed":
-                    pool.listen()  # an interrupt, sent to us all, may have ended it: no record
-                yield record
-        except KeyboardInterrupt:  # what has been done by now is not lost
-            with lock:
-                ready.clear()
-            while not ended.empty():
-                record = ended.get()
-                if record.done:
-                    yield record
+                yield schedule.next_record()
+        except KeyboardInterrupt:
+            schedule.stop()
+            yield from (record for record in schedule.drain() if record.done)
             raise
         finally:
-            with lock:
-                ready.clear()  # nothing more is begun
+            schedule.stop()
+
+
+class Schedule:
+    """Keeps a pool busy: starts a waiting job when another ends, even while the caller is busy.
+
+    - At most `pool.size` jobs run at once.
+    - The record of a finished run is passed to `on_done` before another job starts in its place.
+    - The record of every job that ended is kept until `next_record` or `drain` returns it, so an
+      interrupt loses none.
+
+    `on_done` must not raise. `_on_end` is called by a thread of the pool, everything else by the
+    caller's thread; the lock guards `_waiting` and `_running`.
+    """
+
+    def __init__(self, pool: Pool, on_done: Callable[[Record], None]) -> None:
+        self.pool, self.on_done = pool, on_done
+        self.pending = 0  # jobs submitted whose records were not returned yet
+        self._waiting: deque[Job] = deque()
+        self._running = 0
+        self._ended: queue.SimpleQueue[Record] = queue.SimpleQueue()
+        self._lock = RLock()  # reentrant: a broken pool ends a job at once, inside `_start`
+
+    def submit(self, job: Job) -> None:
+        """Start the job as soon as the pool has room."""
+        self.pending += 1
+        with self._lock:
+            self._waiting.append(job)
+            self._start()
+
+    def next_record(self) -> Record:
+        """Wait for a job to end and return its record. Raise KeyboardInterrupt if interrupted."""
+        while True:
+            self.pool.forward_progress()
+            with suppress(queue.Empty):
+                record = self._ended.get(timeout=0.1)
+                break
+        self.pending -= 1
+        if record.status == "crashed":
+            # Ctrl-C reaches all processes and may have killed this one: then it has no record.
+            self.pool.forward_progress()
+        return record
+
+    def drain(self) -> Iterator[Record]:
+        """Yield the records of jobs that ended, without waiting for others."""
+        while not self._ended.empty():
+            self.pending -= 1
+            yield self._ended.get()
+
+    def stop(self) -> None:
+        """Start no more jobs."""
+        with self._lock:
+            self._waiting.clear()
+
+    def _start(self) -> None:
+        """Start waiting jobs while there is room; the caller holds the lock."""
+        while self._waiting and self._running < self.pool.size:
+            job = self._waiting.popleft()
+            self._running += 1
+            self.pool.submit(job).add_done_callback(partial(self._on_end, job))
+
+    def _on_end(self, job: Job, future: Future[Record]) -> None:
+        record = to_record(job, future)
+        if record.done:
+            self.on_done(record)
+        with self._lock:
+            self._ended.put(record)
+            self._running -= 1
+            self._start()
 
 
 class Pool:
-    """`size` processes, each of which forks one for every run; one that dies is replaced.
+    """`size` worker processes, each of which forks one for every run; a dead one is replaced.
 
-    say: told of the runs' progress when `listen` is called.
+    on_progress: called by `forward_progress` only.
     """
 
-    def __init__(self, size: int, say: Say) -> None:
+    def __init__(self, size: int, on_progress: ProgressCallback) -> None:
         from pebble import ProcessPool
 
+        context = server.start()  # imports libraries while this process imports `worker`
+
+        from transferbench.runs import worker
+
         self.size = size
-        self.say = say
-        self.born = 0
-        context = server.start()
+        self.on_progress = on_progress
+        self.started = 0  # worker processes
+        self._perform = worker.perform
         self.receive, self.send = context.Pipe(duplex=False)
         self.pool = ProcessPool(
             max_workers=size,
             max_tasks=0 if worker.FORKS else 1,
             context=context,
-            initializer=worker.begin,
+            initializer=worker.initialize,
             initargs=(self.send,),
         )
 
-    def submit(self, run: Job) -> Future[Record]:
-        """The run's record to come; see `settled`. Cancelling it ends the run."""
-        future: Future[Record] = self.pool.schedule(
-            worker.perform, args=(run,), timeout=run.limits.seconds
-        )
+    @property
+    def active(self) -> bool:
+        """False if the pool broke or was closed."""
+        return bool(self.pool.active)
+
+    def submit(self, job: Job) -> Future[Record]:
+        """Return the future of the job's record; see `to_record`. Cancelling it ends the run."""
+        try:
+            future: Future[Record] = self.pool.schedule(
+                self._perform, args=(job,), timeout=job.limits.seconds
+            )
+        except RuntimeError as error:  # the pool is broken, and so it is for all later jobs
+            future = Future()
+            future.set_exception(error)
         return future
 
-    def listen(self) -> None:
-        """Pass on what the processes have said of their progress."""
+    def forward_progress(self) -> None:
+        """Pass progress messages of the processes to `on_progress`, then a heartbeat."""
         while self.receive.poll():
             message = self.receive.recv()
             if message is None:
-                self.born += 1
+                self.started += 1
             else:
-                self.say(*message)
-        self.say()
+                self.on_progress(*message)
+        self.on_progress()
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+    def close(self, wait: bool = False) -> None:
+        """End all processes; if `wait`, let those that are starting come up first."""
         try:
-            if kind:
-                # A process stopped while it is born complains on the terminal: let it come up.
-                deadline = time.monotonic() + 5
-                while self.born < self.size and time.monotonic() < deadline:
-                    self.listen()
-                    time.sleep(0.02)
+            # A process that is stopped while it starts prints a traceback.
+            deadline = time.monotonic() + 5
+            while wait and self.started < self.size and time.monotonic() < deadline:
+                self.forward_progress()
+                time.sleep(0.02)
         finally:
             self.pool.stop()
             self.pool.join()
             self.send.close()
             self.receive.close()
 
+    def __enter__(self) -> Pool:
+        return self
 
-def to_record(run: Job, future: Future[Record]) -> Record:
-    """The record of a run that has ended, one way or another."""
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self.close(wait=kind is not None)
+
+
+def to_record(job: Job, future: Future[Record]) -> Record:
+    """Return the record of a job that ended, in whatever way."""
     try:
         return future.result()
     except TimeoutError:
-        return worker.ended(run, "timeout", f"past {run.limits.seconds:g} s")
-    except Exception as error:  # whatever befell its process is that run's alone
+        return job.record("timeout", f"exceeded its limit of {job.limits.seconds:g} s")
+    except Exception as error:  # the process failed, not the run: that costs this run only
         code = getattr(error, "exitcode", None)
         reason = f"{type(error).__name__} in its process: {error}"
         if code is not None:
             reason = f"its process ended with code {code}"
-        return worker.ended(run, "crashed", reason)
+        return job.record("crashed", reason)
 
 
-def shared(limits: Limits, jobs: int) -> Limits:
-    """The limits; memory that is not limited is the share of each of `jobs` in this machine's."""
+def share_memory(limits: Limits, n_jobs: int) -> Limits:
+    """Return the limits; if memory is not limited, limit it to 80 % of this machine's / n_jobs."""
     if limits.memory is not None:
         return limits
     try:
         pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return limits
-    return replace(limits, memory=int(pages * 0.8 / jobs))
+    return replace(limits, memory=int(pages * 0.8 / n_jobs))

@@ -1,20 +1,21 @@
-"""What a worker elsewhere does with a run: the same as here, once code and task are the caller's.
+"""What a dask worker or a Slurm job does: perform a run as on the caller's machine.
 
-Dask and submitit carry runs and records between machines that trust each other, by pickle; a task
-comes from the worker's own data, or as the bytes of the caller's file, checked by their digest.
+First the worker checks that its code and versions are the caller's. Then it takes the built task
+from its own data folder, or receives the caller's file and checks its digest. Jobs and records are
+pickled: caller and workers trust each other.
 """
 
 from __future__ import annotations
 
 import hashlib
 import platform
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from multiprocessing import current_process
+from threading import Lock
 
 from transferbench import models, settings
 from transferbench.data import tasks
@@ -22,24 +23,19 @@ from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.runs import worker
-from transferbench.runs.engines.local import Pool, shared, to_record
+from transferbench.runs.engines import ProgressCallback
+from transferbench.runs.engines.local import Pool, share_memory, to_record
+from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record
-from transferbench.runs.worker import Job, TaskFile
 
 Identity = Mapping[str, str]
-#: Takes how far a run has come: the iteration, of as many as are planned.
-Tell = Callable[[int, int], None]
-
-_lock = threading.Lock()
-_pools: list[Pool] = []  # one, once there is a run; it is kept from run to run
-_heard: dict[str, tuple[int, int]] = {}  # how far the runs in the pool have come, by key
 
 
 def identity(names: Iterable[str]) -> dict[str, str]:
-    """What results depend on besides their cells: versions, this package's code, the models'."""
+    """Return versions and fingerprints of this package and of the models with these names."""
     found = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
     for name in names:
-        with suppress(UserError):  # of a package that is not installed here
+        with suppress(UserError):  # a model of a package that is not installed here
             found[f"model {name}"] = fingerprint(models.get(name).path)
     return found
 
@@ -52,11 +48,11 @@ def _code() -> str:
     return sha.hexdigest()[:16]
 
 
-def compare(caller: Identity, found: Mapping[str, Identity]) -> None:
-    """Raises UserError naming what differs, for a worker (by its address) that is not as we are."""
-    for place, theirs in found.items():
+def check_identity(caller: Identity, workers: Mapping[str, Identity]) -> None:
+    """Raise UserError naming the differences if a worker (by address) differs from the caller."""
+    for place, theirs in workers.items():
         different = [
-            f"{what} is {theirs.get(what, 'not there')} on {place} and {ours} here"
+            f"{what} is {theirs.get(what, 'missing')} on {place} and {ours} here"
             for what, ours in caller.items()
             if theirs.get(what) != ours
         ]
@@ -65,76 +61,104 @@ def compare(caller: Identity, found: Mapping[str, Identity]) -> None:
 
 
 def perform(
-    run: Job,
+    job: Job,
     caller: Identity,
     receive: Callable[[], bytes],
-    tell: Tell,
+    on_progress: ProgressCallback,
     *,
     place: str,
-    jobs: int = 1,
-    unwanted: Callable[[], bool] = lambda: False,
+    n_jobs: int = 1,
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Record:
-    """The record of a run, performed by a process of this worker's as the local engine does it.
+    """Perform a job in a process of this worker and return its record.
 
-    caller: its `identity` for the run's model; receive: gives the bytes of the built task, called
-    where it cannot be had otherwise; tell: called once a second at most; place: of this worker;
-    jobs: runs it performs at once; unwanted: whether the caller has lost interest, which ends the
-    run. Raises UserError where code or versions are not the caller's.
+    caller       : the caller's `identity` for the model of the job.
+    receive      : returns the content of the task's file; called if it is not available otherwise.
+    on_progress  : called at most once a second.
+    place        : address of this worker, for messages.
+    n_jobs       : runs this worker performs at once.
+    is_cancelled : if it returns true, the run is ended.
+
+    Raise UserError if code or versions differ from the caller's.
     """
-    compare(caller, {place: identity([run.run.model])})
-    with _lock:
-        run = replace(run, task=obtain(run.task, receive), limits=shared(run.limits, jobs))
-        if _pools and not _pools[0].pool.active:  # broken
-            stop()
-        if not _pools:
-            # Workers of dask are daemons, which may have no children lest these be left behind;
-            # the processes of a pool end with their parent.
-            current_process().daemon = False
-            _pools.append(Pool(jobs, _hear))
-        pool = _pools[0]
-        future = pool.submit(run)
+    check_identity(caller, {place: identity([job.run.model])})
+    pool, future = _shared.submit(job, receive, n_jobs)
     while not wait([future], timeout=1).done:
-        if unwanted() or pool not in _pools:
+        if is_cancelled() or pool is not _shared.pool:
             future.cancel()
-            continue
-        with _lock, suppress(OSError):  # it has just been ended
-            pool.listen()
-        if run.key in _heard:
-            tell(*_heard.pop(run.key))
-    return to_record(run, future)
+        else:
+            _shared.report(job.key, on_progress)
+    return to_record(job, future)
 
 
-def _hear(key: str | None = None, iteration: int = 0, planned: int = 1) -> None:
-    if key is not None:
-        _heard[key] = iteration, planned
+class _SharedPool:
+    """The process pool of this worker: started by the first job, used by all, from any thread."""
+
+    def __init__(self) -> None:
+        self.pool: Pool | None = None
+        self.latest: dict[str, tuple[int, int]] = {}  # key → progress not reported yet
+        self.lock = Lock()
+
+    def submit(
+        self, job: Job, receive: Callable[[], bytes], n_jobs: int
+    ) -> tuple[Pool, Future[Record]]:
+        """Obtain the job's task, start the pool if necessary, and submit the job to it."""
+        with self.lock:
+            limits = share_memory(job.limits, n_jobs)
+            job = replace(job, task=obtain(job.task, receive), limits=limits)
+            if self.pool and not self.pool.active:
+                self.stop()
+            if self.pool is None:
+                # Workers of dask are daemons, which may not have children. The processes of a pool
+                # exit with their parent, so it is safe here.
+                current_process().daemon = False
+                self.pool = Pool(n_jobs, self._on_progress)
+            return self.pool, self.pool.submit(job)
+
+    def report(self, key: str, on_progress: ProgressCallback) -> None:
+        """Call `on_progress` if there is new progress of this job."""
+        with self.lock, suppress(OSError):  # the pool was closed meanwhile
+            if self.pool:
+                self.pool.forward_progress()
+        if key in self.latest:
+            on_progress(key, *self.latest.pop(key))
+
+    def stop(self) -> None:
+        """End all runs; a later job starts a new pool."""
+        pool, self.pool = self.pool, None
+        if pool:
+            pool.close()
+
+    def _on_progress(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+        if key is not None:
+            self.latest[key] = iteration, planned
 
 
-def stop() -> None:
-    """End what is under way in this worker; a later run begins anew."""
-    while _pools:
-        _pools.pop().__exit__(None)
+_shared = _SharedPool()
+#: End all runs of this worker.
+stop = _shared.stop
 
 
 def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:
-    """The same task where it lies on this machine.
+    """Return the same task as a file that this machine can read.
 
-    That is the caller's own file where it can be seen, else one in this machine's data folder:
-    there already, built here where there is a mirror, or received.
+    That is the caller's own file if it is visible here, else a file in this machine's data folder:
+    already present, built here if there is a mirror, or received from the caller.
     """
-    if task.there():
+    if task.is_current():
         return task
     own = settings.load()
     received = replace(task, path=own.data / "received" / f"{task.digest.hex()}.task")
-    if received.there():
+    if received.is_current():
         return received
-    with suppress(UserError, ValueError, OSError):  # then the caller has it
+    with suppress(UserError, ValueError, OSError):  # receive it instead
         named = tasks.Task.named(task.name)
         built = replace(task, path=named.cache(own))
         if own.mirrors and not built.path.is_file():
             tasks.load(named, own)
-        if built.there():
+        if built.is_current():
             return built
     with writing(received.path) as temporary:
         temporary.write_bytes(receive())
-        tasks.read(temporary)  # raises ValueError where it was damaged on its way
+        tasks.read(temporary)  # raises ValueError if it was damaged on its way
     return received

@@ -1,4 +1,4 @@
-"""The process that this machine's runs are forked from; begun early, it gets ready meanwhile."""
+"""The fork server: worker processes of this machine are forked from it, with libraries imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
-#: Imported once by the server, so that a run does not wait for them.
+#: Imported once by the server, so that runs need not import them.
 PRELOAD = (
     "transferbench.runs.worker",
     "scipy.optimize",
@@ -27,28 +27,28 @@ PRELOAD = (
 
 
 def start() -> BaseContext:
-    """Processes forked from a clean server that has made the heavy imports, where there is one.
+    """Return a context whose processes are forked from the server (on Windows: spawned).
 
-    It is begun, where it does not run yet, and not waited for.
+    Start the server unless it runs; do not wait for its imports.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    # Else the server would look for modules in the current folder first, whatever lies there.
+    # Without this, the server would import modules from the current folder first.
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOAD))
-    with interrupts_kept():
+    with block_interrupts():
         forkserver.ensure_running()
     return context
 
 
 @contextmanager
-def interrupts_kept() -> Iterator[None]:
-    """Ctrl-C is this process's to answer: those begun meanwhile inherit that they are not asked."""
+def block_interrupts() -> Iterator[None]:
+    """Make processes that are started in the block ignore Ctrl-C: this process alone handles it."""
     if sys.platform == "win32":
         yield
         return
-    # The resource tracker, which unblocks what is blocked when it starts, must be running by then.
+    # Starting the resource tracker unblocks signals, so it must be running before.
     resource_tracker.ensure_running()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,6 +1,6 @@
-"""The engine of Slurm, by submitit: one job of an array for each run, in a folder that jobs see.
+"""The engine for Slurm, by submitit: one job of an array for each run, in a shared folder.
 
-Submitit carries runs and records as pickles in that folder, which only its owner should write.
+Submitit stores jobs and records as pickles in that folder, which only its owner should write to.
 """
 
 from __future__ import annotations
@@ -21,68 +21,80 @@ from submitit.core.utils import FailedJobError
 
 from transferbench.errors import UserError
 from transferbench.files import write_text
-from transferbench.runs.engines import Say, remote
+from transferbench.runs.engines import ProgressCallback, remote
+from transferbench.runs.job import Job
 from transferbench.runs.record import Limits, Record
-from transferbench.runs.worker import Job, ended
 
 Result = Record | UserError
+#: A run and the Slurm job that performs it.
+Submitted = tuple[Job, "submitit.Job[Result]"]
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """`jobs` runs at a time; options: of sbatch, as submitit calls them (partition, account, …).
+    """Performs runs as Slurm jobs.
 
-    folder: where jobs and their files lie meanwhile, seen by every node. The option cluster=local
-    starts jobs as processes of this machine, to try it out.
+    folder  : for files of the jobs, visible from every node.
+    n_jobs  : runs at a time.
+    options : of sbatch, by submitit's names (partition, account, …). The option cluster=local
+              starts the jobs as processes of this machine, to try it out.
+    pause   : seconds between two looks at the jobs.
     """
 
     folder: Path
-    jobs: int = 1
+    n_jobs: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
-    pause: float = 0.5  # seconds between looks at the jobs
+    pause: float = 0.5
+
+    def prepare(self) -> None:
+        """See Engine; nothing to do."""
 
     def records(
-        self, runs: Iterable[Job], say: Say, keep: Callable[[Record], None]
+        self,
+        jobs: Iterable[Job],
+        on_progress: ProgressCallback,
+        on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all runs are made before the first begins."""
-        runs = list(runs)
-        if not runs:
+        """See Engine; all jobs are made before the first starts."""
+        jobs = list(jobs)
+        if not jobs:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=self.folder)).resolve()
-        started: list[submitit.Job[Result]] = []
+        submitted: list[Submitted] = []
         try:
-            executor = self._executor(folder / "jobs", [run.limits for run in runs])
-            for path, name in {(run.task.path, run.task.digest.hex()) for run in runs}:
+            executor = self._executor(folder / "jobs", [job.limits for job in jobs])
+            for path, name in {(job.task.path, job.task.digest.hex()) for job in jobs}:
                 shutil.copyfile(path, folder / name)
-            # Slurm keeps to `jobs` itself; without it there is nobody to hold jobs back.
-            size = self.jobs if executor.cluster == "local" else len(runs)
-            for first in range(0, len(runs), size):
-                part = runs[first : first + size]
-                with executor.batch():
-                    jobs = [
-                        executor.submit(_perform, run, remote.identity([run.run.model]), folder)
-                        for run in part
-                    ]
-                started += jobs
-                of = {job.job_id: run for job, run in zip(jobs, part, strict=True)}
-                while jobs:
-                    for job in jobs:
-                        with suppress(OSError):  # nothing is told yet
-                            key = of[job.job_id].key
-                            say(key, *map(int, _progress(folder, key).read_text().split()))
-                    say()
-                    for job in [job for job in jobs if job.done()]:
-                        jobs.remove(job)
-                        yield _record(of[job.job_id], job)
-                    time.sleep(self.pause if jobs else 0)
+            # Slurm limits the jobs at a time; for cluster=local they are submitted in parts.
+            size = self.n_jobs if executor.cluster == "local" else len(jobs)
+            for first in range(0, len(jobs), size):
+                part = _submit(executor, jobs[first : first + size], folder)
+                submitted += part
+                yield from self._collect(part, folder, on_progress)
         finally:
-            for job in started:
-                if not job.done():
-                    job.cancel(check=False)
+            for _, each in submitted:
+                if not each.done():
+                    each.cancel(check=False)
             shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):  # another command's files are there
+            with suppress(OSError):  # not empty: another command uses it
                 self.folder.rmdir()
+
+    def _collect(
+        self, submitted: Sequence[Submitted], folder: Path, on_progress: ProgressCallback
+    ) -> Generator[Record, None, None]:
+        """Yield the record of each job as it ends."""
+        waiting = list(submitted)
+        while waiting:
+            for job, _ in waiting:
+                with suppress(OSError):  # no progress yet
+                    text = _progress_file(folder, job.key).read_text()
+                    on_progress(job.key, *map(int, text.split()))
+            on_progress()
+            for job, each in [pair for pair in waiting if pair[1].done()]:
+                waiting.remove((job, each))
+                yield _record(job, each)
+            time.sleep(self.pause if waiting else 0)
 
     def _executor(self, folder: Path, limits: Sequence[Limits]) -> Any:
         options: dict[str, Any] = {
@@ -91,58 +103,67 @@ class Slurm:
         cluster = options.pop("cluster", "slurm")
         if cluster == "slurm" and not shutil.which("srun"):
             raise UserError(
-                "no Slurm here (srun is not found); give this command on a machine that has it."
+                "Slurm is not installed here (srun not found); use a machine that has it."
             )
         seconds = max(each.seconds or 24 * 3600.0 for each in limits)
         memory = max((each.memory or 0 for each in limits), default=0)
-        known: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "name": "transferbench",
-            "timeout_min": ceil(seconds / 60) + 5,  # for the start of the job and the task
+            "timeout_min": ceil(seconds / 60) + 5,  # 5 minutes to start and to load the task
             "cpus_per_task": max(each.threads for each in limits),
-            "slurm_array_parallelism": self.jobs,
+            "slurm_array_parallelism": self.n_jobs,
         }
         if memory:
-            known["mem_gb"] = ceil(memory / 2**30) + 1
+            parameters["mem_gb"] = ceil(memory / 2**30) + 1
+        for name, value in options.items():
+            parameters[name if name in parameters else f"slurm_{name}"] = value
         try:
             executor = submitit.AutoExecutor(folder, cluster=cluster)
-            given = {name if name in known else f"slurm_{name}": v for name, v in options.items()}
-            executor.update_parameters(**known | given)
+            executor.update_parameters(**parameters)
         except (AssertionError, NameError, TypeError, ValueError) as error:
             raise UserError(f"--slurm: {str(error).splitlines()[0]}") from error
         return executor
 
 
-def _perform(run: Job, caller: remote.Identity, folder: Path) -> Result:
-    """In the job: a run in a process of its own."""
+def _submit(executor: Any, jobs: Sequence[Job], folder: Path) -> list[Submitted]:
+    """Submit the jobs as one array."""
+    with executor.batch():
+        return [
+            (job, executor.submit(_perform, job, remote.identity([job.run.model]), folder))
+            for job in jobs
+        ]
+
+
+def _perform(job: Job, caller: remote.Identity, folder: Path) -> Result:
+    """Perform a job; called by submitit in the Slurm job."""
     given = os.environ.get("SLURM_MEM_PER_NODE")  # in MiB
-    if run.limits.memory is None and given:
+    if job.limits.memory is None and given:
         share = int(int(given) * 2**20 * 0.8)
-        run = replace(run, limits=replace(run.limits, memory=share))
-    file = folder / run.task.digest.hex()
+        job = replace(job, limits=replace(job.limits, memory=share))
+    file = folder / job.task.digest.hex()
     place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
 
-    def tell(iteration: int, planned: int) -> None:
-        write_text(_progress(folder, run.key), f"{iteration} {planned}")
+    def on_progress(key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+        write_text(_progress_file(folder, job.key), f"{iteration} {planned}")
 
     try:
-        return remote.perform(run, caller, file.read_bytes, tell, place=place)
-    except UserError as error:  # raised, it would come back as the text of a traceback
+        return remote.perform(job, caller, file.read_bytes, on_progress, place=place)
+    except UserError as error:  # if raised, only the text of its traceback would come back
         return error
 
 
-def _progress(folder: Path, key: str) -> Path:
-    """Where a job notes how far its run has come."""
+def _progress_file(folder: Path, key: str) -> Path:
     return folder / f"{key}.progress"
 
 
-def _record(run: Job, job: submitit.Job[Result]) -> Record:
-    error = job.exception()
+def _record(job: Job, submitted: submitit.Job[Result]) -> Record:
+    error = submitted.exception()
     if error is None:
-        result = job.result()
+        result = submitted.result()
         if isinstance(result, UserError):
             raise result
         return result
-    reason = f"its job ended in the state {job.state}, without a record"
-    if isinstance(error, FailedJobError):  # whose text has the traceback between two rules
+    reason = f"its job ended in the state {submitted.state}, without a record"
+    if isinstance(error, FailedJobError):  # its text has the traceback between two lines of dashes
         reason = str(error).split("-" * 22)[1].strip().splitlines()[-1]
-    return ended(run, "crashed", reason)
+    return job.record("crashed", reason)

@@ -1,0 +1,62 @@
+"""The progress bar of a batch of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+
+class ProgressBar:
+    """A progress bar that counts ended runs, and a share of each running one by its iterations.
+
+    total: number of runs; shown: if false, or if there is no terminal, nothing is printed.
+    """
+
+    def __init__(self, total: int, shown: bool) -> None:
+        from tqdm import tqdm
+
+        self.ended = 0
+        self.running: dict[str, Hashable] = {}  # key → run
+        self.shares: dict[str, float] = {}  # key → share of its iterations that are done
+        self.tqdm = tqdm(
+            total=total,
+            unit="run",
+            leave=False,
+            disable=None if shown else True,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
+        )
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.tqdm.close()
+
+    def start(self, key: str, run: Hashable) -> None:
+        """Begin to show the progress of a run."""
+        self.running[key] = run
+
+    def update(self, key: str | None, iteration: int, planned: int) -> None:
+        """Show that a run has reached an iteration; ignore the key of a run that is not running."""
+        if key in self.running:
+            self.shares[key] = iteration / planned
+            text = f"{self.running[key]} ({iteration}/{planned})"
+            self.tqdm.set_description_str(text, refresh=False)
+        self._refresh()
+
+    def end(self, key: str) -> None:
+        """Count a run that ended."""
+        self.running.pop(key, None)
+        self.shares.pop(key, None)
+        self.ended += 1
+        self._refresh()
+
+    def skip(self) -> None:
+        """Count a run that took no time, so it does not count for the estimate of the rest."""
+        if not self.tqdm.disable:
+            self.tqdm.initial += 1
+        self.ended += 1
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self.tqdm.n = self.ended + sum(self.shares.values())
+        self.tqdm.refresh()
