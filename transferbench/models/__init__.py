@@ -14,9 +14,12 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transferbench.errors import UserError, unknown
-from transferbench.problem import Fit
+
+if TYPE_CHECKING:
+    from transferbench.problem import Fit
 
 FOLDER = Path(__file__).parent
 FAMILIES = ("transfer", "clustering", "multilabel")

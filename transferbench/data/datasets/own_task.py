@@ -103,12 +103,7 @@ def load(path: Path) -> Spec:
     from transferbench.data.datasets._documents import options_of
     from transferbench.data.userdata.documents import Columns
 
-    try:
-        with path.open(encoding="utf-8") as stream:
-            content = stream.read(strict_yaml.MOST + 1)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
-    data, where = strict_yaml.read(content, path)
+    data, where = strict_yaml.load(path)
     if not isinstance(data, dict):
         raise where.error((), "expected family, source, targets, …; see `describe own`.")
     options = data.pop("options", None) or {}
@@ -119,7 +114,7 @@ def load(path: Path) -> Spec:
             if key not in (known := [*schema(_keys), "options"]):
                 raise unknown("key", f"{key}", known)
             resolve(_keys, {key: data[key]}, "the task")
-    found = resolve(_keys, data, "the task")
+    found: dict[str, Any] = resolve(_keys, data, "the task")
     needed = ["tasks"] if found["family"] == "clustering" else ["source", "targets"]
     for key in ("source", "targets", "tasks"):
         if bool(found[key]) != (key in needed):
