@@ -71,23 +71,19 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
     that YAML allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML
     would take the last).
     """
+    lines = LineMap(path)
     if len(text) > MAX_CHARACTERS:
-        line = text.count("\n", 0, MAX_CHARACTERS) + 1
-        raise UserError(f"{path}:{line}: more than {MAX_CHARACTERS:,} characters; shorten it.")
-    builder = _Builder(text, path)
+        message = f"more than {MAX_CHARACTERS:,} characters; expected a shorter text."
+        raise _error(path, text.count("\n", 0, MAX_CHARACTERS), message)
+    if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
+        message = f"character {odd[0]!a}; expected valid YAML."
+        raise _error(path, text.count("\n", 0, odd.start()), message)
     try:
-        return builder.document(), builder.lines
+        return _Builder(text, lines).document(), lines
     except yaml.MarkedYAMLError as error:
         # The parser in C reports the end of the text one line below the last.
-        last = len(text.splitlines())
-        line = min(error.problem_mark.line + 1, last) if error.problem_mark else 1
-        problem = error.problem
-    except yaml.reader.ReaderError as error:  # a control character; its position is in bytes
-        line = text.encode(errors="replace")[: error.position].count(b"\n") + 1
-        problem = error.reason
-    except UnicodeError as error:  # half of a surrogate pair
-        line, problem = text.count("\n", 0, getattr(error, "start", 0)) + 1, str(error)
-    raise UserError(f"{path}:{line}: {problem}; expected valid YAML.")
+        line = min(error.problem_mark.line if error.problem_mark else 0, text.rstrip().count("\n"))
+        raise _error(path, line, f"{error.problem}; expected valid YAML.") from None
 
 
 class _Builder:
@@ -96,8 +92,8 @@ class _Builder:
     Nothing is built before its event is checked, and no event after a refused one is parsed.
     """
 
-    def __init__(self, text: str, path: Path) -> None:
-        self.lines = LineMap(path)
+    def __init__(self, text: str, lines: LineMap) -> None:
+        self._lines = lines
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         self._tag: Any = yaml.resolver.Resolver().resolve
         self._construct: Any = yaml.constructor.SafeConstructor().construct_object
@@ -114,7 +110,7 @@ class _Builder:
         return data
 
     def _error(self, event: Any, message: str) -> UserError:
-        return UserError(f"{self.lines.path}:{event.start_mark.line + 1}: {message}")
+        return _error(self._lines.path, event.start_mark.line, message)
 
     def _value(self, event: Any, keys: tuple[str, ...]) -> Any:
         """Return the data that starts with an event; `keys` is its path."""
@@ -133,15 +129,17 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         tag = self._tag(yaml.ScalarNode, event.value, event.implicit)
         try:
-            return self._construct(yaml.ScalarNode(tag, event.value, event.start_mark))
-        except ValueError as error:  # 2001-99-99, or an integer of thousands of digits
+            value = self._construct(yaml.ScalarNode(tag, event.value, event.start_mark))
+            str(value)  # fails for a hexadecimal integer too long to show in a message
+            return value
+        except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
             raise self._error(event, f"{error}; expected valid YAML.") from None
 
     def _list(self, keys: tuple[str, ...]) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             path = (*keys, str(len(items)))
-            self.lines.add(path, event.start_mark.line + 1)
+            self._lines.add(path, event.start_mark.line + 1)
             items.append(self._value(event, path))
         return items
 
@@ -156,6 +154,11 @@ class _Builder:
             if name in names:
                 raise self._error(event, f"duplicate key {brief(event.value)}; expected it once.")
             names.add(name)
-            self.lines.add((*keys, name), event.start_mark.line + 1)
+            self._lines.add((*keys, name), event.start_mark.line + 1)
             data[key] = self._value(next(self._events), (*keys, name))
         return data
+
+
+def _error(path: Path, line: int, message: str) -> UserError:
+    """Return an error that shows the file and a line, which the parser counts from 0."""
+    return UserError(f"{path}:{line + 1}: {message}")

@@ -96,14 +96,12 @@ class Claim(StrictModel):
         given = self.predicate
         with below(type(given).__name__.lower()):
             if isinstance(given, Better):
-                check_known("column", given.columns, spec.columns, "columns")
-                check_known("column", given.over, spec.columns, "over")
+                check_known("column", (*given.columns, *given.over), spec.columns)
             else:
-                check_known("column", [given.column], spec.columns, "column")
-            for key in ("x", "at", "than"):
-                if (span := getattr(given, key, None)) is not None:
-                    with below(key):
-                        _check_span(span, spec.figure)
+                check_known("column", (given.column,), spec.columns)
+            for span in (getattr(given, key, None) for key in ("x", "at", "than")):
+                if span is not None:
+                    _check_span(span, spec.figure)
 
     def _check_measure(self, spec: Schema) -> None:
         rows = [spec.rows[name] for name in self.among] or spec.rows.values()
