@@ -1,58 +1,58 @@
-# `make run` does the main job on real data, `make test` runs the tests; both make .venv first.
+# `make run` fits GCMF on real data, `make test` runs the tests; both create .venv first.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
-# Tests in parallel: one process a core.
+# Processes of the tests: one for each core.
 WORKERS ?= auto
-# Runs at a time: one a core.
+# Runs at the same time: one for each core.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# What `make test` installs: with report and browser, the tests of diagrams and of the report, too.
+# Extras for `make test`; report and browser add the tests of diagrams and of the report.
 EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check tables verify report reproduce-all bench chaos constraints clean
 
-help:  ## This list.
+help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
 
-run: $(VENV)/.installed  ## The main job: GCMF on real 20 Newsgroups, comp against rec.
+run: $(VENV)/.installed  ## Fit GCMF on 20 Newsgroups, comp against rec.
 	$(BIN)/transferbench run comp-vs-rec --model gcmf
 
-test: $(VENV)/.installed-test  ## The whole test suite.
+test: $(VENV)/.installed-test  ## Run the whole test suite.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(VENV)/.installed-test  ## Format, lint and types.
+check: $(VENV)/.installed-test  ## Check format, lint and types.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-tables: $(VENV)/.installed  ## Fail where a committed table, or the report, is not what the runs yield.
+tables: $(VENV)/.installed  ## Fail if a committed table or the report does not follow from the runs.
 	$(BIN)/transferbench tables --check
 	$(BIN)/transferbench report --check
 
-verify: $(VENV)/.installed  ## Make every model's quickest committed run again and compare.
+verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and compare.
 	$(BIN)/transferbench verify --jobs $(JOBS)
 
-report: $(VENV)/.installed  ## Every result on one page, results/report.html.
+report: $(VENV)/.installed  ## Write every result on one page, results/report.html.
 	$(BIN)/transferbench report
 
-reproduce-all: $(VENV)/.installed  ## Every experiment; finished runs are kept. REPEATS=1 for a quick look.
+reproduce-all: $(VENV)/.installed  ## Run every experiment; finished runs are reused. REPEATS=1 for a quick look.
 	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
-bench: $(VENV)/.installed  ## Speed and memory beside scikit-learn, measured in one run.
+bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
-chaos: $(VENV)/.installed-test  ## Break things on purpose, for a quarter of an hour. CHAOS="--times 20 kills" for some of it.
+chaos: $(VENV)/.installed-test  ## Test with kills, full disks and damaged files, for 15 minutes. CHAOS="--times 20 kills" for a part.
 	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
 constraints: EXTRAS = test,report,browser,modern
-constraints: $(VENV)/.installed-test  ## Write the versions now installed to constraints.txt.
+constraints: $(VENV)/.installed-test  ## Write the installed versions to constraints.txt.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
-clean:  ## Remove .venv and what tools left; data and results stay.
+clean:  ## Remove .venv and caches of tools; keep data and results.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
 $(VENV)/bin/python $(VENV)/Scripts/python:

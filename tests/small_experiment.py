@@ -1,4 +1,4 @@
-"""A small valid experiment file, which tests change."""
+"""A small valid experiment file for tests to change."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def run(call: list[str], **options) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """A fresh virtual environment with the wheel built here; what it depends on is lent to it."""
+    """A new virtual environment with the wheel; it borrows the dependencies of this one."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
     run([*build, str(ROOT)])
@@ -45,12 +45,12 @@ def installed(tmp_path_factory) -> Path:
     run([str(scripts / "python"), "-m", "pip", "install", "-q", "--no-deps", str(wheel)])
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = run([str(scripts / "python"), "-c", where]).strip()
-    # A plain path entry: the checkout's own editable install is not followed from there.
-    Path(site, "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    # A plain path entry: Python does not follow the editable install of the checkout from there.
+    Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return scripts
 
 
-def test_experiments_and_data_files_travel_inside_the_wheel(installed, tmp_path, real):
+def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real):
     program = str(installed / "transferbench")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
     environment.pop("PYTHONPATH", None)
@@ -85,7 +85,7 @@ def test_every_command_of_the_readme_works(command, real, tmp_path):
 
 
 def write_mail(folder: Path) -> None:
-    """The files of one's own that the README speaks of."""
+    """Write the user's files that the README names."""
     rng = np.random.default_rng(0)
     words = {
         "ham": ["meeting", "report", "monday", "budget", "team"],
@@ -115,7 +115,7 @@ def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
 
 
 def test_the_table_of_the_readme_is_the_committed_one():
-    """Every number the README shows of gtl-table3 stands in its table."""
+    """Every number of gtl-table3 in the README is in its table."""
     table = (ROOT / "results" / "gtl-table3" / "table.md").read_text(encoding="utf-8")
 
     def rows(text: str) -> dict[str, dict[str, str]]:
@@ -134,8 +134,8 @@ def test_the_table_of_the_readme_is_the_committed_one():
         assert cells.items() <= full[name].items()
 
 
-def test_todays_methods_in_the_readme_are_the_committed_ones():
-    """Its averages are those of modern-baselines, to the digits shown."""
+def test_the_modern_baselines_of_the_readme_are_the_committed_ones():
+    """Their averages equal those of modern-baselines, to the digits shown."""
     columns = {
         "the document graph alone": "graph only",
         "embeddings, logistic regression, k-means": "embeddings → LR → k-means",
@@ -146,18 +146,18 @@ def test_todays_methods_in_the_readme_are_the_committed_ones():
     }
     rows = ("20 Newsgroups", "Reuters", "seconds", "MiB")
     with (ROOT / "results" / "modern-baselines" / "table.csv").open(newline="") as file:
-        found = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
+        ours = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
     part = README[README.index("### Beside what one would use today") :].partition("## Speed")[0]
     lines = [line.split("|")[1:-1] for line in part.splitlines() if line.startswith("| ")][1:]
     assert len(lines) == 12
     for name, *shown in ([cell.strip() for cell in line] for line in lines):
         for row, text in zip(rows, shown, strict=True):
-            ours = found[f"average {row}", columns.get(name, name)]
+            value = ours[f"average {row}", columns.get(name, name)]
             number = re.match(r"[\d,.]*", text)[0].strip(",").replace(",", "")
-            assert bool(number) == bool(ours)
+            assert bool(number) == bool(value)
             if number:
                 digits = len(number.partition(".")[2])
-                assert float(number) == pytest.approx(float(ours), abs=0.51 * 10**-digits)
+                assert float(number) == pytest.approx(float(value), abs=0.51 * 10**-digits)
 
 
 def test_make_targets_of_the_readme_exist():
@@ -174,7 +174,7 @@ def test_every_command_is_in_the_changelog():
         assert f"`{name}`" in changelog or f"transferbench {name}`" in changelog
 
 
-def test_the_bench_still_imports_what_it_measures():
+def test_the_models_of_the_bench_exist():
     import bench
 
     assert set(bench.MODELS) <= set(models.registry())

@@ -12,7 +12,7 @@ def model(
     problem, *, k: Count = 4, lam: Weight = 1.0, how: Literal["a", "b"] = "a", on: bool = True,
     seed: int, watch=None,
 ):  # fmt: skip
-    """Stands for a model's fit."""
+    """A function with the signature of a model's fit."""
 
 
 def test_the_signature_is_the_schema():
@@ -42,7 +42,7 @@ def test_given_values_are_converted_and_the_rest_are_defaults():
         ({"on": "perhaps"}, "expected true or false, got 'perhaps'"),
     ],
 )
-def test_what_does_not_fit_is_one_line_that_says_what_would(given, message):
+def test_a_wrong_value_is_a_one_line_error_with_what_was_expected(given, message):
     with pytest.raises(UserError) as error:
         resolve(model, given, "m")
     assert message in str(error.value)
@@ -54,7 +54,7 @@ def test_optional_types_are_described():
         convert("x", Count | None, "p")
 
 
-def test_assignments_become_what_the_schema_says():
+def test_assignments_get_the_types_of_the_schema():
     given = parse(("k=8", "lam=1e2", "how=b", "on=no"))
     assert resolve(model, given, "m") == {"k": 8, "lam": 100.0, "how": "b", "on": False}
     assert parse(("text=[a=z",)) == {"text": "[a=z"}
@@ -65,7 +65,7 @@ def test_assignments_become_what_the_schema_says():
         parse(("k",))
 
 
-def test_a_list_may_be_a_text_with_commas_or_one_value():
+def test_a_list_can_be_given_as_text_with_commas_or_as_one_value():
     layers = tuple[Count, ...]
     assert convert("200,40", layers, "p") == (200, 40)
     assert convert(7, layers, "p") == convert("7", layers, "p") == convert([7], layers, "p") == (7,)

@@ -15,14 +15,14 @@ def config(home, tmp_path):
     return path
 
 
-def test_in_a_checkout_data_and_results_lie_in_it(home):
+def test_a_checkout_holds_its_data_and_results(home):
     root = settings.checkout()
     assert root is not None
     assert settings.load({}).data == root / "data"
     assert settings.load({}).results == root / "results"
 
 
-def test_the_environment_wins_over_the_file(config):
+def test_the_environment_overrides_the_file(config):
     config.write_text("data: ~/mine\nmirrors: [/a, 'https://b.example/c']\noffline: true\n")
     from_file = settings.load({})
     assert from_file.data == Path("~/mine").expanduser()
@@ -37,15 +37,25 @@ def test_the_environment_wins_over_the_file(config):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("data: [", "not a readable YAML file"),
-        ("- 1", "expected 'name: value' lines"),
-        ("mirors: /a", "unknown setting 'mirors'. Did you mean 'mirrors'?"),
-        ("offline: perhaps", "offline"),
+        ("data: [", "config.yaml:1: did not find expected node content; expected valid YAML"),
+        ("- 1", "config.yaml:1: expected 'name: value' lines"),
+        ("mirors: /a", "config.yaml:1: unknown setting 'mirors'. Did you mean 'mirrors'?"),
+        (
+            "data: x\noffline: perhaps",
+            "config.yaml:2: offline: expected true or false, got 'perhaps'",
+        ),
+        ("data: [x]", "config.yaml:1: data: expected text"),
+        ("data: a\ndata: b", "config.yaml:2: duplicate key 'data'"),
     ],
 )
-def test_a_settings_file_that_is_wrong_is_named(config, text, message):
+def test_a_wrong_settings_file_is_an_error_with_its_line(config, text, message):
     config.write_text(text)
     with pytest.raises(UserError) as error:
         settings.load({})
     assert message in str(error.value)
-    assert "config.yaml" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_empty_settings_file_changes_nothing(config):
+    config.write_text("# nothing yet\n")
+    assert settings.load({}) == settings.load({"TRANSFERBENCH_DATA": ""})

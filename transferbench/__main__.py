@@ -1,4 +1,4 @@
-"""`python -m transferbench`."""
+"""Run the command line: `python -m transferbench`."""
 
 from transferbench.cli import entry
 

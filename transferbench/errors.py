@@ -1,4 +1,4 @@
-"""Errors a user can act on, and the suggestions that go with them."""
+"""Errors a user can act on, with suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """What the user can mend: one line that says what is wrong, what was expected, the remedy.
+    """A mistake that the user can correct; the message is one line.
 
-    The command line shows the message alone and exits with code 2.
+    It states what was wrong, what was expected and what to do. The command line shows the message
+    alone and exits with code 2.
     """
 
 
 class Unavailable(UserError):
-    """What cannot be had here: data whose every place was tried or is ruled out, or a library."""
+    """A required file or optional library is unavailable."""
 
     @property
     def brief(self) -> str:
-        """What cannot be had, without the places of this machine that were tried."""
+        """The first part of the message, without paths and addresses of this machine."""
         return str(self).partition(";")[0]
 
 
 class EngineLost(Exception):
-    """A part of the world that broke away while it was used; what was done until then is kept.
+    """An external scheduler was lost; finished runs are saved.
 
     The command line shows the message alone and exits with code 1.
     """
 
 
 def brief(name: str) -> str:
-    """A name in quotes, as a message shows it: what is much too long is cut."""
+    """Return a name in quotes, cut to 200 characters."""
     return repr(name if len(name) <= 200 else f"{name[:199]}…")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' Did you mean …?' for the closest known name, or '' where none is close."""
+    """Return ' Did you mean …?' for the closest known name, or '' if none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
-    """The error for a name not among `known`; without a near miss the choices are listed."""
+    """Return the error for a name that is not in `known`; list them all if none is close."""
     known = sorted(known)
     hint = did_you_mean(name, known) or f" Known: {', '.join(known) or 'none'}."
     return UserError(f"unknown {what} {brief(name)}.{hint}{' ' + remedy if remedy else ''}")

@@ -1,4 +1,7 @@
-"""A function's keyword-only arguments are its parameter schema: names, types, bounds, defaults."""
+"""Parameters of models and options of datasets, read from keyword-only arguments.
+
+The signature of a function is the schema: names, types, bounds and defaults.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,31 @@ import inspect
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 from annotated_types import Ge, Gt, Lt
 
 from transferbench.errors import UserError, brief, unknown
 
-Count = Annotated[int, Ge(1)]  # how many of something
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Count = Annotated[int, Ge(1)]
 Weight = Annotated[float, Ge(0), Lt(math.inf)]  # of a term in an objective
 Positive = Annotated[float, Gt(0), Lt(math.inf)]
 
-#: Given by the runner, not by the user.
+#: A checked value of a parameter.
+Value: TypeAlias = bool | int | float | str | tuple["Value", ...] | None
+#: Checked values by the name of the parameter.
+Params: TypeAlias = Mapping[str, Value]
+
+#: Arguments that the runner sets, not the user.
 RESERVED = ("seed", "watch")
+WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
 
 
 @dataclass(frozen=True)
@@ -34,29 +48,33 @@ class Parameter:
         return f"{self.name}: {describe_type(self.type)} = {self.default!r}"
 
 
-def schema(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters a user may set, by name, in the order of the signature."""
-    found = {
-        name: parameter
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in RESERVED
+@cache
+def schema(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the parameters a user may set, by name, in the order of the signature."""
+    arguments = {
+        name: argument
+        for name, argument in inspect.signature(function).parameters.items()
+        if argument.kind is inspect.Parameter.KEYWORD_ONLY and name not in RESERVED
     }
-    # Only these annotations are resolved: others may name what is imported for the type checker.
-    annotated = SimpleNamespace(__annotations__={n: p.annotation for n, p in found.items()})
+    # Resolve no other annotation: it may name a class imported for the type checker only.
+    annotated = SimpleNamespace(__annotations__={n: a.annotation for n, a in arguments.items()})
     hints = get_type_hints(annotated, function.__globals__, include_extras=True)
-    return {name: Parameter(name, hints[name], found[name].default) for name in found}
+    return {name: Parameter(name, hints[name], arguments[name].default) for name in arguments}
 
 
+@cache
 def takes_seed(function: Callable[..., Any]) -> bool:
-    """Whether results depend on a seed; a function without one is deterministic."""
+    """True if the function has an argument `seed`; without one it is deterministic."""
     return "seed" in inspect.signature(function).parameters
 
 
-def resolve(function: Callable[..., Any], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Every parameter with its value: the given one, checked and converted, or the default.
+def resolve(
+    function: Callable[..., Any], given: Mapping[str, object], owner: str
+) -> dict[str, Value]:
+    """Return every parameter with its value: the given one, checked and converted, or the default.
 
-    Raises UserError for an unknown name, a wrong type or a value out of bounds; `owner` is what the
-    message calls the function.
+    Raise UserError for an unknown name, a wrong type or a value out of bounds. `owner` is the name
+    of the function in the message.
     """
     known = schema(function)
     for name in given:
@@ -70,31 +88,39 @@ def resolve(function: Callable[..., Any], given: Mapping[str, Any], owner: str) 
     }
 
 
-def convert(value: Any, annotation: Any, what: str) -> Any:
-    """`value` as the annotated type, the text "none" as None where None is one.
+def convert(value: object, annotation: Any, what: str) -> Any:
+    """Return `value` as the annotated type.
 
-    A list may be a text with commas, or a single value. Raises UserError naming `what` where it
-    cannot be.
+    The text "none" becomes None if the type allows None. A list may be given as a text with commas
+    or as a single value. Raise UserError, naming `what`, for a value that does not fit.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
-    expected = describe_type(annotation)
     if value == "none" and type(None) in getattr(annotation, "__args__", ()):
         return None
     if getattr(annotation, "__origin__", None) is tuple and not isinstance(value, list | tuple):
         value = value.split(",") if isinstance(value, str) else [value]
-    if isinstance(value, bool) and "true or false" not in expected:
-        raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.")
-    try:
-        return TypeAdapter(annotation).validate_python(value)
-    except ValidationError:
-        raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.") from None
+    # pydantic would take true for the number 1
+    misplaced = isinstance(value, bool) and "true or false" not in describe_type(annotation)
+    if not misplaced:
+        with suppress(ValidationError):
+            return _adapter(annotation).validate_python(value)
+    expected = describe_type(annotation)
+    raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.")
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    """Return pydantic's validator of a type; it takes longer to build than to use."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(annotation)
 
 
 def parse(assignments: Iterable[str]) -> dict[str, str]:
-    """{'k': '8'} from ['k=8']; `convert` makes of the texts what they should be.
+    """Return {'k': '8'} for ['k=8']; `convert` gives the values their types.
 
-    Raises UserError without '='.
+    Raise UserError for an assignment without '='.
     """
     given = {}
     for assignment in assignments:
@@ -106,26 +132,24 @@ def parse(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def describe_type(annotation: Any) -> str:
-    """What a value must be, in words: 'integer ≥ 1', 'one of tf, tf-idf', …"""
+    """Return a type in words: 'integer ≥ 1', 'one of tf, tf-idf', …"""
     base = getattr(annotation, "__origin__", annotation)
-    bounds = [
-        f" {sign} {getattr(bound, attribute)}"
-        for bound in getattr(annotation, "__metadata__", ())
-        for kind, sign, attribute in ((Ge, "≥", "ge"), (Gt, ">", "gt"), (Lt, "<", "lt"))
-        if isinstance(bound, kind) and getattr(bound, attribute) != math.inf
-    ]
-    words = {
-        int: "integer",
-        float: "number",
-        str: "text",
-        bool: "true or false",
-        type(None): "none",
-    }
-    if base in words:
-        return words[base] + "".join(bounds)
     choices = getattr(annotation, "__args__", ())
+    if base in WORDS:
+        return WORDS[base] + _bounds(annotation)
     if base is tuple:
         return f"list of {describe_type(next(iter(choices)))}"
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)
+
+
+def _bounds(annotation: Any) -> str:
+    """Return the finite bounds of a number: ' ≥ 0 < 1'."""
+    signs = {Ge: ("≥", "ge"), Gt: (">", "gt"), Lt: ("<", "lt")}
+    words = ""
+    for bound in getattr(annotation, "__metadata__", ()):
+        sign, attribute = signs.get(type(bound), ("", ""))
+        if sign and (limit := getattr(bound, attribute)) != math.inf:
+            words += f" {sign} {limit}"
+    return words

@@ -1,4 +1,4 @@
-"""YAML that knows where it stands: every complaint about it comes with its file and line."""
+"""Strict YAML parsing with file:line in every error."""
 
 from __future__ import annotations
 
@@ -11,92 +11,154 @@ import yaml
 
 from transferbench.errors import UserError, brief
 
-MOST = 2**17  # characters of a text
-DEEPEST = 50  # lists and mappings within each other; the time to read them grows with the square
+MAX_CHARACTERS = 2**17
+MAX_DEPTH = 50  # lists and mappings within each other
+#: The parser in C is about fifteen times as fast; some builds of PyYAML lack it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read(text: str, path: Path) -> tuple[Any, Places]:
-    """The data of a YAML text and the places of its keys; `path` names it in messages.
+class LineMap:
+    """Line numbers of a YAML file by path of keys, and errors that show them."""
 
-    Raises UserError for what is not YAML, too long or too deep, an alias (a few can stand for
-    gigabytes), a tag, or a key that stands twice (of which YAML would take the last).
-    """
-    if len(text) > MOST:
-        raise UserError(f"{path}: more than {MOST:,} characters; expected less YAML.")
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise UserError(f"{path}: alias *{event.anchor} is not allowed; write it out.")
-            if getattr(event, "tag", None):  # some make PyYAML stumble, and none is needed
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise UserError(f"{path}:{line}: a tag (!…); expected valid YAML without tags.")
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST:
-                raise UserError(f"{path}: more than {DEEPEST} lists within lists; expected fewer.")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        problem = getattr(error, "problem", None) or "not valid YAML"
-        raise UserError(f"{path}:{line}: {problem}; expected valid YAML.") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: {error}; expected valid YAML.") from None
-    places = Places(path, node)
-    places.no_key_twice(node)
-    return data, places
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: dict[tuple[str, ...], int] = {(): 1}
 
-
-class Places:
-    """Where in the file a path of keys stands."""
-
-    def __init__(self, path: Path, node: yaml.Node | None) -> None:
-        self.path, self.node = path, node
+    def add(self, keys: tuple[str, ...], line: int) -> None:
+        """Set the line of a path of keys; an index of a list is a key, too."""
+        self._lines[keys] = line
 
     def line(self, keys: tuple[object, ...]) -> int:
-        """The line of the last of the keys that is there."""
-        node, line = self.node, 1
-        for key in keys:
-            step = None
-            if isinstance(node, yaml.MappingNode):
-                for name, value in node.value:
-                    if name.value == str(key):
-                        step, line = value, name.start_mark.line + 1
-            elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-                step = node.value[key] if key < len(node.value) else None
-                line = step.start_mark.line + 1 if step else line
-            if step is None:
+        """Return the line of the longest part of the path that the file has."""
+        known: tuple[str, ...] = ()
+        for key in map(str, keys):
+            if (*known, key) not in self._lines:
                 break
-            node = step
-        return line
-
-    def no_key_twice(self, node: yaml.Node | None) -> None:
-        """YAML lets the last of equal keys win; here that is a mistake."""
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for name, value in node.value:
-                key = getattr(name, "value", None)
-                if isinstance(key, str) and key in seen:
-                    line = name.start_mark.line + 1
-                    raise UserError(
-                        f"{self.path}:{line}: key {brief(key)} stands here a second time."
-                    )
-                seen.add(str(key))
-                self.no_key_twice(value)
-        elif isinstance(node, yaml.SequenceNode):
-            for value in node.value:
-                self.no_key_twice(value)
+            known = (*known, key)
+        return self._lines[known]
 
     def error(self, keys: tuple[object, ...], message: str) -> UserError:
-        """The error that a message about a path of keys makes."""
+        """Return an error that shows the file and the line of these keys."""
         return UserError(f"{self.path}:{self.line(keys)}: {message}")
 
     @contextmanager
     def at(self, *keys: object) -> Iterator[None]:
-        """A UserError raised within comes out with the line of these keys."""
+        """Add the file and the line of these keys to a UserError raised in this block."""
         try:
             yield
         except UserError as error:
             raise self.error(keys, str(error)) from None
+
+
+def load(path: Path) -> tuple[Any, LineMap]:
+    """Return the plain data of a YAML file and its line numbers; see `read`."""
+    return read(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, cut where `read` refuses it. Raise UserError if unreadable."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return stream.read(MAX_CHARACTERS + 1)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
+
+
+def read(text: str, path: Path) -> tuple[Any, LineMap]:
+    """Return the plain data of a YAML text and its line numbers; errors show `path`.
+
+    Raise UserError for invalid YAML, for a text that is too long or too deep, and for three things
+    that YAML allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML
+    would take the last).
+    """
+    lines = LineMap(path)
+    if len(text) > MAX_CHARACTERS:
+        message = f"more than {MAX_CHARACTERS:,} characters; expected a shorter text."
+        raise _error(path, text.count("\n", 0, MAX_CHARACTERS), message)
+    if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
+        message = f"character {odd[0]!a}; expected valid YAML."
+        raise _error(path, text.count("\n", 0, odd.start()), message)
+    try:
+        return _Builder(text, lines).document(), lines
+    except yaml.MarkedYAMLError as error:
+        # The parser in C reports the end of the text one line below the last.
+        line = min(error.problem_mark.line if error.problem_mark else 0, text.rstrip().count("\n"))
+        raise _error(path, line, f"{error.problem}; expected valid YAML.") from None
+
+
+class _Builder:
+    """Build plain data from the events of the parser, in one pass.
+
+    Nothing is built before its event is checked, and no event after a refused one is parsed.
+    """
+
+    def __init__(self, text: str, lines: LineMap) -> None:
+        self._lines = lines
+        self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+        self._tag: Any = yaml.resolver.Resolver().resolve
+        self._construct: Any = yaml.constructor.SafeConstructor().construct_object
+
+    def document(self) -> Any:
+        """Return the data of the only document; None for an empty text."""
+        data, documents = None, 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise self._error(event, "a second document; expected valid YAML.")
+                data = self._value(next(self._events), ())
+        return data
+
+    def _error(self, event: Any, message: str) -> UserError:
+        return _error(self._lines.path, event.start_mark.line, message)
+
+    def _value(self, event: Any, keys: tuple[str, ...]) -> Any:
+        """Return the data that starts with an event; `keys` is its path."""
+        if isinstance(event, yaml.AliasEvent):
+            raise self._error(event, f"alias *{event.anchor} is not allowed; write it out.")
+        if event.tag:
+            raise self._error(event, "a tag (!…); expected valid YAML without tags.")
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if len(keys) == MAX_DEPTH:
+            raise self._error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._list(keys)
+        return self._mapping(keys)
+
+    def _scalar(self, event: Any) -> Any:
+        tag = self._tag(yaml.ScalarNode, event.value, event.implicit)
+        try:
+            value = self._construct(yaml.ScalarNode(tag, event.value, event.start_mark))
+            str(value)  # fails for a hexadecimal integer too long to show in a message
+            return value
+        except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
+            raise self._error(event, f"{error}; expected valid YAML.") from None
+
+    def _list(self, keys: tuple[str, ...]) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            path = (*keys, str(len(items)))
+            self._lines.add(path, event.start_mark.line + 1)
+            items.append(self._value(event, path))
+        return items
+
+    def _mapping(self, keys: tuple[str, ...]) -> dict[Any, Any]:
+        data: dict[Any, Any] = {}
+        names: set[str] = set()
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            if isinstance(event, yaml.CollectionStartEvent):
+                raise self._error(event, "a list or mapping as a key; expected a name.")
+            key = self._value(event, keys)
+            name = str(key)  # 1 and "1" are too easily confused to allow both
+            if name in names:
+                raise self._error(event, f"duplicate key {brief(event.value)}; expected it once.")
+            names.add(name)
+            self._lines.add((*keys, name), event.start_mark.line + 1)
+            data[key] = self._value(next(self._events), (*keys, name))
+        return data
+
+
+def _error(path: Path, line: int, message: str) -> UserError:
+    """Return an error that shows the file and a line, which the parser counts from 0."""
+    return UserError(f"{path}:{line + 1}: {message}")

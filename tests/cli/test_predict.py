@@ -1,4 +1,4 @@
-"""Data of one's own on the command line: predict, evaluate, and a task of one's own elsewhere."""
+"""The user's own data: `predict`, `evaluate`, and a task from a YAML file in other commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMON = "the a of and on with some many often never"
 
 
 def sentences(seed: int, number: int, shift: int) -> list[tuple[str, str]]:
-    """Texts of six words of their class and common ones; domains prefer other words."""
+    """Return texts of four words of their class and two common ones; `shift` selects the words."""
     rng = random.Random(seed)
     rows = []
     for i in range(number):
@@ -35,7 +35,7 @@ def write(path: Path, rows, head=("text", "label")) -> Path:
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder of the user's with a labelled file and two others, one with ids, and a task."""
+    """The current folder, with a labelled file, two targets, one of them with ids, and a task."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -83,13 +83,13 @@ def test_labels_of_a_target_change_no_prediction(call, here):
     assert (here / "true.csv").read_text() == (here / "none.csv").read_text()
 
 
-def test_evaluate_says_what_run_says_of_the_same_task(call, here, home):
+def test_evaluate_and_run_agree_on_the_same_task(call, here, home):
     code, out, _ = call("evaluate", *FILES, *GCMF)
     assert code == 0
     head, *lines = [line.split() for line in out.splitlines()]
     assert head == ["target", "documents", "accuracy", "%", "f1", "%"]
     assert [line[:2] for line in lines] == [["t.csv", "30"], ["u.csv", "20"]]
-    # The processes of other tests' runs may have begun elsewhere: the whole path.
+    # The full path: the server of another test's runs may have another current folder.
     code, out, err = call("run", str(here / "mine.yaml"), *GCMF, "--json", "--no-reference")
     assert code == 0, err
     measured = json.loads(out)["metrics"]
@@ -122,7 +122,7 @@ def test_without_a_source_documents_are_clustered(call, here):
     assert out.split()[:6] == ["target", "documents", "accuracy", "%", "nmi", "%"]
 
 
-def test_doubts_are_said_and_the_file_is_written_all_the_same(call, here):
+def test_warnings_are_printed_and_the_file_is_still_written(call, here):
     texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
     write(here / "t.csv", [(text, "") for text in texts])
     code, _, err = call("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
@@ -158,7 +158,7 @@ def test_doubts_are_said_and_the_file_is_written_all_the_same(call, here):
         ({"--target": None}, "Missing option '--target'"),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_the_old_file_as_it_was(call, here, change, message):
+def test_a_mistake_is_one_line_and_leaves_the_old_file_unchanged(call, here, change, message):
     (here / "bad.csv").write_text("text,label\nonly one\n")
     write(here / "one.csv", [("cat", "cat")])
     (here / "old.csv").write_text("old")
@@ -175,7 +175,7 @@ def test_a_mistake_is_one_line_and_leaves_the_old_file_as_it_was(call, here, cha
     assert sorted(here.rglob("*")) == before
 
 
-def test_nothing_half_written_is_left_by_a_model_that_fails(call, here, monkeypatch):
+def test_a_failing_model_leaves_no_partial_file(call, here, monkeypatch):
     from transferbench import api
 
     def broken(*arguments, **options):
@@ -189,8 +189,8 @@ def test_nothing_half_written_is_left_by_a_model_that_fails(call, here, monkeypa
     assert sorted(here.rglob("*")) == before
 
 
-def test_a_task_of_ones_own_is_described_and_a_row_of_an_experiment(here, home):
-    """In processes of their own, whose current folder the paths start from."""
+def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
+    """Run each command in a new process, as the paths start at its current folder."""
     (here / "exp.yaml").write_text(
         "title: mine\n"
         "paper: {title: t, authors: a, venue: v, place: p}\n"

@@ -1,11 +1,11 @@
-"""Experiment files: every one in the folder is whole, and a wrong one is told where and how."""
+"""Every experiment file is complete; a wrong one is a one-line error with its line."""
 
 from __future__ import annotations
 
 import pytest
 from small_experiment import GOOD, PATH
 
-from transferbench import models, parameters
+from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.experiments import experiment
@@ -14,8 +14,8 @@ GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
 
 
 @pytest.mark.parametrize("name", experiment.names())
-def test_every_experiment_in_the_folder_is_whole(name):
-    """Loading it checks names and parameters; here what a table needs beyond that."""
+def test_every_experiment_in_the_folder_is_complete(name):
+    """Loading it checks names and parameters; a table needs more."""
     file = experiment.load(name)
     spec = file.spec
     assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern")
@@ -34,7 +34,7 @@ def test_every_experiment_in_the_folder_is_whole(name):
     assert len({(p.row, p.column, p.x, p.run.identity) for p in planned}) == len(planned)
 
 
-def test_cells_and_published_values():
+def test_planned_runs_and_published_values():
     file = experiment.read(GOOD, PATH)
     assert file.name == "mine"
     cells = [(p.row, p.column, p.run.model, p.run.seed) for p in file.runs()]
@@ -68,8 +68,8 @@ def test_cells_and_published_values():
         ("{value: 1.0, reason: because}", "{value: 1.0}", 14, "missing key tolerance.reason"),
         ("tolerance: {value: 1.0, reason: because}", "", 1, "they go together"),
         ("rows:\n", "rows: [\n", 7, "expected valid YAML"),
-        ("repeats: 3", "repeats: 3\nrepeats: 4", 5, "key 'repeats' stands here a second time"),
-        ("  NMF: {", "  LG: {", 11, "key 'LG' stands here a second time"),
+        ("repeats: 3", "repeats: 3\nrepeats: 4", 5, "duplicate key 'repeats'"),
+        ("  NMF: {", "  LG: {", 11, "duplicate key 'LG'"),
         ("repeats: 3", "repeats: true", 4, "valid integer"),
         ("81.71", ".nan", 13, "published.one.LG"),
         ("value: 1.0", "value: .inf", 14, "less than inf"),
@@ -87,7 +87,7 @@ def test_cells_and_published_values():
         (GOOD, "!!python/object:os.system {}", 1, "expected valid YAML"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(old, new, line, message):
+def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):
     assert old in GOOD
     with pytest.raises(UserError) as error:
         experiment.read(GOOD.replace(old, new, 1), PATH)
@@ -97,45 +97,58 @@ def test_what_is_wrong_is_told_with_its_line(old, new, line, message):
     assert "\n" not in text
 
 
-def test_aliases_are_refused_before_they_are_followed():
+def test_aliases_are_refused_before_they_are_expanded():
     bomb = "a: &a [x, x]\n" + "".join(
         f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
         for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
     )
-    with pytest.raises(UserError, match=r"mine\.yaml: alias \*a is not allowed"):
+    with pytest.raises(UserError, match=r"mine\.yaml:2: alias \*a is not allowed"):
         experiment.read(bomb, PATH)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: " + "[" * 20_000, "more than 50 lists within lists"),
-        ("- " * 60 + "a", "more than 50 lists within lists"),
-        ("# long\n" * 2**15, "more than 131,072 characters"),
+        ("a: " + "[" * 20_000, "mine.yaml:1: more than 50 lists within lists"),
+        ("- " * 60 + "a", "mine.yaml:1: more than 50 lists within lists"),
+        ("# long\n" * 2**15, "mine.yaml:18725: more than 131,072 characters"),
         ("a: 1\nb: !!timestamp x", "mine.yaml:2: a tag"),
         ("!!bool x", "mine.yaml:1: a tag"),
     ],
 )
-def test_what_is_yaml_and_yet_too_much_is_refused(text, message):
+def test_valid_but_unsafe_yaml_is_refused(text, message):
     with pytest.raises(UserError, match=message):
         experiment.read(text, PATH)
 
 
-def test_a_grid_without_end_is_refused_before_it_is_run_through():
+def test_a_huge_grid_is_refused_before_it_is_expanded():
     grid = f"grid: {{max_iter: {list(range(1, 10_002))}}}, choose: [f1]"
     with pytest.raises(UserError, match="the grid has 10,001 settings; expected at most 10,000"):
         experiment.read(GOOD.replace("params: {max_iter: 5}", grid), PATH)
 
 
 @pytest.mark.parametrize("name", ["records", "gtl-table3"])
-def test_a_file_of_ones_own_cannot_take_the_place_of_results(tmp_path, name):
+def test_a_users_file_cannot_have_the_name_of_ours(tmp_path, name):
     path = tmp_path / f"{name}.yaml"
     path.write_text(GOOD)
     with pytest.raises(UserError, match="is taken"):
         experiment.load(str(path))
 
 
-def test_an_unknown_or_unreadable_file_is_named(tmp_path):
+def test_titles_are_those_of_the_loaded_experiments():
+    assert experiments.titles() == {n: experiments.load(n).spec.title for n in experiments.names()}
+
+
+def test_a_loaded_file_is_not_checked_again_until_it_changes(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+    first = experiments.load(str(path))
+    assert experiments.load(str(path)) is first
+    path.write_text(GOOD.replace("title: t\n", "title: u\n", 1))
+    assert experiments.load(str(path)).spec.title == "u"
+
+
+def test_the_error_shows_an_unknown_or_unreadable_file(tmp_path):
     with pytest.raises(UserError, match="Did you mean 'gtl-table3'"):
         experiment.load("gtl-tabel3")
     with pytest.raises(UserError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""Names completed in the shell, found without heavy imports."""
+"""Names that the shell completes, found without heavy imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transferbench.settings import Settings
 
 
 def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """A shell_complete callback over the names `known` gives."""
+    """Return a shell_complete callback for the names that `known` returns."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         return sorted(name for name in known() if name.startswith(incomplete))
@@ -19,14 +19,14 @@ def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
 
 
 def model_names() -> Iterable[str]:
-    """All models."""
+    """Return the names of all models."""
     from transferbench import models
 
     return models.registry()
 
 
 def task_names() -> Iterable[str]:
-    """All tasks, in full and bare."""
+    """Return the names of all tasks, with and without the data set."""
     from transferbench.data import datasets
 
     names = datasets.tasks()
@@ -34,20 +34,21 @@ def task_names() -> Iterable[str]:
 
 
 def experiment_names() -> Iterable[str]:
-    """All experiment files, by name."""
-    from transferbench import settings
+    """Return the names of all experiments."""
+    from transferbench import experiments
 
-    return [path.stem for path in settings.experiments_dir().glob("*.yaml")]
+    return experiments.names()
 
 
 def have_run(settings: Settings) -> tuple[str, ...]:
-    """The experiments that have results."""
-    there = (
-        name for name in experiment_names() if (settings.results / name / "runs.csv").is_file()
+    """Return the names of the experiments that have results, sorted."""
+    return tuple(
+        name
+        for name in sorted(experiment_names())
+        if (settings.results / name / "runs.csv").is_file()
     )
-    return tuple(sorted(there))
 
 
 def all_names() -> Iterable[str]:
-    """Everything `describe` knows."""
+    """Return the names of all models, tasks and experiments."""
     return {*model_names(), *task_names(), *experiment_names()}

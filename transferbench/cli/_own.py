@@ -1,8 +1,10 @@
-"""What `predict` and `evaluate` share: files of one's own to a problem, and its fit."""
+"""The user's own documents: options of `predict` and `evaluate`, the problem and its fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,83 +17,94 @@ if TYPE_CHECKING:
     from transferbench.problem import Fit, Problem, Truth
 
 FILE = click.Path(path_type=Path)
+OPTIONS = (
+    click.option("--source", "sources", type=FILE, multiple=True,
+                 help="Labelled documents (.csv .tsv .jsonl .parquet .svm .npz); repeatable; "
+                 "without any, the targets are clustered."),
+    click.option("--target", "targets", type=FILE, multiple=True, required=True,
+                 help="Documents of another domain; repeatable."),
+    click.option("--model", "-m", required=True, shell_complete=completing(model_names),
+                 help="Model to fit."),
+    click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
+                 help="Parameter of the model; repeatable."),
+    click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
+                 help="Seed of a random model."),
+    click.option("--text-column", default="text", show_default=True, help="Column of the texts."),
+    click.option("--label-column", default="label", show_default=True,
+                 help="Column of the labels."),
+    click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
+    click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
+                 help="How texts become features (`describe own`); repeatable."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """Values of the options: the user's files, how to read them, and the model to fit."""
+
+    sources: tuple[Path, ...]
+    targets: tuple[Path, ...]
+    model: str
+    assignments: tuple[str, ...]
+    seed: int
+    text_column: str
+    label_column: str
+    id_column: str | None
+    options: tuple[str, ...]
+
+    def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
+        """Return the problem of the files, its truth and the documents of the targets."""
+        from transferbench import parameters
+        from transferbench.data.userdata.documents import Columns
+        from transferbench.data.userdata.problem import documents_problem
+        from transferbench.data.userdata.read import read
+
+        columns = Columns(self.text_column, self.label_column, self.id_column)
+        given = parameters.parse(self.options)
+        sources = [read(path, columns, "all") for path in self.sources]
+        targets = [read(path, columns, labels) for path in self.targets]
+        return *documents_problem(sources, targets, given, clusters=clusters), targets
+
+    def fit(self, problem: Problem, targets: list[Documents]) -> Fit:
+        """Fit the model with a progress bar; print warnings about its predictions."""
+        from transferbench.data.userdata.predictions import prediction_warnings
+        from transferbench.errors import UserError
+
+        try:
+            fit = self._fit(problem)
+        except ValueError as error:
+            message = f"{self.model}: {error}; other parameters are given by --set."
+            raise UserError(message) from error
+        if problem.family == "transfer" and fit.columns == "clusters":
+            message = f"{self.model} finds clusters, which have no names; choose another model."
+            raise UserError(message)
+        for warning in prediction_warnings(problem, targets, fit):
+            click.echo(f"warning: {warning}", err=True)
+        return fit
+
+    def _fit(self, problem: Problem) -> Fit:
+        from tqdm import tqdm
+
+        from transferbench import api, parameters
+
+        given = parameters.parse(self.assignments)
+        with tqdm(desc=self.model, unit="iteration", leave=False, disable=None) as bar:
+
+            def watch(iteration: int, planned: int, scores: object) -> None:
+                bar.total = planned
+                bar.update(iteration - bar.n)
+
+            return api.fit(self.model, problem, seed=self.seed, watch=watch, **given)
 
 
 def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--source, --target, --model, --set, --seed, --option and the columns."""
-    for option in reversed(
-        (
-            click.option("--source", "sources", type=FILE, multiple=True,
-                         help="Labelled documents (.csv .tsv .jsonl .parquet .svm .npz); "
-                         "repeatable; without any, the targets are clustered."),
-            click.option("--target", "targets", type=FILE, multiple=True, required=True,
-                         help="Documents of another domain; repeatable."),
-            click.option("--model", "-m", required=True, shell_complete=completing(model_names),
-                         help="Model to fit."),
-            click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
-                         help="Parameter of the model; repeatable."),
-            click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
-                         help="Seed of a random model."),
-            click.option("--text-column", default="text", show_default=True,
-                         help="Column of the texts."),
-            click.option("--label-column", default="label", show_default=True,
-                         help="Column of the labels."),
-            click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
-            click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
-                         help="How texts become features (`describe own`); repeatable."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    """Add the options to a command and pass their values as one OwnData."""
 
+    @wraps(command)
+    def with_own_data(**given: Any) -> Any:
+        values = {field.name: given.pop(field.name) for field in fields(OwnData)}
+        return command(OwnData(**values), **given)
 
-def gather(
-    sources: tuple[Path, ...],
-    targets: tuple[Path, ...],
-    options: tuple[str, ...],
-    columns: tuple[str, str, str | None],
-    labels: Labels,
-    clusters: int = 0,
-) -> tuple[Problem, Truth, list[Documents]]:
-    """The problem of these files, its truth and the documents of its targets."""
-    from transferbench import parameters
-    from transferbench.data.userdata.documents import Columns
-    from transferbench.data.userdata.problem import documents_problem
-    from transferbench.data.userdata.read import read
-
-    named, given = Columns(*columns), parameters.parse(options)
-    labelled = [read(path, named, "all") for path in sources]
-    documents = [read(path, named, labels) for path in targets]
-    return *documents_problem(labelled, documents, given, clusters=clusters), documents
-
-
-def fitted(
-    problem: Problem,
-    targets: list[Documents],
-    model: str,
-    assignments: tuple[str, ...],
-    seed: int,
-) -> Fit:
-    """The model's fit; what makes its predictions doubtful is said on the way."""
-    from tqdm import tqdm
-
-    from transferbench import api, parameters
-    from transferbench.data.userdata.predictions import prediction_warnings
-    from transferbench.errors import UserError
-
-    given = parameters.parse(assignments)
-    with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
-
-        def watch(iteration: int, planned: int, scores: object) -> None:
-            bar.total = planned
-            bar.update(iteration - bar.n)
-
-        try:
-            fit = api.fit(model, problem, seed=seed, watch=watch, **given)
-        except ValueError as error:
-            raise UserError(f"{model}: {error}; other parameters are given by --set.") from error
-    if problem.family == "transfer" and fit.columns == "clusters":
-        raise UserError(f"{model} finds clusters, which have no names; choose another model.")
-    for doubt in prediction_warnings(problem, targets, fit):
-        click.echo(f"warning: {doubt}", err=True)
-    return fit
+    for option in reversed(OPTIONS):
+        with_own_data = option(with_own_data)
+    return with_own_data

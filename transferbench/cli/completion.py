@@ -9,13 +9,13 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes names.
+    """Print the completion script of a shell.
 
     For bash: eval "$(transferbench completion bash)"
     """
     from click.shell_completion import get_completion_class
 
-    kind = get_completion_class(shell)
-    if kind is not None:
+    completion = get_completion_class(shell)
+    if completion is not None:
         program = ctx.find_root().command
-        click.echo(kind(program, {}, "transferbench", "_TRANSFERBENCH_COMPLETE").source())
+        click.echo(completion(program, {}, "transferbench", "_TRANSFERBENCH_COMPLETE").source())

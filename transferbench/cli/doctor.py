@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import click
 
@@ -14,70 +15,93 @@ from transferbench.settings import Settings
     "--network/--no-network",
     default=True,
     show_default=True,
-    help="Try the places that data come from.",
+    help="Try to reach the sources of the data.",
 )
 @click.pass_obj
-def command(settings: Settings, network: bool) -> int:  # fmt: skip
-    """Tell what is installed, cached, reachable."""
-    import os
+def command(settings: Settings, network: bool) -> int:
+    """Show what is installed, cached and reachable."""
+    _software()
+    writable = [_folder("data", settings.data), _folder("results", settings.results)]
+    _configuration(settings)
+    _files(settings, network)
+    return 0 if all(writable) else 1
+
+
+def _software() -> None:
     import platform
 
-    from transferbench.data import datasets, fetch
-    from transferbench.runs import engines, worker
-    from transferbench.settings import config_path
+    from transferbench.runs import worker
 
     click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
     for name, version in worker.versions().items():
         click.echo(f"{name:<18} {version}")
-    sound = True
-    for label, folder in (("data", settings.data), ("results", settings.results)):
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        usable = there.is_dir() and os.access(there, os.W_OK)
-        sound &= usable
-        click.echo(f"{label:<11} {folder}{'' if usable else '  CANNOT BE WRITTEN'}")
+
+
+def _folder(label: str, folder: Path) -> bool:
+    """Print a folder. Return True if it can be written, or made."""
+    import os
+
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    writable = existing.is_dir() and os.access(existing, os.W_OK)
+    click.echo(f"{label:<11} {folder}{'' if writable else '  CANNOT BE WRITTEN'}")
+    return writable
+
+
+def _configuration(settings: Settings) -> None:
+    from transferbench.runs import engines
+    from transferbench.settings import config_path
+
     click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
     click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
-    found = [name for name in engines.NAMES if engines.installed(name)]
-    click.echo(f"engines     {', '.join(found)}")
+    click.echo(f"engines     {', '.join(filter(engines.installed, engines.NAMES))}")
+
+
+def _files(settings: Settings, network: bool) -> None:
+    from transferbench.data import datasets, fetch
+
     for module in datasets.modules().values():
         for file in module.FILES.values():
             plan = fetch.plan(file, settings)
             reach = "" if plan.cached or not network else _reach(plan.source)
-            click.echo(f"{file.name}: {plan.source or 'nowhere that is allowed'}{reach}")
-    return 0 if sound else 1
+            click.echo(f"{file.name}: {plan.source or 'no allowed source'}{reach}")
 
 
 def _reach(source: str | None) -> str:
-    """Whether the place that a source names answers at all."""
+    """Return a note on whether the server of a source answers."""
     from urllib.parse import urlsplit
 
     if source and source.startswith("package index: "):
-        place = source.removeprefix("package index: ").split()[0]
+        answers = _index_answers(source.removeprefix("package index: ").split()[0])
     elif source and source.startswith("http"):
-        place = f"{urlsplit(source).scheme}://{urlsplit(source).netloc}/"
+        answers = _server_answers(f"{urlsplit(source).scheme}://{urlsplit(source).netloc}/")
     else:
         return ""
-    return " (answers)" if _answers(place) else " (DOES NOT ANSWER)"
+    return " (answers)" if answers else " (DOES NOT ANSWER)"
 
 
 @cache
-def _answers(place: str) -> bool:
-    """Asks a project's index by pip, or a server by its address, once, for ten seconds at most."""
+def _index_answers(project: str) -> bool:
+    """Ask the package index for a project; wait at most ten seconds."""
     import subprocess
     import sys
+
+    call = [sys.executable, "-P", "-m", "pip", "index", "versions", project]
+    try:
+        return subprocess.run(call, capture_output=True, timeout=10).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+@cache
+def _server_answers(address: str) -> bool:
+    """Ask a server for its root; wait at most ten seconds."""
     import urllib.error
     import urllib.request
 
-    if not place.startswith("http"):
-        call = [sys.executable, "-P", "-m", "pip", "index", "versions", place]
-        try:
-            return subprocess.run(call, capture_output=True, timeout=10).returncode == 0
-        except (OSError, subprocess.TimeoutExpired):
-            return False
     try:
-        with urllib.request.urlopen(urllib.request.Request(place, method="HEAD"), timeout=10):
+        with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):
             return True
     except urllib.error.HTTPError:
         return True
-    except (OSError, urllib.error.URLError):
+    except OSError:
         return False

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._own import own_data
+from transferbench.cli._own import OwnData, own_data
+
+if TYPE_CHECKING:
+    from transferbench.data.userdata.documents import Documents
+    from transferbench.problem import Truth
 
 
 @click.command()
 @own_data
-def command(
-    sources: tuple[Path, ...], targets: tuple[Path, ...], model: str,
-    assignments: tuple[str, ...], seed: int, text_column: str, label_column: str,
-    id_column: str | None, options: tuple[str, ...],
-) -> None:  # fmt: skip
-    """Score a model on labelled documents of your own.
+def command(own: OwnData) -> None:
+    """Score a model on your own labelled documents.
 
     \b
     transferbench evaluate --source labelled.csv --target mail.csv --model gcmf
@@ -24,21 +24,24 @@ def command(
     The model sees no label of a target; documents of a target without a label are not scored.
     Without a source the targets are clustered, in as many clusters as they have labels.
     """
-    from transferbench.cli._own import fitted, gather
-    from transferbench.cli._report import aligned
     from transferbench.errors import UserError
     from transferbench.metrics import evaluate
 
-    columns = text_column, label_column, id_column
-    problem, truth, documents = gather(sources, targets, options, columns, "some")
-    for part in documents:
-        if not any(part.labels):
-            raise UserError(f"{part.path}: no document has a label; `predict` needs none.")
-    found = evaluate(fitted(problem, documents, model, assignments, seed), truth)
-    measures = list(next(iter(found.values())))
-    table = [["target", "documents", *(f"{measure} %" for measure in measures)]]
+    problem, truth, targets = own.read("some")
+    for target in targets:
+        if not any(target.labels):
+            raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
+    metrics = evaluate(own.fit(problem, targets), truth)
+    click.echo(_table(metrics, truth, targets))
+
+
+def _table(metrics: dict[str, dict[str, float]], truth: Truth, targets: list[Documents]) -> str:
+    from transferbench.cli._report import aligned
+
+    measures = list(next(iter(metrics.values())))
+    rows = [["target", "documents", *(f"{measure} %" for measure in measures)]]
     scored = dict(zip(truth.names, truth.scored, strict=True))
-    for (name, values), part in zip(found.items(), documents, strict=True):
-        figures = [f"{100 * value:.2f}" for value in values.values()]
-        table.append([str(part.path), str(int(scored[name].sum())), *figures])
-    click.echo("\n".join(aligned(table)))
+    for (name, values), target in zip(metrics.items(), targets, strict=True):
+        percent = [f"{100 * value:.2f}" for value in values.values()]
+        rows.append([str(target.path), str(int(scored[name].sum())), *percent])
+    return "\n".join(aligned(rows))

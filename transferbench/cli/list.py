@@ -9,17 +9,32 @@ import click
 @click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
 def command(what: str) -> None:
     """List models, tasks and experiments."""
+    sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
+    for title, items in sections.items():
+        if what in ("all", title):
+            _echo(title.capitalize(), items())
+
+
+def _echo(title: str, items: dict[str, str]) -> None:
+    width = max(map(len, items), default=0)
+    lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
+    click.echo("\n".join([f"{title}:", *lines, ""]))
+
+
+def _models() -> dict[str, str]:
     from transferbench import models
-    from transferbench.data import datasets
-    from transferbench.experiments import experiment
     from transferbench.fingerprint import summary
 
-    def section(title: str, items: dict[str, str]) -> None:
-        if what in ("all", title.lower()):
-            width = max(map(len, items), default=0)
-            lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
-            click.echo("\n".join([f"{title}:", *lines, ""]))
+    return {model.name: summary(model.path) for model in models.registry().values()}
 
-    section("Models", {m.name: summary(m.path) for m in models.registry().values()})
-    section("Tasks", {n: module.TASKS[n] for n, module in datasets.tasks().items()})
-    section("Experiments", {n: experiment.load(n).spec.title for n in experiment.names()})
+
+def _tasks() -> dict[str, str]:
+    from transferbench.data import datasets
+
+    return {name: module.TASKS[name] for name, module in datasets.tasks().items()}
+
+
+def _experiments() -> dict[str, str]:
+    from transferbench import experiments
+
+    return experiments.titles()

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transferbench.cli._names import completing, experiment_names
 from transferbench.cli._options import execution
-from transferbench.runs.record import Record
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.runs.record import Record
 
 
 @click.command()

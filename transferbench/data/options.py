@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Lt
 
-#: Options by name, as a user gives them or as a dataset's builder takes them.
-Options: TypeAlias = Mapping[str, str | bool | int | float]
 #: Weights of term counts; see `text.weight`.
 Weighting = Literal["tf", "log-tf", "tf-idf"]
 StopWords = Literal["english", "none"]

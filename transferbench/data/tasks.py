@@ -22,10 +22,10 @@ import scipy.sparse as sp
 from transferbench import parameters
 from transferbench.data import datasets, fetch
 from transferbench.data.facts import Facts
-from transferbench.data.options import Options
 from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
+from transferbench.parameters import Params, Value
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 
@@ -46,7 +46,7 @@ class Task:
 
     name: str
     base: str
-    options: Options
+    options: Params
 
     @classmethod
     def named(cls, text: str, **options: Any) -> Task:
@@ -259,5 +259,5 @@ def _matrix(arrays: Any, key: str) -> Matrix:
     return sp.csr_array((data, indices, indptr), shape=shape)
 
 
-def _option_text(value: str | bool | int | float) -> str:
+def _option_text(value: Value) -> str:
     return json.dumps(value) if isinstance(value, bool) else str(value)

@@ -12,7 +12,7 @@ from transferbench.evidence import figures
 from transferbench.evidence.entries import ENOUGH, entries
 from transferbench.evidence.frame import by_cell
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import COSTS, LESS, Better, Claim, Span
+from transferbench.experiments.schema import COSTS, LOWER_IS_BETTER, Better, Claim, Span
 
 Lines = list[dict[str, str]]
 
@@ -94,7 +94,7 @@ def field(claim: Claim, seen: Sequence[tuple[Experiment, Observed]]) -> Field:
         def scale(value: float, measure: str = measure, objective: bool = objective) -> float:
             if objective or measure in COSTS:
                 value = math.log10(value) if value > 0 else math.nan
-            return -value if measure in LESS else value
+            return -value if measure in LOWER_IS_BETTER else value
 
         made.rows.extend(labels.values())
         for (row, column, x), (values, why) in there.items():

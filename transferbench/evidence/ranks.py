@@ -15,7 +15,7 @@ from transferbench.evidence.entries import Entry
 from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.stats import ALPHA
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import LESS
+from transferbench.experiments.schema import LOWER_IS_BETTER
 from transferbench.files import writing
 
 TITLE = "Critical-difference diagram of average ranks"
@@ -46,7 +46,7 @@ def ranking(experiment: Experiment, made: list[Entry]) -> Ranking | None:
     found = [[cells[row, method] for method in methods] for row in rows]
     if any(cell.open for line in found for cell in line):
         return None
-    sign = -1 if spec.metric in LESS else 1
+    sign = -1 if spec.metric in LOWER_IS_BETTER else 1
     values = np.array([[sign * (cell.mean or 0) for cell in line] for line in found])
     test = stats.friedmanchisquare(*values.T)
     mean = stats.rankdata(-values, axis=1).mean(axis=0)

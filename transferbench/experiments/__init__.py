@@ -1,1 +1,88 @@
-"""Experiment files: YAML to planned runs and published values."""
+"""The experiments: a YAML file for each published table or figure; the folder is the registry.
+
+Importing this package, `names` and `titles` import no model and validate nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transferbench import settings
+from transferbench.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from transferbench.experiments.experiment import Experiment
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def names() -> list[str]:
+    """Return the names of all experiments in the folder."""
+    return sorted(file.stem for file in settings.experiments_dir().glob("*.yaml"))
+
+
+def titles() -> dict[str, str]:
+    """Return the title of every experiment in the folder by name."""
+    from transferbench import strict_yaml
+
+    found = {}
+    for name in names():
+        data, lines = strict_yaml.load(path(name))
+        if not isinstance(data, dict) or "title" not in data:
+            raise lines.error((), "missing key title.")
+        found[name] = str(data["title"])
+    return found
+
+
+def path(name: str) -> Path:
+    """Return the file of an experiment in the folder, or of the user's own.
+
+    The user's own is given by its path, and its name must not be one of ours. Raise UserError for
+    an unknown or a taken name.
+    """
+    file, folder = Path(name), settings.experiments_dir()
+    if file.suffix not in SUFFIXES:
+        if name not in names():
+            raise unknown("experiment", name, names(), "See `transferbench list`.")
+        return folder / f"{name}.yaml"
+    ours = file.parent.resolve() == folder.resolve()
+    if file.stem == "records" or (file.stem in names() and not ours):
+        raise UserError(f"{file}: the name {file.stem} is taken; give the file another.")
+    return file
+
+
+def load(name: str) -> Experiment:
+    """Return an experiment by name, or by the path of the user's own file.
+
+    Raise UserError with file and line for anything that is unknown, missing or of a wrong type.
+    """
+    from transferbench import strict_yaml
+
+    file = path(name)
+    return read(strict_yaml.read_text(file), file)
+
+
+@lru_cache(maxsize=128)
+def read(text: str, path: Path) -> Experiment:
+    """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
+
+    The same text is checked once in a process.
+    """
+    from pydantic import ValidationError
+
+    from transferbench import strict_yaml
+    from transferbench.experiments.experiment import Experiment, check_names
+    from transferbench.experiments.fault import first_fault
+    from transferbench.experiments.schema import Schema
+
+    data, lines = strict_yaml.read(text, path)
+    if not isinstance(data, dict):
+        raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
+    try:
+        spec = Schema.model_validate(data)
+    except ValidationError as error:
+        raise first_fault(error, Schema, lines) from None
+    check_names(spec, lines)
+    return Experiment(path.stem, spec)

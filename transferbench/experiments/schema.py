@@ -1,41 +1,29 @@
-"""What an experiment file may hold, and what is wrong with one that does not keep to it."""
+"""What an experiment file may hold, with the checks that need the file alone."""
 
 from __future__ import annotations
 
 import math
-import reprlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BaseModel, ConfigDict, Strict, ValidationError
+from annotated_types import Ge, Lt, MinLen
+from pydantic import Field, Strict, model_validator
 
-from transferbench import strict_yaml
-from transferbench.errors import UserError, brief, did_you_mean
+from transferbench.experiments.claim import Better, Claim, Finite, Higher, Span, Stable
+from transferbench.experiments.fault import Fault, StrictModel, below, check_known
+from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS, NAMES, Metric
 from transferbench.parameters import Positive, Weight
 
-#: What a run costs, in units of its own; compared as ratios.
-COSTS = ("seconds", "peak_mib")
-#: Measures a table or figure of each family can show; explained variance needs no labels.
-METRICS = {
-    "transfer": ("accuracy", "f1", *COSTS),
-    "clustering": ("accuracy", "nmi", "explained", *COSTS),
-    "multilabel": ("f1", "accuracy", "hamming", *COSTS),
-}
-#: Measures as a reader calls them, where that is not their name.
-NAMES = {"nmi": "NMI", "f1": "F1", "hamming": "Hamming loss", "explained": "explained variance",
-         "peak_mib": "peak memory in MiB"}  # fmt: skip
-#: Those of which less is better.
-LESS = ("hamming", *COSTS)
-Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds", "peak_mib"]
-Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+__all__ = ["COSTS", "LOWER_IS_BETTER", "METRICS", "NAMES", "Better", "Claim", "Column", "Figure",
+           "Higher", "Levels", "Limit", "Metric", "Paper", "Row", "Schema", "Span", "Stable",
+           "Tolerance"]  # fmt: skip
+
+MAX_SETTINGS = 10_000  # of a grid
+#: A printed mean, or mean and standard deviation.
+Published = Finite | tuple[Finite, Weight]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Paper(_Strict):
-    """Where the published values stand."""
+class Paper(StrictModel):
+    """Source of the published values."""
 
     title: str
     authors: str
@@ -43,12 +31,12 @@ class Paper(_Strict):
     place: str
 
 
-class Row(_Strict):
-    """A data set of the table: a task, and the domain scored (if none is named, their mean).
+class Row(StrictModel):
+    """A data set of the table: a task and the domain to score (default: the mean of all).
 
-    The domain `all` is the documents of all of them together, which multi-label tasks have. Rows of
-    one group are averaged together. `metric` and `tolerance` stand in for the experiment's; `x`
-    is the row's place in a figure that has the rows along its x axis.
+    The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
+    group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
+    place of the row in a figure that has the rows along its x axis.
     """
 
     task: str
@@ -59,49 +47,61 @@ class Row(_Strict):
     x: Finite | None = None
 
 
-class Column(_Strict):
-    """A method: a model with all its parameters; `note` says what is not the paper's.
+class Column(StrictModel):
+    """A method: a model with all its parameters; `note` states departures from the paper.
 
-    Parameters of a `grid` take each of its values in turn, on every task, and the table shows the
-    setting that is best on average over the task's domains by the first measure of `choose`; for
-    each further one it has a column of its own.
+    Parameters of a `grid` take each of their values in turn, on every task. The table shows the
+    setting that is best on average over the task's domains by the first measure of `choose`; each
+    further measure adds a column of its own. A `control` is a method that the paper lacks.
     """
 
     model: str
-    params: dict[str, Any] = {}
-    grid: dict[str, Annotated[tuple[Any, ...], MinLen(2)]] = {}
+    params: dict[str, object] = Field(default_factory=dict)
+    grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
     choose: tuple[Metric, ...] = ()
     control: bool = False
     note: str = ""
 
+    @model_validator(mode="after")
+    def _check_grid(self) -> Self:
+        if bool(self.grid) != bool(self.choose):
+            raise Fault("expected grid and choose together.", "grid")
+        if (size := math.prod(map(len, self.grid.values()))) > MAX_SETTINGS:
+            message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
+            raise Fault(message, "grid")
+        for name in self.grid:
+            if name in self.params:
+                raise Fault(f"{name} stands under params, too.", "grid", name)
+        return self
 
-class Tolerance(_Strict):
-    """How far ours may lie from the published value and still be `within`, and why that far."""
+
+class Tolerance(StrictModel):
+    """Largest difference from the published value that counts as `within`, and its reason."""
 
     value: Weight
     reason: str
 
 
-class Limit(_Strict):
-    """What each run may take."""
+class Limit(StrictModel):
+    """Limits of each run."""
 
     seconds: Positive = 3600.0
     memory_gib: Positive | None = None
 
 
-class Levels(_Strict):
+class Levels(StrictModel):
     """Published values drawn into a figure: those of a column of another experiment, by row."""
 
     experiment: str
     column: str
 
 
-class Figure(_Strict):
+class Figure(StrictModel):
     """What a figure draws over x: parameters that take the same values together, iterations, rows.
 
-    `columns` are those in which the parameters vary (all that have them, but for controls, if none
-    is named); the others are drawn as level lines. With `rows` there is one panel, with bars for
-    each row, or with lines where rows have an x.
+    The parameters vary in `columns` (default: in all that have them, except controls); the other
+    columns are drawn as level lines. With `rows` there is one panel, with bars for each row, or
+    with lines if rows have an x.
     """
 
     label: str
@@ -114,71 +114,24 @@ class Figure(_Strict):
     objective: bool = False
     levels: Levels | None = None
 
+    @model_validator(mode="after")
+    def _check_one_axis(self) -> Self:
+        if [bool(self.params and self.values), self.iterations, self.rows].count(True) != 1:
+            raise Fault("expected one of params with values, iterations: true, rows: true.")
+        return self
 
-#: Values of x: one, or all from the first to the last.
-Span = Finite | tuple[Finite, Finite]
+    def varies(self, label: str, column: Column) -> bool:
+        """True if the parameters of the figure vary in this column."""
+        if self.columns:
+            return bool(self.params) and label in self.columns
+        return not column.control and not column.params.keys().isdisjoint(self.params)
 
 
-class Better(_Strict):
-    """Each of `columns` is ahead of each of `over` by more than `by`.
+class Schema(StrictModel):
+    """The file itself.
 
-    Without `over`: of every other column that is no control. On every row, most, some, or on the
-    rows' average; in a figure, at each `x`. Where less is better, ahead is below. Seconds and MiB
-    are compared as ratios: ahead is `times` as fast, or as small.
+    Values are per cent if `unit` says so, else as measured; costs are always as measured.
     """
-
-    columns: Annotated[tuple[str, ...], MinLen(1)]
-    over: tuple[str, ...] = ()
-    rows: Literal["every", "most", "some", "average"] = "every"
-    by: Finite = 0.0
-    times: Positive = 1.0
-    x: Span | None = None
-
-
-class Stable(_Strict):
-    """On every row, the column's values at `x` lie within so much of each other."""
-
-    column: str
-    x: tuple[Finite, Finite]
-    within: Positive
-
-
-class Higher(_Strict):
-    """On every row, the column's mean `at` some x is more than `by` above that at others."""
-
-    column: str
-    at: Span
-    than: Span
-    by: Finite = 0.0
-
-
-class Claim(_Strict):
-    """A sentence of the paper, in our words, and the one predicate that it comes to.
-
-    `measure` picks the rows that show it (the experiment's own, if none is named), `among` those
-    that it names; rows of the experiments under `also` count as rows of this one. Objectives are
-    compared by log10.
-    """
-
-    says: str
-    place: str
-    better: Better | None = None
-    stable: Stable | None = None
-    higher: Higher | None = None
-    measure: Metric | None = None
-    among: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-
-    @property
-    def predicate(self) -> Better | Stable | Higher:
-        """The one that is given."""
-        given = self.better or self.stable or self.higher
-        assert given is not None
-        return given
-
-
-class Schema(_Strict):
-    """The file itself. Values are per cent where `unit` says so, else as measured; so are costs."""
 
     title: str
     paper: Paper
@@ -188,32 +141,40 @@ class Schema(_Strict):
     limits: Limit = Limit()
     rows: Annotated[dict[str, Row], MinLen(1)]
     columns: Annotated[dict[str, Column], MinLen(1)]
-    published: dict[str, dict[str, Finite | tuple[Finite, Weight]]] = {}
+    published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     tolerance: Tolerance | None = None
     figure: Figure | None = None
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
 
+    @model_validator(mode="after")
+    def _check_figure(self) -> Self:
+        if self.figure is None:
+            return self
+        for label, column in self.columns.items():
+            if column.grid:
+                message = "a figure has no grids; it has params and values."
+                raise Fault(message, "columns", label, "grid")
+        if self.figure.rows and len({row.x is None for row in self.rows.values()}) > 1:
+            raise Fault("expected an x for every row or for none.", "figure")
+        params = {name for column in self.columns.values() for name in column.params}
+        check_known("parameter of the columns", self.figure.params, params, "figure", "params")
+        check_known("column", self.figure.columns, self.columns, "figure", "columns")
+        return self
 
-def first_fault(error: ValidationError, where: strict_yaml.Places) -> UserError:
-    """One of pydantic's complaints with its place: an unknown key before a missing one."""
-    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    keys = tuple(detail["loc"])
-    name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))
-    if detail["type"] == "extra_forbidden":
-        owner: Any = Schema
-        for key in keys[:-1]:
-            field = getattr(owner, "model_fields", {}).get(key)
-            owner = _inner(field.annotation) if field else owner
-        known = list(getattr(owner, "model_fields", {}))
-        message = f"unknown key {brief(str(keys[-1]))}.{did_you_mean(str(keys[-1]), known)}"
-        return where.error(keys, f"{message} Known: {', '.join(known)}.")
-    if detail["type"] == "missing":
-        return where.error(keys[:-1], f"missing key {name[:200]}.")
-    return where.error(keys, f"{name[:200]}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
+    @model_validator(mode="after")
+    def _check_published(self) -> Self:
+        if not self.figure and bool(self.published) != bool(self.tolerance):
+            raise Fault("missing key published or tolerance; they go together.")
+        check_known("row", self.published, self.rows, "published")
+        for row, values in self.published.items():
+            with below("published", row):
+                check_known("column", values, self.columns)
+        return self
 
-
-def _inner(annotation: Any) -> Any:
-    """The schema behind dict[str, Schema], tuple[Schema, ...] and the like, or what is given."""
-    behind = getattr(annotation, "__args__", ())
-    return next((one for one in behind if hasattr(one, "model_fields")), annotation)
+    @model_validator(mode="after")
+    def _check_claims(self) -> Self:
+        for i, claim in enumerate(self.claims):
+            with below("claims", i):
+                claim.check(self)
+        return self

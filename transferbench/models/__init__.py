@@ -14,13 +14,15 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
 from transferbench.errors import UserError, unknown
-from transferbench.problem import Family, Fit
+
+if TYPE_CHECKING:
+    from transferbench.problem import Fit
 
 FOLDER = Path(__file__).parent
-FAMILIES = get_args(Family)
+FAMILIES = ("transfer", "clustering", "multilabel")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ file without its suffix. Files are tables with a text and a label for each docum
 .libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line.
 If a file changes, the task is built again.
 
-Options for texts are those of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
+Params for texts are those of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
 letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
 (true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it is) and
 unit_length (false). All are computed over the documents of all files together.
@@ -27,16 +27,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench.data.fetch import File
-from transferbench.data.options import Options
 from transferbench.errors import Unavailable, UserError, brief, unknown
-from transferbench.parameters import resolve, schema
+from transferbench.parameters import Params, resolve, schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transferbench.data.userdata.documents import Columns
     from transferbench.problem import Problem, Truth
-    from transferbench.strict_yaml import Places
+    from transferbench.strict_yaml import LineMap
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"own": "A task of your own, described by a YAML file: FILE.yaml or own:path=FILE.yaml"}
@@ -87,7 +86,7 @@ class Spec:
     sources: list[Path]
     targets: list[Path]
     columns: Columns
-    options: Options
+    options: Params
 
 
 def _keys(
@@ -108,12 +107,7 @@ def load(path: Path) -> Spec:
     from transferbench.data.userdata.documents import Columns
     from transferbench.data.userdata.problem import feature_function
 
-    try:
-        with path.open(encoding="utf-8") as stream:
-            text = stream.read(strict_yaml.MOST + 1)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
-    content, places = strict_yaml.read(text, path)
+    content, places = strict_yaml.load(path)
     if not isinstance(content, dict):
         raise places.error((), "expected family, source, targets, …; see `describe own`.")
     options = content.pop("options", None) or {}
@@ -133,7 +127,7 @@ def load(path: Path) -> Spec:
     return Spec([file for files in sources for file in files], targets, columns, options)
 
 
-def _values(content: dict[Any, Any], places: Places) -> dict[str, Any]:
+def _values(content: dict[Any, Any], places: LineMap) -> dict[str, Any]:
     """Return the value of every key, checked."""
     known = schema(_keys)
     for key, value in content.items():
@@ -146,7 +140,7 @@ def _values(content: dict[Any, Any], places: Places) -> dict[str, Any]:
     return resolve(_keys, content, "the task")
 
 
-def _files(names: Sequence[str], key: str, yaml: Path, places: Places) -> list[Path]:
+def _files(names: Sequence[str], key: str, yaml: Path, places: LineMap) -> list[Path]:
     """Return the paths of the files, which must exist."""
     files = [yaml.parent / Path(name).expanduser() for name in names]
     for i, file in enumerate(files):

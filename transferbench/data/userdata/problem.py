@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._from_counts import problem_from_counts
-from transferbench.data.options import Natural, Options, StopWords, Weighting
+from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import count, document_frequency, select
 from transferbench.data.userdata.read import MATRICES
 from transferbench.errors import UserError, brief
-from transferbench.parameters import Count, resolve
+from transferbench.parameters import Count, Params, resolve
 
 if TYPE_CHECKING:
     from transferbench.data.userdata.documents import Documents
@@ -37,7 +37,7 @@ class Features:
 def documents_problem(
     sources: Sequence[Documents],
     targets: Sequence[Documents],
-    options: Options,
+    options: Params,
     *,
     name: str = "own",
     clusters: int = 0,

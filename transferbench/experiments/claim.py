@@ -1,0 +1,124 @@
+"""Claims of a paper as predicates over the runs: what a `claims:` entry may hold."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from annotated_types import Gt, Lt, MinLen
+from pydantic import model_validator
+
+from transferbench.experiments.fault import Fault, StrictModel, below, check_known
+from transferbench.experiments.measures import COSTS, Metric
+from transferbench.parameters import Positive
+
+if TYPE_CHECKING:
+    from transferbench.experiments.schema import Figure, Schema
+
+Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+#: Values of x: one, or all from the first to the last.
+Span = Finite | tuple[Finite, Finite]
+
+
+class Better(StrictModel):
+    """Each of `columns` is better than each of `over` by more than `by`.
+
+    Without `over`, they are compared with every other column that is no control. The comparison
+    must hold on every row, most, some, or on the average of the rows; in a figure, at each `x`.
+    Seconds and MiB are compared as ratios: `times` as fast, or as small.
+    """
+
+    columns: Annotated[tuple[str, ...], MinLen(1)]
+    over: tuple[str, ...] = ()
+    rows: Literal["every", "most", "some", "average"] = "every"
+    by: Finite = 0.0
+    times: Positive = 1.0
+    x: Span | None = None
+
+    @model_validator(mode="after")
+    def _check_columns_differ(self) -> Self:
+        if set(self.columns) & set(self.over):
+            raise Fault("a column stands under columns and under over.")
+        return self
+
+
+class Stable(StrictModel):
+    """On every row, the values of the column at `x` differ by at most `within`."""
+
+    column: str
+    x: tuple[Finite, Finite]
+    within: Positive
+
+
+class Higher(StrictModel):
+    """On every row, the mean of the column `at` some x is more than `by` above that at `than`."""
+
+    column: str
+    at: Span
+    than: Span
+    by: Finite = 0.0
+
+
+class Claim(StrictModel):
+    """A sentence of the paper, in our words, and one predicate that tests it.
+
+    `measure` selects the rows that show it (default: the experiment's metric), `among` selects
+    rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
+    compared by log10.
+    """
+
+    says: str
+    place: str
+    better: Better | None = None
+    stable: Stable | None = None
+    higher: Higher | None = None
+    measure: Metric | None = None
+    among: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_one_predicate(self) -> Self:
+        if [self.better, self.stable, self.higher].count(None) != 2:
+            raise Fault("expected one of better, stable, higher.")
+        return self
+
+    @property
+    def predicate(self) -> Better | Stable | Higher:
+        """The predicate that is given."""
+        given = self.better or self.stable or self.higher
+        assert given is not None
+        return given
+
+    def check(self, spec: Schema) -> None:
+        """Raise Fault if rows, columns, the measure or values of x are not the experiment's."""
+        check_known("row", self.among, spec.rows, "among")
+        self._check_measure(spec)
+        given = self.predicate
+        with below(type(given).__name__.lower()):
+            if isinstance(given, Better):
+                check_known("column", (*given.columns, *given.over), spec.columns)
+            else:
+                check_known("column", (given.column,), spec.columns)
+            for span in (getattr(given, key, None) for key in ("x", "at", "than")):
+                if span is not None:
+                    _check_span(span, spec.figure)
+
+    def _check_measure(self, spec: Schema) -> None:
+        rows = [spec.rows[name] for name in self.among] or spec.rows.values()
+        shown = dict.fromkeys(row.metric or spec.metric for row in rows)
+        measure = self.measure or spec.metric
+        if measure not in shown:
+            raise Fault(f"no row shows {measure}; expected {' or '.join(shown)}.")
+        given = self.better
+        if given and given.times != 1 and (measure not in COSTS or given.by):
+            raise Fault(f"times is for {' and '.join(COSTS)}, in place of by.", "better", "times")
+
+
+def _check_span(span: Span, figure: Figure | None) -> None:
+    if figure is None or not (figure.params or figure.iterations):
+        raise Fault("x, at and than are for figures over parameters or iterations.")
+    first, last = span if isinstance(span, tuple) else (span, span)
+    if first > last:
+        raise Fault(f"expected the smaller x first, got {first:g} and {last:g}.")
+    if figure.params and not any(first <= value <= last for value in figure.values):
+        raise Fault(f"no value of the figure lies from {first:g} to {last:g}.")
