@@ -145,14 +145,16 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
     setting with an unfinished run is not chosen; if none is left, the first of the grid is.
     """
     chosen = pd.Series(True, index=planned.index)
-    grids = planned[planned["choose"] != ""]
-    for (_, _, measure), cell in grids.groupby(["row", "column", "choose"], sort=False):
-        found = cell[IDENTITY].merge(runs, on=IDENTITY)
-        done = (found["status"] == "done").groupby(found["params"], sort=False).all()
-        means = found.groupby("params", sort=False)[measure].agg(fmean)[done]
-        means = means[means.map(math.isfinite)]
-        best = means.idxmax() if len(means) else cell["params"].iloc[0]
-        chosen[cell.index] = cell["params"] == best
+    for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
+        found = grids[[*CELL, *IDENTITY]].merge(runs.drop(columns=CELL), on=IDENTITY)
+        settings = found.groupby(["row", "column", "params"], sort=False)
+        means = settings[measure].agg(fmean)
+        finished = settings["status"].agg(lambda status: (status == "done").all())
+        means = means[finished.astype(bool) & means.map(math.isfinite)]
+        best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
+        for cell, runs_of_cell in grids.groupby(["row", "column"], sort=False):
+            setting = best.get(cell, runs_of_cell["params"].iloc[0])
+            chosen[runs_of_cell.index] = runs_of_cell["params"] == setting
     return chosen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,10 @@ def _render(
     else:
         files = _tables(experiment, tables.entries(experiment, made), common)
     if experiment.spec.claims:
-        results = claims.judge(experiment, made, others)
         files["claims.md"] = fill(
             "claims.md.j2",
-            results=[(one, claims_page.comparisons(experiment, one)) for one in results],
+            file=experiment,
+            results=claims.judge(experiment, made, others),
             ranking=ranks.ranking(experiment, made),
             **common,
         )
@@ -127,10 +127,24 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"fixed": fixed, "tex": tex, "code": code}
-    environment.filters |= {"meaning": claims_page.meaning, "words": ranks.words}
-    environment.globals |= {"marks": tables.MARKS | claims_page.MARKS}
-    environment.globals |= {"how": claims_page.HOW, "header": claims_page.HEADER}
+    environment.filters |= {
+        "code": code,
+        "comparisons": claims_page.comparisons,
+        "fixed": fixed,
+        "labels": tables.labels,
+        "meaning": claims_page.meaning,
+        "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
+        "setting": setting,
+        "tex": tex,
+        "words": ranks.words,
+    }
+    environment.globals |= {
+        "header": claims_page.HEADER,
+        "how": claims_page.HOW,
+        "marks": tables.MARKS | claims_page.MARKS,
+        "outcome_marks": claims_page.MARKS,
+        "verdict_marks": tables.MARKS,
+    }
     return environment
 
 
@@ -147,3 +161,9 @@ def tex(text: str) -> str:
 def code(text: str) -> Markup:
     """Return HTML with the text in backticks as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def setting(params: Mapping[str, Any], grid: Iterable[str] = ()) -> str:
+    """Return parameters as the report lists them; those of a grid vary."""
+    varied = dict(params) | dict.fromkeys(grid, "…")
+    return ", ".join(f"{name} = {value}" for name, value in varied.items())
