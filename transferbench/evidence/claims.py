@@ -93,7 +93,9 @@ def judge(
     for claim in experiment.spec.claims:
         subject = _subject(claim, [known[name] for name in (experiment.name, *claim.also)])
         compared = tuple(_comparisons(claim, subject, competitors(experiment)))
-        missing = [f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing]
+        missing = [
+            f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
+        ]
         if missing:
             more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
             results.append(ClaimResult(claim, "undetermined", compared, missing[0] + more))
@@ -209,7 +211,8 @@ def _test(
     """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
     if ours.missing or theirs.missing:
         return PairedTest(row, (), ours.missing or theirs.missing, n_comparisons)
-    seeds = [s for s in {**ours.by_seed, **theirs.by_seed} if s is not None] or [None]
+    both = {**ours.by_seed, **theirs.by_seed}
+    seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
     pairs = [
         [values.by_seed.get(seed, values.by_seed.get(None)) for values in (ours, theirs)]
         for seed in seeds

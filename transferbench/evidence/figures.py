@@ -68,7 +68,9 @@ def draw(experiment: Experiment, made: pd.DataFrame, folder: Path) -> list[Path]
     levels = published_levels(experiment)
     with plt.rc_context(style):
         size = (max(3.4 * across, 5.0), (3.4 if figure.rows else 2.6) * down + 0.7)
-        drawing, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
+        drawing, axes = plt.subplots(
+            down, across, figsize=size, squeeze=False, layout="constrained"
+        )
         for ax, row in zip(axes.flat, rows, strict=False):
             shown = made[made["row"] == row] if row else made
             if figure.rows and shown["x"].isna().all():

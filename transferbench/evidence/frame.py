@@ -29,7 +29,9 @@ MIN_RUNS = 3
 #: How a column's label names the measure that chose its setting.
 CHOICE_LABELS = {"explained": "label-free"}
 
-NUMBERS = ("x", *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib")
+NUMBERS = (
+    "x", *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
+)  # fmt: skip
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
 SUMMARY = ["setting", "by_seed", "mean", "std", "runs", "planned", "status", "reason"]
 OBSERVATION_COLUMNS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable
 from statistics import fmean
@@ -10,47 +11,43 @@ from typing import Any
 import pandas as pd
 
 from transferbench import models, parameters
-from transferbench.evidence.frame import CELL, cells
+from transferbench.evidence.frame import CELL
 from transferbench.experiments.experiment import Experiment
 from transferbench.runs.record import Run
 
+#: Columns of the observations that `sources` lists.
+LISTED = ["run", "seconds", "peak_mib", "data", "code", "versions", "threads", "finished", "key",
+          "trace", "iterations"]  # fmt: skip
 
-def sources(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
+
+def sources(experiment: Experiment, observed: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
     """Return the cells of a table, or points of a figure, with what their runs report.
 
-    To the columns of `cells` are added, over the runs of the cell: command, which repeats them;
-    seconds of a fit (mean) and peak_mib (largest), NaN if none finished; the different values of
-    data, code, versions, threads and finished (sorted), a list each; and `behind`, a line of the
-    observations for each run, that of its first scored domain. Of a curve over iterations there is
-    the last point alone.
+    observed: the observations; made: their cells. To the columns of the cells are added, over the
+    runs of the cell: command, which repeats them; runs_behind (`Run` objects); seconds of a fit
+    (mean) and peak_mib (largest), NaN if none finished; the different values of data, code,
+    versions, threads and finished; and for each run its key, trace (None if runs.csv has none) and
+    iterations. Of a curve over iterations there is the last point alone.
     """
     figure = experiment.spec.figure
-    made = cells(experiment, observed)
     place = CELL
     if figure and figure.iterations:
         place = CELL[:2]
         made = made.drop_duplicates(place, keep="last")
-    shown = observed[observed["chosen"]].drop_duplicates([*place, "seed"])
-    reports = []
-    for _, behind in shown.groupby(place, dropna=False, sort=False):
-        known = {name: different(behind[name]) for name in ("data", "code", "versions", "threads")}
-        seconds = behind["seconds"].dropna()
-        reports.append(
-            {
-                "command": command(behind["run"]),
-                "seconds": fmean(seconds) if len(seconds) else float("nan"),
-                "peak_mib": behind["peak_mib"].max(),
-                "finished": sorted(different(behind["finished"])),
-                "behind": behind,
-                **known,
-            }
-        )
-    return pd.concat([made.reset_index(drop=True), pd.DataFrame(reports)], axis=1)
+    runs = observed[observed["chosen"]].drop_duplicates([*place, "seed"])
+    listed = runs.groupby(place, dropna=False, sort=False)[LISTED].agg(list).reset_index(drop=True)
+    listed["command"] = listed["run"].map(command)
+    listed["seconds"] = [fmean(given(values) or [math.nan]) for values in listed["seconds"]]
+    listed["peak_mib"] = [max(given(values), default=math.nan) for values in listed["peak_mib"]]
+    for name in ("data", "code", "versions", "threads", "finished"):
+        listed[name] = [list(dict.fromkeys(given(values))) for values in listed[name]]
+    listed = listed.rename(columns={"run": "runs_behind"})
+    return pd.concat([made.reset_index(drop=True), listed], axis=1)
 
 
-def different(values: pd.Series) -> list[Any]:
-    """Return the different values that are given, in their order."""
-    return [value for value in values.dropna().unique() if value != ""]
+def given(values: Iterable[Any]) -> list[Any]:
+    """Return the values that are neither NaN nor empty."""
+    return [value for value in values if value == value and value != ""]
 
 
 def command(runs: Iterable[Run]) -> str:

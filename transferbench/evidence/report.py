@@ -131,7 +131,7 @@ def _script(data: Any) -> str:
 def _section(file: Experiment, folder: Path, dialogs: Dialogs) -> Section:
     observed = observations(file, read_runs(folder / "runs.csv"))
     made = cells(file, observed)
-    known = sources(file, observed)
+    known = sources(file, observed, made)
     if file.spec.figure:
         entries = tables.entries(file, made.head(0))
         columns, rows = _points(file, known, dialogs)
@@ -215,7 +215,7 @@ def _cell(file: Experiment, source: Any, entry: Any, dialogs: Dialogs) -> Cell:
 def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
     """Return the facts of a cell's dialog that its runs give."""
     by_seed = {seed: _number(file, v) for seed, v in source.by_seed.items() if seed is not None}
-    days = [finished[:10] for finished in source.finished]
+    days = sorted(finished[:10] for finished in source.finished)
     versions = [
         ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
         for text in source.versions
@@ -225,7 +225,7 @@ def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
     return {
         "Ours": f"{ours}, {of}",
         "Run it again": source.command,
-        "Setting": setting(source.behind["run"].iloc[0].params),
+        "Setting": setting(source.runs_behind[0].params),
         "By seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
         "Seconds a fit": "" if math.isnan(source.seconds) else f"{source.seconds:.3g}",
         "Peak memory": "" if math.isnan(source.peak_mib) else f"{source.peak_mib:.0f} MiB",

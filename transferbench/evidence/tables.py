@@ -1,4 +1,4 @@
-"""The entries of a table: ours beside the published value, with a verdict, and sentences on them."""
+"""The entries of a table: ours, the published value and a verdict; sentences about them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,11 @@ def by_row(made: pd.DataFrame) -> dict[str, dict[str, Any]]:
 def labels(experiment: Experiment) -> list[tuple[str, str, str]]:
     """Return the table's columns: label, column of the experiment, measure that chooses or ""."""
     columns = experiment.spec.columns
-    return [(label, name, choose) for name in columns for label, choose in column_labels(experiment, name)]
+    return [
+        (label, name, choose)
+        for name in columns
+        for label, choose in column_labels(experiment, name)
+    ]
 
 
 def digits(experiment: Experiment) -> int:
@@ -120,10 +124,10 @@ def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     own = made[made["row"].isin(list(experiment.spec.rows)) & (made["reason"] != "")]
     sentences = []
-    for (verdict_, reason), cells in own.groupby(["verdict", "reason"], sort=False):
-        names = [f"{row} {column}" for row, column in zip(cells["row"], cells["column"], strict=True)]
+    own = own.assign(cell=own["row"] + " " + own["column"])
+    for (judged, reason), names in own.groupby(["verdict", "reason"], sort=False)["cell"]:
         where = ", ".join(names) if len(names) < 7 else f"{len(names)} cells"
-        sentences.append(f"{verdict_}, {reason}: {where}")
+        sentences.append(f"{judged}, {reason}: {where}")
     if (made["verdict"] == "unavailable").any():
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
