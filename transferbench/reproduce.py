@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from transferbench import forecast
 from transferbench.errors import Unavailable, UserError
@@ -21,26 +20,10 @@ from transferbench.files import write_text
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
 
-
-class Say(Protocol):
-    """Prints lines."""
-
-    def __call__(self, message: object, *, err: bool = False) -> None:
-        """Print a line, on standard error if `err`."""
-
-
-class Execute(Protocol):
-    """Performs runs."""
-
-    def __call__(
-        self,
-        runs: Sequence[Run],
-        *,
-        stated: Callable[[Run], Limits],
-        on_record: Callable[[Run, Record], None],
-    ) -> list[Record]:
-        """Return the records of runs, each within its stated limits; call on_record for each."""
-        ...
+#: Prints a line; with err=True on standard error.
+Say = Callable[..., None]
+#: Performs runs, each within its stated limits, and calls on_record for each.
+Execute = Callable[..., list[Record]]
 
 
 class Rebuild:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -44,36 +44,11 @@ class ClaimResult:
     reason: str = ""
 
 
-class Values(NamedTuple):
-    """Values by seed (None if the method takes none), more being better; why they do not count."""
-
-    by_seed: Mapping[int | None, float]
-    missing: str = ""
-
-
-NO_RUNS = Values({}, "no runs")
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a claim is about: its rows and, by row and column, our values by x and the printed one.
-
-    x is None in a table and for level lines of a figure.
-    """
-
-    rows: list[str]
-    values: dict[tuple[str, str], dict[float | None, Values]]
-    printed: dict[tuple[str, str], float]
-
-    def at(self, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
-        """Return the values of a column at each x of the span, all if None, and of level lines."""
-        first, last = span if isinstance(span, tuple) else (span, span)
-        here = {
-            x: values
-            for x, values in self.values.get((row, column), {}).items()
-            if x is None or first is None or last is None or first <= x <= last
-        }
-        return here or {None: NO_RUNS}
+#: Values by seed (None if the method takes none), more being better, and why they do not count.
+Values = tuple[Mapping[int | None, float], str]
+NO_RUNS: Values = {}, "no runs"
+#: The cells that a claim is about, rows of a DataFrame, by row and column.
+Subject = Mapping[tuple[str, str], list[Any]]
 
 
 def judge(
@@ -116,10 +91,14 @@ def competitors(experiment: Experiment) -> list[str]:
 
 
 def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
-    """Return the rows of all the claim's experiments that show its measure, with their values."""
-    subject = Subject([], {}, {})
+    """Return the cells of the rows, of all the claim's experiments, that show its measure.
+
+    Our values and the printed ones are on a scale on which more is better; x is None in a table and
+    for level lines.
+    """
     given = claim.predicate
     named = (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+    parts = []
     for i, (file, made) in enumerate(known):
         for column in named:
             if column not in file.spec.columns:
@@ -131,15 +110,33 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
             if file.metric(row) == measure and (i or not claim.among or row in claim.among)
         }
         scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
-        subject.rows.extend(labels.values())
-        for cell in made[made["row"].isin(list(labels))].itertuples():
-            by_x = subject.values.setdefault((labels[cell.row], cell.column), {})
-            by_seed = {seed: scale(value) for seed, value in cell.by_seed.items()}
-            by_x[None if math.isnan(cell.x) else cell.x] = Values(by_seed, cell.reason)
-        for row, column in product(labels, file.spec.columns):
-            if printed := file.published(row, column):
-                subject.printed[labels[row], column] = scale(printed[0])
-    return subject
+        part = made[made["row"].isin(list(labels))]
+        places = zip(part["row"], part["column"], strict=True)
+        parts.append(
+            part.assign(
+                row=part["row"].map(labels),
+                x=part["x"].astype(object).where(part["x"].notna(), None),
+                by_seed=[{s: scale(v) for s, v in values.items()} for values in part["by_seed"]],
+                printed=[scale((file.published(*place) or (math.nan,))[0]) for place in places],
+            )
+        )
+    cells_by_place = pd.concat(parts).groupby(["row", "column"], sort=False)
+    return {place: list(here.itertuples()) for place, here in cells_by_place}
+
+
+def _rows(subject: Subject) -> list[str]:
+    return list(dict.fromkeys(row for row, _ in subject))
+
+
+def _at(subject: Subject, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
+    """Return the values of a column at each x of the span, all if None, and of its level line."""
+    first, last = span if isinstance(span, tuple) else (span, span)
+    here = {
+        cell.x: (cell.by_seed, cell.reason)
+        for cell in subject.get((row, column), [])
+        if cell.x is None or first is None or last is None or first <= cell.x <= last
+    }
+    return here or {None: NO_RUNS}
 
 
 def _scale(measure: str, objective: bool) -> Callable[[float], float]:
@@ -168,22 +165,23 @@ def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> Itera
 
 def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:
     margin = given.by + math.log10(given.times)
-    tests = []
-    for row in subject.rows:
-        theirs = subject.at(row, rival, given.x)
-        for x, ours in subject.at(row, column, given.x).items():
-            level = theirs.get(None, NO_RUNS)
-            tests.append(_test(row, ours, theirs.get(x, level), margin))
-    printed = subject.printed
-    both = [row for row in subject.rows if {(row, column), (row, rival)} <= printed.keys()]
-    differences = tuple(printed[row, column] - printed[row, rival] - margin for row in both)
-    return Comparison(f"{column} over {rival}", tuple(tests), margin, differences)
+    tests, printed = [], []
+    for row in _rows(subject):
+        theirs = _at(subject, row, rival, given.x)
+        for x, ours in _at(subject, row, column, given.x).items():
+            tests.append(_test(row, ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin))
+        if (row, column) in subject and (row, rival) in subject:
+            printed.append(
+                subject[row, column][0].printed - subject[row, rival][0].printed - margin
+            )
+    known = tuple(difference for difference in printed if not math.isnan(difference))
+    return Comparison(f"{column} over {rival}", tuple(tests), margin, known)
 
 
 def _higher(given: Higher, subject: Subject) -> Comparison:
     tests = []
-    for row in subject.rows:
-        one, two = (_mean(subject.at(row, given.column, x)) for x in (given.at, given.than))
+    for row in _rows(subject):
+        one, two = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
         tests.append(_test(row, one, two, given.by))
     label = f"{given.column} at {span(given.at)} over {span(given.than)}"
     return Comparison(label, tuple(tests), given.by)
@@ -192,14 +190,11 @@ def _higher(given: Higher, subject: Subject) -> Comparison:
 def _stable(given: Stable, subject: Subject) -> Comparison:
     """Compare on each row the lowest mean, plus the range allowed, with the highest mean."""
     tests = []
-    for row in subject.rows:
-        points = list(subject.at(row, given.column, given.x).values())
-        complete = [values for values in points if not values.missing] or points
-        low, high = (
-            extreme(complete, key=lambda v: fmean(v.by_seed.values() or [0]))
-            for extreme in (min, max)
-        )
-        lost = next((values for values in points if values.missing), low)
+    for row in _rows(subject):
+        points = list(_at(subject, row, given.column, given.x).values())
+        complete = [point for point in points if not point[1]] or points
+        low, high = (end(complete, key=lambda p: fmean(p[0].values() or [0])) for end in (min, max))
+        lost = next((point for point in points if point[1]), low)
         n_comparisons = max(1, math.comb(len(points), 2))
         tests.append(_test(row, lost, high, -given.within, n_comparisons))
     return Comparison(f"{given.column} at {span(given.x)}", tuple(tests), -given.within)
@@ -209,23 +204,20 @@ def _test(
     row: str, ours: Values, theirs: Values, margin: float, n_comparisons: int = 1
 ) -> PairedTest:
     """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
-    if ours.missing or theirs.missing:
-        return PairedTest(row, (), ours.missing or theirs.missing, n_comparisons)
-    both = {**ours.by_seed, **theirs.by_seed}
+    if missing := ours[1] or theirs[1]:
+        return PairedTest(row, (), missing, n_comparisons)
+    both = {**ours[0], **theirs[0]}
     seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
-    pairs = [
-        [values.by_seed.get(seed, values.by_seed.get(None)) for values in (ours, theirs)]
-        for seed in seeds
-    ]
+    pairs = [[by_seed.get(s, by_seed.get(None)) for by_seed, _ in (ours, theirs)] for s in seeds]
     differences = tuple(a - b - margin for a, b in pairs if a is not None and b is not None)
     return PairedTest(row, differences, "" if differences else "no seed in common", n_comparisons)
 
 
 def _mean(points: Mapping[float | None, Values]) -> Values:
     """Return by seed the mean over all x, for the seeds that every x has."""
-    seeds = set.intersection(*(set(values.by_seed) for values in points.values()))
-    means = {seed: fmean(values.by_seed[seed] for values in points.values()) for seed in seeds}
-    return Values(means, next((v.missing for v in points.values() if v.missing), ""))
+    seeds = set.intersection(*(set(by_seed) for by_seed, _ in points.values()))
+    means = {seed: fmean(by_seed[seed] for by_seed, _ in points.values()) for seed in seeds}
+    return means, next((missing for _, missing in points.values() if missing), "")
 
 
 def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
