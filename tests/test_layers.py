@@ -35,11 +35,11 @@ ROOMS = {
     "experiments": {"models", "data", "runs"},
     "evidence": {"models", "experiments", "runs"},
     # What the command line and Python users call.
-    "api": {"models", "data"},
+    "api": {"models", "data", "experiments", "evidence"},
     "estimators": {"api", "data"},
-    "forecast": {"data", "experiments", "runs"},
-    "reproduce": {"evidence", "experiments", "runs"},
-    "verify": {"experiments", "runs"},
+    "forecast": {"data", "experiments", "runs", "evidence"},
+    "reproduce": {"evidence", "experiments", "runs", "forecast"},
+    "verify": {"experiments", "runs", "evidence"},
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transferbench import metrics, models, parameters, settings
 from transferbench.data import tasks
 from transferbench.problem import Fit, Problem, Truth, Watch
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
@@ -49,3 +52,38 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     documents together. Raise ValueError if scores are NaN or differ in shape from the truth.
     """
     return metrics.evaluate(fit, truth)
+
+
+def results(name: str) -> DataFrame:
+    """Return the observations of an experiment, by name or path of its file, from its runs.csv.
+
+        table = transferbench.results("gtl-table3")
+        table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
+
+    A line for each planned run and scored domain; of a curve over iterations, for each iteration.
+    The columns are
+
+    experiment, row, column : the place in the published table or figure. A column whose setting is
+        chosen in several ways is there once for each, as in the table.
+    x : the place on the figure's x axis; NaN in a table and for level lines.
+    setting : NAME=VALUE of the column's grid; empty without a grid.
+    chosen : True if the table shows this setting.
+    seed : <NA> for a deterministic method, which runs once.
+    domain : the scored domain; empty if the run did not finish.
+    measure, value : accuracy, f1, …, in the table's unit; NaN if the run did not finish.
+    status : done, failed, crashed, timeout, memory, unavailable, or missing (not run).
+    reason : why the run did not finish; empty otherwise.
+    seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the
+        task, largest resident memory.
+    threads, iterations, trace, data, code, versions, finished, key : as in runs.csv.
+    run : the `Run`: task, model, all parameters, seed.
+
+    Raises UserError for an unknown experiment, or if its runs.csv is missing or damaged.
+    """
+    from transferbench import experiments
+    from transferbench.evidence import frame
+
+    file = experiments.load(name)
+    return frame.observations(
+        file, frame.read_runs(settings.load().results / file.name / "runs.csv")
+    )

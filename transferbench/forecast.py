@@ -1,61 +1,53 @@
-"""What reproducing experiments will take, by what earlier runs took."""
+"""Forecast what reproducing experiments will take, from the times of earlier runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+
+import pandas as pd
 
 from transferbench.data import fetch, tasks
 from transferbench.errors import UserError
-from transferbench.evidence.frame import by_cell, read_runs
+from transferbench.evidence.frame import IDENTITY, read_runs
 from transferbench.experiments.experiment import PlannedRun
 from transferbench.runs import runner
-from transferbench.runs.record import Run
 from transferbench.settings import Settings
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Runs to do and finished; seconds of one core for the former; of how many nothing is known."""
+def forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> pd.DataFrame:
+    """Return by experiment: todo and finished runs, seconds of one core, unknown runs.
 
-    todo: int
-    finished: int
-    seconds: float
-    unknown: int
-
-    @classmethod
-    def sum(cls, parts: Iterable[Forecast]) -> Forecast:
-        """Of several experiments together."""
-        each = [(part.todo, part.finished, part.seconds, part.unknown) for part in parts]
-        return cls(*map(sum, zip(*each, strict=True)))
-
-    def __str__(self) -> str:
-        known = f"about {self.seconds / 60:.0f} minutes of one core, by what runs took before"
-        unknown = f", and {self.unknown} of which nothing is known" if self.unknown else ""
-        return f"{self.todo} runs to do, {self.finished} finished; {known}{unknown}"
-
-
-def forecasts(planned: dict[str, list[PlannedRun]], settings: Settings) -> dict[str, Forecast]:
-    """For each experiment by name; a run that several share counts for the first of them."""
-    seconds = _seconds(planned, settings)
-    told: set[tuple[str, ...]] = set()
-    found = {}
-    cells = {run.run.identity: run.run for runs in planned.values() for run in runs}
-    ready = dict(zip(cells, runner.done(list(cells.values()), settings), strict=True))
-    for name, runs in planned.items():
-        own = {run.run.identity: run.run for run in runs if run.run.identity not in told}
-        told |= set(own)
-        guesses = [_guess(cell, seconds) for cell in own.values() if not ready[cell.identity]]
-        known = [guess for guess in guesses if guess is not None]
-        unknown = len(guesses) - len(known)
-        found[name] = Forecast(len(guesses), len(own) - len(guesses), sum(known), unknown)
-    return found
+    `seconds` are for the runs to do of which earlier runs are known; `unknown` counts the others.
+    A run that several experiments share counts for the first of them.
+    """
+    plan = pd.DataFrame(
+        [(name, each.run, *each.run.identity) for name, runs in planned.items() for each in runs],
+        columns=["experiment", "run", *IDENTITY],
+    ).drop_duplicates(IDENTITY)
+    plan["done"] = runner.done(list(plan["run"]), settings)
+    spent = _seconds(planned, settings)
+    by_setting = spent.groupby(IDENTITY[:3])["spent"].agg(fmean).rename("seconds")
+    by_model = spent.groupby("model")["spent"].agg(fmean)
+    plan = plan.merge(by_setting, on=IDENTITY[:3], how="left")
+    plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(~plan["done"])
+    plan["todo"], plan["finished"] = ~plan["done"], plan["done"]
+    plan["unknown"] = plan["todo"] & plan["seconds"].isna()
+    columns = ["todo", "finished", "seconds", "unknown"]
+    return plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
 
 
-def megabytes(planned: dict[str, list[PlannedRun]], settings: Settings) -> float:
-    """What is to be fetched from anywhere, as far as sizes are known."""
-    names = {run.run.task for runs in planned.values() for run in runs}
+def summary(forecast: pd.DataFrame) -> str:
+    """Return the forecast of all experiments together as a sentence."""
+    total = forecast.sum()
+    known = f"about {total.seconds / 60:.0f} minutes of one core, by what runs took before"
+    unknown = f", and {total.unknown:.0f} of which nothing is known" if total.unknown else ""
+    return f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; {known}{unknown}"
+
+
+def megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> float:
+    """Return how much is to be fetched, as far as sizes are known."""
+    names = {each.run.task for runs in planned.values() for each in runs}
     files: dict[str, fetch.File] = {}
     for name in names:
         task = tasks.Task.named(name)
@@ -65,24 +57,16 @@ def megabytes(planned: dict[str, list[PlannedRun]], settings: Settings) -> float
     return sum(plan.size or 0 for plan in plans if plan.source and not plan.cached) / 1e6
 
 
-def _seconds(names: Iterable[str], settings: Settings) -> dict[tuple[str, ...], list[float]]:
-    """Seconds of finished runs by task and model, and by model alone, from each runs.csv."""
-    found: dict[tuple[str, ...], list[float]] = {}
+def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
+    """Return what each finished run in the runs.csv of experiments took, to load and to fit."""
+    parts = [pd.DataFrame(columns=[*IDENTITY, "spent"])]
     for name in names:
         try:
-            lines = read_runs(settings.results / name / "runs.csv")
+            runs = read_runs(settings.results / name / "runs.csv")
         except UserError:  # not made yet
             continue
-        for (task, model, params, _), domains in by_cell(lines).items():
-            line = next(iter(domains.values()))  # of one run, whose domains took the same time
-            if line["status"] == "done" and line["seconds"]:
-                spent = float(line["seconds"]) + float(line["load_seconds"] or 0)
-                for key in ((task, model, params), (model,)):
-                    found.setdefault(key, []).append(spent)
-    return found
-
-
-def _guess(cell: Run, seconds: dict[tuple[str, ...], list[float]]) -> float | None:
-    """The mean of the same model on the same task with these parameters, or of the model."""
-    spent = seconds.get(cell.identity[:3]) or seconds.get((cell.model,))
-    return fmean(spent) if spent else None
+        runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time
+        runs = runs[(runs["status"] == "done") & runs["seconds"].notna()]
+        spent = runs["seconds"] + runs["load_seconds"].fillna(0)
+        parts.append(runs[IDENTITY].assign(spent=spent))
+    return pd.concat(parts[1:] or parts).astype({"spent": float})

@@ -1,25 +1,35 @@
-"""An experiment being rebuilt: its runs as they end, then its folder of results."""
+"""Rebuild experiments: plan their runs, perform them as one batch, write each experiment's results.
+
+An experiment is written as soon as its last run has ended.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from transferbench.errors import UserError
-from transferbench.evidence import tables
-from transferbench.evidence.frame import by_cell, finished, read_runs
+from transferbench import experiments, forecast
+from transferbench.errors import Unavailable, UserError
+from transferbench.evidence import pages
+from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
 from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.files import write_text
-from transferbench.runs.record import Record, Run, runs_csv, short
+from transferbench.runs.record import Limits, Record, Run, runs_csv, short
+from transferbench.settings import Settings
+
+#: Prints a line; with err=True on standard error.
+Say = Callable[..., None]
+#: Performs runs, each within its stated limits, and calls on_record for each.
+Execute = Callable[..., list[Record]]
 
 
 class Rebuild:
-    """Takes the records of an experiment's planned runs and writes its results.
+    """Collect the records of an experiment's planned runs and write its results.
 
-    Where `repeats` is given and not the experiment's own number, they go to a folder of their own:
-    a quick look does not replace a table of more runs.
+    If `repeats` is given and differs from the experiment's own number, the results go to a folder
+    of their own, so that a quick look does not replace a table of more runs.
     """
 
     def __init__(
@@ -28,66 +38,139 @@ class Rebuild:
         self.file, self.name, self.planned = file, file.name, planned
         usual = repeats in (None, file.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / file.name
-        self.waiting = {run.run for run in planned}
+        self.waiting = {each.run for each in planned}
         self.records: dict[Run, Record] = {}
 
-    def take(self, cell: Run, record: Record) -> bool:
-        """Whether this was the last run that was waited for."""
-        if cell not in self.waiting:
+    def take(self, run: Run, record: Record) -> bool:
+        """Take the record of a run; return True if it was the last one of the experiment."""
+        if run not in self.waiting:
             return False
-        self.waiting.remove(cell)
-        self.records[cell] = record
+        self.waiting.remove(run)
+        self.records[run] = record
         return not self.waiting
 
     def write(self) -> list[Path]:
-        """Write runs.csv and all that follows from it; the files.
+        """Write runs.csv and the pages made of it; return the paths of the pages.
 
-        Of a run whose data or library cannot be had here, what an earlier one found is kept.
+        An unavailable run keeps the lines of an earlier finished one. Raise UserError if a file
+        cannot be written.
         """
-        lines = []
+        lines: list[dict[str, str]] = []
         written = set()
         for row, column, x, run in self.planned:
-            # A run that serves several rows of a column stands under the first of them.
+            # A run that serves several rows of a column has its lines under the first of them.
             if (column, x, run.identity) in written:
                 continue
             written.add((column, x, run.identity))
-            record = self.records[run]
-            if record.status == "unavailable" and (old := finished(self.before, run)):
+            if self._is_reused(run):
                 place = {"row": row, "column": column, "x": short(x)}
-                lines += [line | place for line in old.values()]
+                lines += [line | place for line in self.before[run.identity]]
             else:
-                lines += record.rows(row, column, x)
+                lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
-        return tables.write(self.file, self.folder)
+        return pages.write(self.file, self.folder)
 
     @cached_property
-    def before(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
-        """Runs of the results that are there, by cell."""
+    def before(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
+        """Lines of the finished runs of the folder's runs.csv, by identity of the run."""
         try:
-            return by_cell(read_runs(self.folder / "runs.csv"))
+            lines = read_lines(self.folder / "runs.csv")
+            runs = to_runs(lines)
         except UserError:
             return {}
+        done = runs[runs["status"] == "done"].groupby(IDENTITY)
+        return {identity: [lines[i] for i in indices] for identity, indices in done.groups.items()}
+
+    def _is_reused(self, run: Run) -> bool:
+        return self.records[run].status == "unavailable" and run.identity in self.before
 
     @property
-    def kept(self) -> int:
-        """Runs that could not be made here, but were made before."""
-        return sum(
-            record.status == "unavailable" and bool(finished(self.before, cell))
-            for cell, record in self.records.items()
-        )
+    def reused(self) -> int:
+        """Number of unavailable runs that an earlier finished run stands in for."""
+        return sum(map(self._is_reused, self.records))
 
     @property
-    def vain(self) -> bool:
-        """Whether that is all there is."""
-        return self.kept > 0 and not any(r.done for r in self.records.values())
+    def nothing_ran(self) -> bool:
+        """True if runs were reused and none finished now: the results stay as they are."""
+        return self.reused > 0 and not any(record.done for record in self.records.values())
 
     @property
-    def leans(self) -> bool:
-        """Whether claims look at runs of other experiments, too, which may end later."""
-        return any(claim.also for claim in self.file.spec.claims)
+    def depends_on(self) -> list[str]:
+        """Names of the other experiments that the claims use, whose runs may end later."""
+        return [name for claim in self.file.spec.claims for name in claim.also]
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
         others = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
-        kept = f" ({self.kept} kept from earlier runs)" if self.kept else ""
-        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{others}{kept}"
+        reused = f" ({self.reused} kept from earlier runs)" if self.reused else ""
+        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{others}{reused}"
+
+
+def plan(
+    names: Sequence[str], settings: Settings, repeats: int | None, *, predict: bool, say: Say
+) -> list[Rebuild]:
+    """Return a `Rebuild` for each experiment by name, the quickest first.
+
+    With `predict`, say for several experiments what they will take and sort them by that.
+    """
+    files = [experiments.load(name) for name in dict.fromkeys(names)]
+    planned = {file.name: list(file.runs(repeats)) for file in files}
+    if len(files) > 1 and predict:
+        expected = forecast.forecasts(planned, settings)
+        files.sort(key=lambda file: expected["seconds"][file.name])  # so that failures come early
+        size = forecast.megabytes(planned, settings)
+        total = forecast.summary(expected)
+        say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
+    return [Rebuild(file, planned[file.name], settings.results, repeats) for file in files]
+
+
+def limits(rebuilds: Sequence[Rebuild]) -> dict[Run, Limits]:
+    """Return the limits of every run, those of the first experiment that plans it."""
+    stated: dict[Run, Limits] = {}
+    for rebuild in rebuilds:
+        own = rebuild.file.spec.limits
+        memory = int(own.memory_gib * 2**30) if own.memory_gib else None
+        for each in rebuild.planned:
+            stated.setdefault(each.run, Limits(own.seconds, memory))
+    return stated
+
+
+def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
+    """Perform all runs as one batch and write each experiment as its last run ends.
+
+    Return the exit code: 1 if a run failed, else 0. Raise Unavailable if nothing could be run.
+    """
+    several = len(rebuilds) > 1
+    unchanged: list[str] = []
+
+    def take(run: Run, record: Record) -> None:
+        for rebuild in rebuilds:
+            if not rebuild.take(run, record):
+                continue
+            if rebuild.nothing_ran:
+                unchanged.append(rebuild.name)
+                continue
+            for path in rebuild.write():
+                say(path)
+            ended = sum(not each.waiting for each in rebuilds)
+            say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
+
+    stated = limits(rebuilds)
+    records = execute(list(stated), default_limits=stated.__getitem__, on_record=take)
+    for rebuild in rebuilds if records else ():
+        if rebuild.depends_on and rebuild.name not in unchanged:
+            rebuild.write()
+    if several:
+        for what, count in Counter(map(_end, records)).most_common():
+            say(f"{count:6d}  {what}")
+    if unchanged:
+        message = f"{', '.join(unchanged)}: nothing could be run; what is there is left as it is"
+        if len(unchanged) == len(rebuilds):
+            raise Unavailable(message)
+        say(message, err=True)
+    return 1 if {record.status for record in records} - {"done", "unavailable"} else 0
+
+
+def _end(record: Record) -> str:
+    """Return how a run ended and, if it did not finish, why."""
+    return f"{record.status}: {record.reason}".removesuffix(": ")

@@ -1,109 +1,119 @@
-"""Committed results against runs made anew: the same cells, from scratch, on this machine."""
+"""Compare committed results with the same runs, made again on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from statistics import stdev
-from typing import Any
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from transferbench.evidence.frame import by_cell, read_runs
-from transferbench.experiments import experiment
+import pandas as pd
+
+from transferbench import experiments
+from transferbench.errors import UserError
+from transferbench.evidence.frame import IDENTITY, read_runs
+from transferbench.runs import runner
+from transferbench.runs.engines.local import Local
 from transferbench.runs.record import MEASURES, Record, Run
 from transferbench.settings import Settings
 
-#: Another processor adds in another order, and a document that lies between two classes changes
-#: sides: one in 500 may, for a method that repeats do not tell more of.
+#: Rounding differs between processors and moves documents between two classes: one in 500 may, for
+#: a method whose repeats show no larger spread.
 ROUNDING = 0.002
+COLUMNS = ["experiment", "run", "seconds", "domain", "measure", "committed", "jitter"]
 
 
-@dataclass(frozen=True)
-class Committed:
-    """A finished run of a runs.csv.
+def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
+    """Return the measures of every finished run of experiments by name.
 
-    experiment : the first that has it.
-    seconds    : what it took.
-    measures   : domain → measure → value.
-    jitter     : likewise, how far runs with other seeds lie apart (their standard deviation), at
-                 least ROUNDING.
+    A line for each experiment, run, domain and measure, with the columns run (a `Run`), seconds of
+    its fit, committed (the value, a fraction) and jitter: the standard deviation over the seeds of
+    the run's model, parameters and task, at least ROUNDING. Raise UserError if a runs.csv is
+    missing.
     """
-
-    experiment: str
-    run: Run
-    seconds: float
-    measures: dict[str, dict[str, float]]
-    jitter: dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A measure of one domain: as committed, as it came now, how far these may lie apart."""
-
-    domain: str
-    measure: str
-    committed: float
-    now: float
-    jitter: float
-
-    @property
-    def apart(self) -> float:
-        """How far both lie apart, in jitters."""
-        return abs(self.now - self.committed) / self.jitter
-
-    @property
-    def held(self) -> bool:
-        """Whether this is one jitter at most."""
-        return self.apart <= 1
-
-
-def committed(names: Iterable[str], settings: Settings) -> Iterator[Committed]:
-    """Every finished run of experiments by name. Raises UserError where a runs.csv is missing."""
+    parts = []
     for name in names:
-        file = experiment.load(name)
-        found = by_cell(read_runs(settings.results / file.name / "runs.csv"))
-        for cell in dict.fromkeys(run.run for run in file.runs()):
-            lines = found.get(cell.identity, {})
-            first: dict[str, str] = next(iter(lines.values()), {})
-            if first.get("status") != "done":
-                continue
-            measures = {domain: _measures(line) for domain, line in lines.items()}
-            jitter = {
-                domain: {measure: _jitter(found, cell, domain, measure) for measure in values}
-                for domain, values in measures.items()
-            }
-            seconds = float(first["seconds"])
-            yield Committed(file.name, cell, seconds, measures, jitter)
+        file = experiments.load(name)
+        runs = read_runs(settings.results / file.name / "runs.csv")
+        measured = runs.melt(
+            [*IDENTITY, "domain", "status", "seconds"], MEASURES, "measure", "committed"
+        ).dropna(subset="committed")
+        alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
+        measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
+        planned = dict.fromkeys(planned.run for planned in file.runs())
+        plan = pd.DataFrame([(run, *run.identity) for run in planned], columns=["run", *IDENTITY])
+        done = plan.merge(measured[measured["status"] == "done"], on=IDENTITY)
+        parts.append(done.assign(experiment=file.name)[COLUMNS])
+    return pd.concat(parts, ignore_index=True)
 
 
-def quickest(runs: Iterable[Committed], seconds: float) -> list[Committed]:
-    """Of every model the run that took least, if that was no more than `seconds`."""
-    first: dict[str, Committed] = {}
-    for run in sorted(runs, key=lambda run: run.seconds):
-        if run.seconds <= seconds:
-            first.setdefault(run.run.model, run)
-    return [first[model] for model in sorted(first)]
+def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
+    """Return of `committed` the run of each model that took least, if at most `seconds`.
+
+    Raise UserError if there is none.
+    """
+    runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
+    if runs.empty:
+        raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")
+    first = runs[~runs["run"].map(_model).duplicated()]
+    chosen = measured.merge(first[["experiment", "run"]], on=["experiment", "run"])
+    return chosen.sort_values("run", key=lambda runs: runs.map(_model), kind="stable")
 
 
-def differences(run: Committed, record: Record) -> list[Difference]:
-    """What a finished record says of the measures that are committed."""
-    return [
-        Difference(
-            domain, measure, value, record.metrics[domain][measure], run.jitter[domain][measure]
-        )
-        for domain, values in run.measures.items()
-        for measure, value in values.items()
-    ]
+def _model(run: Run) -> str:
+    return run.model
 
 
-def _measures(line: dict[str, str]) -> dict[str, float]:
-    return {measure: float(line[measure]) for measure in MEASURES if line[measure]}
+def run_again(measured: pd.DataFrame, settings: Settings, jobs: int) -> list[Record]:
+    """Perform the runs of `committed` from scratch; records go to a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        anew = settings.but(results=Path(folder))
+        return runner.run(list(measured["run"].unique()), anew, engine=Local(jobs))
 
 
-def _jitter(
-    found: dict[tuple[str, str, str, str], dict[str, Any]], cell: Run, domain: str, measure: str
-) -> float:
-    alike = [lines for identity, lines in found.items() if identity[:3] == cell.identity[:3]]
-    values = [
-        float(lines[domain][measure]) for lines in alike if lines.get(domain, {}).get(measure)
-    ]
-    return max(ROUNDING, stdev(values) if len(values) > 1 else 0.0)
+def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
+    """Add to `committed` what the records of its runs report.
+
+    The columns are status and reason of the run, now (the value, NaN if the run did not finish),
+    apart (how far it is from the committed one, in jitters) and same (True if that is at most 1).
+    """
+    by_run = dict(zip(measured["run"].unique(), records, strict=True))
+    found = [by_run[run] for run in measured["run"]]
+    places = zip(found, measured["domain"], measured["measure"], strict=True)
+    compared = measured.assign(
+        status=[record.status for record in found],
+        reason=[record.reason for record in found],
+        now=[r.metrics[domain][name] if r.done else float("nan") for r, domain, name in places],
+    )
+    compared["apart"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
+    compared["same"] = compared["apart"] <= 1
+    return compared
+
+
+def table(compared: pd.DataFrame) -> list[list[str]]:
+    """Return the rows of a table: of each run the measures that differ, or the furthest apart."""
+    rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
+    for run, measures in compared.groupby("run", sort=False):
+        first = measures.iloc[0]
+        if first["status"] != "done":
+            mark = "–" if first["status"] == "unavailable" else "NO"
+            rows.append([mark, f"{run}", first["status"], "", "", "", first["reason"]])
+            continue
+        furthest = measures.sort_values("apart", ascending=False, kind="stable")
+        shown = furthest if (differ := furthest[~furthest["same"]]).empty else differ
+        for one in (shown.head(1) if differ.empty else shown).itertuples():
+            values = [f"{value:.4f}" for value in (one.committed, one.now, one.jitter)]
+            mark, place = "=" if one.same else "NO", f"{one.measure}, {one.domain}"
+            rows.append([mark, f"{run}", place, *values, one.experiment])
+    return rows
+
+
+def summary(compared: pd.DataFrame) -> tuple[str, bool]:
+    """Return a sentence on the comparison, and True if measures were compared and none differs."""
+    runs = compared.groupby("run", sort=False)
+    lost = int((runs["status"].first() == "unavailable").sum())
+    bad = int((~runs["same"].all()).sum()) - lost
+    figures = int((compared["status"] == "done").sum())
+    what = f"{bad} runs differ" if bad else "none differs"
+    what += f"; {lost} cannot be made here" if lost else ""
+    sentence = f"{len(runs) - lost} runs made again, {figures} figures compared: {what}"
+    return sentence, bool(figures and not bad)

@@ -189,10 +189,10 @@ def test_names_and_parameters_are_available_without_the_libraries():
 import sys
 from transferbench import models, parameters
 from transferbench.data import datasets
-from transferbench.experiments import experiment
+from transferbench import experiments
 assert all(parameters.schema(models.load(name))["components"].default == 100 for name in {NAMES})
 assert "embedded/comp-vs-rec" in datasets.tasks()
-experiment.load("modern-baselines")
+experiments.load("modern-baselines")
 assert not {{"skada", "ot", "torch", "sentence_transformers"}} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

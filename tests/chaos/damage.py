@@ -18,12 +18,12 @@ from pathlib import Path
 from chaos.fuzzing import RECORD
 from chaos.home import EXPERIMENT
 from chaos.watched import run_in_process, within
+from transferbench import experiments
 from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import tables
-from transferbench.experiments import experiment
 from transferbench.runs.record import runs_csv
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
@@ -85,7 +85,7 @@ def _record(folder: Path) -> Kind:
 
 
 def _runs(folder: Path) -> Kind:
-    made = experiment.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
+    made = experiments.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
     rng = random.Random(0)
     lines: list[dict[str, str]] = []
     for run in made.runs():

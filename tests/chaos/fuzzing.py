@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
+from transferbench import experiments
 from transferbench.data.datasets import own_multilabel, own_task
 from transferbench.data.formats import rda
 from transferbench.data.userdata import read as own_read
@@ -29,7 +30,6 @@ from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
 from transferbench.evidence import tables
 from transferbench.evidence.frame import by_cell, read_runs
-from transferbench.experiments import experiment
 from transferbench.runs.record import Record, runs_csv
 from transferbench.runs.store import Store
 
@@ -173,7 +173,7 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
 
 
 def _experiment(path: Path) -> None:
-    made = experiment.read(path.read_bytes().decode("utf-8", "replace"), path)
+    made = experiments.read(path.read_bytes().decode("utf-8", "replace"), path)
     list(itertools.islice(made.runs(), 2000))
     tables.render(made, [])
 
@@ -192,7 +192,7 @@ def _own(path: Path) -> None:
 def _runs(path: Path) -> None:
     lines = read_runs(path)
     by_cell(lines)
-    tables.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
+    tables.render(experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:
@@ -245,7 +245,7 @@ def _rda_seed() -> Parts:
 
 
 def _runs_seed() -> bytes:
-    made = experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
+    made = experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
     lines = [line for run in made.runs() for line in RECORD.rows(run.row, run.column, run.x)]
     return runs_csv(lines).encode()
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import parameters
+from transferbench import experiments, parameters
 from transferbench.cli import _plot, invoke
 from transferbench.cli.run import command
+from transferbench.evidence import explain as explaining
 from transferbench.evidence import provenance
-from transferbench.experiments import experiment
-from transferbench.runs import record, runner
+from transferbench.evidence.frame import read_lines, read_runs
+from transferbench.runs import runner
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -28,11 +29,11 @@ def explain(home, capfd):
     return call
 
 
-@pytest.mark.parametrize("name", experiment.names())
+@pytest.mark.parametrize("name", experiments.names())
 def test_the_command_of_every_cell_runs_its_cells(name):
     """Parsed as the shell and the command line parse it, it comes to the same runs."""
     planned: dict = {}
-    for row, column, x, cell in experiment.load(name).runs():
+    for row, column, x, cell in experiments.load(name).runs():
         planned.setdefault((row, column, x, cell.identity[2]), []).append(cell)
     for cells in planned.values():
         program, verb, *arguments = shlex.split(provenance.command(cells))
@@ -51,10 +52,9 @@ def test_lists_are_parameters_of_the_command_line():
 
 
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
-    file = experiment.load("gtl-table3")
-    lines = record.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
-    found = provenance.origins(file, lines)
-    one = next(o for o in found if (o.row, o.column) == ("comp vs rec", "LG"))
+    file = experiments.load("gtl-table3")
+    found = read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
+    one = explaining.find(file, found, "comp vs rec", "LG", None)
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
     assert invoke([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
     answer = json.loads(capfd.readouterr().out)
@@ -78,13 +78,13 @@ def test_a_number_is_explained(explain):
     assert "min  Σ" not in out
 
 
-def test_what_has_changed_is_said(home, tmp_path, capfd):
+def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
     folder = tmp_path / "gtl-table3"
     folder.mkdir()
     text = (ROOT / "results" / "gtl-table3" / "runs.csv").read_text(encoding="utf-8")
-    line = record.read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
+    line = read_lines(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
     assert line["model"] == "lr"
-    changed = text.replace(line["source"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
+    changed = text.replace(line["code"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
     (folder / "runs.csv").write_text(changed, encoding="utf-8")
     arguments = ["--results", str(tmp_path), "explain", "gtl-table3", "comp vs rec", "LG"]
     assert invoke(arguments) == 0
@@ -94,7 +94,7 @@ def test_what_has_changed_is_said(home, tmp_path, capfd):
     assert "numpy 1." in out
 
 
-def test_a_curve_is_drawn_or_saved_or_its_absence_told(explain, tmp_path):
+def test_the_objective_is_drawn_or_saved_or_missing_with_a_reason(explain, tmp_path):
     out = explain("gtl-figure2c", "comp vs rec", "GCMF")[1]
     assert "Objective over iterations, seed 0:" in out
     assert "┤⠁" in out

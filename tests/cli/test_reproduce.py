@@ -38,7 +38,7 @@ def lines(folder: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_run_that_several_share_is_made_once(call, home, write):
+def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
     assert code == 0, err
     assert "3 experiments: 4 runs to do, 0 finished" in err
@@ -70,7 +70,7 @@ def test_experiments_are_written_when_their_last_run_ends(call, home, write, mon
     assert seen == [("one", 2), ("two", 4)]
 
 
-def test_what_cannot_be_had_does_not_hold_up_the_rest(call, home, write):
+def test_unavailable_data_do_not_stop_other_experiments(call, home, write):
     lost = write("lost", task="mtc/webkb4")  # whose originals are not here
     code, out, err = call("reproduce", lost, write("one"))
     assert code == 0, err
@@ -87,7 +87,7 @@ def test_what_cannot_be_had_does_not_hold_up_the_rest(call, home, write):
     assert runs.read_text() == made
 
 
-def test_runs_that_cannot_be_made_here_are_kept_where_others_can(call, home, write, tmp_path):
+def test_unavailable_runs_keep_earlier_lines(call, home, write, tmp_path):
     """Rows of a table may come from machines that have other data."""
     both = Path(write("both", starts=2))
     text = both.read_text()

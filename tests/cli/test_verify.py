@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from transferbench import verify
-from transferbench.experiments import experiment
+from transferbench import experiments, verify
+from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,7 +52,7 @@ def change(home: Settings, name: str, model: str, by: float) -> None:
     path.write_text(out.getvalue())
 
 
-def test_what_is_as_committed_holds_and_nothing_is_written(call, home, made):
+def test_equal_results_pass_and_nothing_is_written(call, home, made):
     before = {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
     code, out, _ = call("verify", str(made), "--seconds", "60")
     assert code == 0, out
@@ -61,7 +61,7 @@ def test_what_is_as_committed_holds_and_nothing_is_written(call, home, made):
     assert before == {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
 
 
-def test_what_is_not_as_committed_is_told_by_run_and_measure(call, home, made):
+def test_a_difference_is_listed_with_its_run_and_measure(call, home, made):
     change(home, "nmi", "kmeans", 1.0)  # beyond any spread
     code, out, _ = call("verify", str(made), "--seconds", "60")
     assert code == 1
@@ -71,16 +71,18 @@ def test_what_is_not_as_committed_is_told_by_run_and_measure(call, home, made):
     assert out.endswith("1 runs differ\n")
 
 
-def test_what_cannot_be_had_is_told_and_differs_only_where_nothing_is_left(
-    call, home, made, monkeypatch
-):
+def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home, made, monkeypatch):
     from transferbench.runs import runner
 
     def without(*lost: str):
         def run(cells, settings, **options):
             done = perform([c for c in cells if c.model not in lost], settings, **options)
-            gone = {"status": "unavailable", "reason": "not installed", "metrics": {}}
-            return [gone if c.model in lost else done.pop(0) for c in cells]
+            return [
+                Record.of("k", c, "unavailable", "not installed")
+                if c.model in lost
+                else done.pop(0)
+                for c in cells
+            ]
 
         monkeypatch.setattr(runner, "run", run)
         return call("verify", str(made), "--seconds", "60")
@@ -102,23 +104,24 @@ def test_nothing_quick_enough_is_an_error(call, made):
     assert "try more --seconds" in err
 
 
-def test_what_may_differ_is_what_repeats_differ_by():
+def test_the_jitter_is_the_spread_over_seeds():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
-    runs = list(verify.committed(["dtl-table3"], settings))
-    dtl = next(r for r in runs if r.run.model == "dtl" and r.run.task == "reuters/orgs-vs-people")
-    assert dtl.jitter["target"]["accuracy"] > verify.ROUNDING
-    lr = next(r for r in runs if r.run.model == "lr")
-    assert lr.jitter["target"] == dict.fromkeys(lr.measures["target"], verify.ROUNDING)
-    assert {run.run.identity for run in runs} == {
-        run.run.identity for run in experiment.load("dtl-table3").runs()
+    measured = verify.committed(["dtl-table3"], settings)
+    models = measured["run"].map(lambda run: run.model)
+    tasks = measured["run"].map(lambda run: run.task)
+    dtl = measured[(models == "dtl") & (tasks == "reuters/orgs-vs-people")]
+    assert (dtl["jitter"][dtl["measure"] == "accuracy"] > verify.ROUNDING).all()
+    assert (measured["jitter"][models == "lr"] == verify.ROUNDING).all()
+    assert {run.identity for run in measured["run"]} == {
+        planned.run.identity for planned in experiments.load("dtl-table3").runs()
     }
 
 
 def test_of_every_model_the_quickest_is_made_again():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
-    runs = list(verify.committed(["dtl-table3"], settings))
-    chosen = verify.quickest(runs, 2.0)
-    for run in chosen:
-        assert run.seconds == min(r.seconds for r in runs if r.run.model == run.run.model) <= 2
-    slow = {run.run.model for run in runs} - {run.run.model for run in chosen}
-    assert all(run.seconds > 2 for run in runs if run.run.model in slow)
+    measured = verify.committed(["dtl-table3"], settings)
+    chosen = verify.quickest(measured, 2.0)
+    least = measured["seconds"].groupby(measured["run"].map(lambda run: run.model)).min()
+    found = chosen["seconds"].groupby(chosen["run"].map(lambda run: run.model)).agg(["min", "max"])
+    assert (found["min"] == found["max"]).all()
+    assert dict(found["max"]) == dict(least[least <= 2])

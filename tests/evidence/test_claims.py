@@ -1,4 +1,4 @@
-"""Claims come out as the runs say, by tests fixed in advance; a wrong one is told where and how."""
+"""Claims are judged by tests fixed in advance; an error in a claim names its place."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_runs import write_runs
 from scipy import stats
 from small_experiment import GOOD
 
+from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, claims_page, entries, ranks, tables
-from transferbench.evidence.stats import Case, Pair
-from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.evidence import claims, claims_page, pages, ranks
+from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.stats import Comparison, PairedTest
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -43,27 +44,28 @@ figure: {label: iterations, params: [max_iter], values: [5, 6, 7, 8]}
 NOISE = np.array([-0.5, 0.0, 0.5])
 
 
-def lines(text: str, values: dict, tmp_path: Path, seconds: dict | None = None) -> list:
+def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None):
     """runs.csv of {(row, column) or column, with x in a sweep: per cent at each seed, or one}."""
-    made = []
-    for i, (row, column, x, cell) in enumerate(experiment.read(text, PATH).runs()):
-        keys = [(row, column), (column, x), column]
-        found = next(values[key] for key in keys if key in values)
-        record = {"key": f"k{i}", "status": "done", "reason": "", "source": "s", "finished": "now"}
+
+    def outcome(planned):
+        row, column, x, run = planned
+        found = next(values[key] for key in [(row, column), (column, x), column] if key in values)
         if isinstance(found, str):
-            record |= {"status": found, "reason": "why"}
-        else:
-            value = float(np.broadcast_to(found, 3)[cell.seed or 0])
-            record["metrics"] = {"target": {"accuracy": value / 100}}
-            record["seconds"] = {"fit": (seconds or {}).get(column, 1.0), "load": 0.0}
-        made.append((row, column, x, cell, record))
-    (tmp_path / "runs.csv").write_text(record.runs_csv(made))
-    return record.read_runs(tmp_path / "runs.csv")
+            return found
+        value = float(np.broadcast_to(found, 3)[run.seed or 0])
+        metrics = {"target": {"accuracy": value / 100}}
+        return {"metrics": metrics, "seconds": (seconds or {}).get(column, 1.0)}
+
+    return write_runs(tmp_path, experiments.read(text, PATH), outcome)
 
 
-def judged(text: str, claim: str, values: dict, tmp_path: Path, **more) -> claims.Judged:
+def judge(file, found) -> list[claims.ClaimResult]:
+    return claims.judge(file, cells(file, observations(file, found)), {})
+
+
+def judged(text: str, claim: str, values: dict, tmp_path: Path, **more) -> claims.ClaimResult:
     text += f"claims:\n  - {{says: s, place: p, {claim}}}\n"
-    (found,) = claims.judge(experiment.read(text, PATH), lines(text, values, tmp_path, **more), {})
+    (found,) = judge(experiments.read(text, PATH), runs(text, values, tmp_path, **more))
     return found
 
 
@@ -104,7 +106,7 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
             judged(TABLE, claim, values, tmp_path)
         return
     found = judged(TABLE, claim, values, tmp_path)
-    assert found.outcome == outcome, [(p.label, p.rows) for p in found.pairs]
+    assert found.outcome == outcome, [(p.label, p.rows) for p in found.comparisons]
     assert bool(found.reason) == any(isinstance(v, str) for v in values.values()) * (
         outcome == "undetermined"
     )
@@ -114,13 +116,13 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
     ("lost", "outcome"), [(0, "holds"), (1, "holds"), (2, "undetermined"), (3, "fails")]
 )
 def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
-    """Four rows cannot make a signed-rank test tell anything, whatever they say."""
+    """A signed-rank test over four rows is never significant."""
     text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
     text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
     values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
     claim = "better: {columns: [A], over: [B], rows: most}"
     found = judged(text, claim, values, tmp_path)
-    assert len(found.pairs[0].rows) == 4
+    assert len(found.comparisons[0].rows) == 4
     assert found.outcome == outcome
 
 
@@ -151,13 +153,13 @@ def test_outcomes_of_a_figure(tmp_path, claim, outcome):
     assert judged(SWEEP, claim, values, tmp_path).outcome == outcome
 
 
-def test_a_lost_run_leaves_a_figures_claim_open(tmp_path):
+def test_a_failed_run_leaves_the_claim_of_a_figure_undetermined(tmp_path):
     values = {("A", 5.0): 90 + NOISE, ("A", 6.0): "timeout", ("A", 7.0): 90, ("A", 8.0): 9, "C": 7}
     found = judged(SWEEP, "stable: {column: A, x: [5, 7], within: 2}", values, tmp_path)
     assert (found.outcome, found.reason) == ("undetermined", "A at 5 to 7, one: timeout: why")
 
 
-def test_a_wide_spread_leaves_stability_open(tmp_path):
+def test_a_wide_spread_leaves_stability_undetermined(tmp_path):
     spread = {5.0: 9, 6.0: -9, 7.0: 9, 8.0: -9}
     values = {("A", x): 90 + x / 100 + NOISE * s for x, s in spread.items()}
     values["C"] = 7
@@ -172,15 +174,15 @@ def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
         claim = f"better: {{columns: [A], over: [B], times: {times}}}"
         found = judged(text, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
-        file = experiment.read(text, PATH)
+        file = experiments.read(text, PATH)
         assert claims_page.comparisons(file, found)[0][3] == "× 2.50"
 
 
-def test_a_claim_may_be_about_some_rows_alone(tmp_path):
+def test_a_claim_about_some_rows_only(tmp_path):
     claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec, sci-vs-talk]"
     found = judged(TABLE, claim, ONE_LOST, tmp_path)
     assert found.outcome == "holds"  # it fails on rec-vs-sci, which is not among them
-    assert list(found.pairs[0].rows) == ["comp-vs-rec", "sci-vs-talk"]
+    assert list(found.comparisons[0].rows) == ["comp-vs-rec", "sci-vs-talk"]
     assert claims_page.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
 
 
@@ -188,21 +190,21 @@ def test_rows_of_other_experiments_count(tmp_path):
     text = TABLE + (
         "claims:\n  - {says: s, place: p, better: {columns: [A], over: [B]}, also: [mtc-table4]}\n"
     )
-    file = experiment.read(text, PATH)
+    file = experiments.read(text, PATH)
     with pytest.raises(UserError, match="unknown column of mtc-table4 'A'"):
-        claims.judge(file, lines(text, A_FIRST, tmp_path), {})
-    real = experiment.load("mtc-table3")
+        judge(file, runs(text, A_FIRST, tmp_path))
+    real = experiments.load("mtc-table3")
     pooled = next(claim for claim in real.spec.claims if claim.also)
-    found = claims.judge(real, [], {})[real.spec.claims.index(pooled)]
-    rows = {case.row for pair in found.pairs for case in pair.cases}
+    found = judge(real, to_runs([]))[real.spec.claims.index(pooled)]
+    rows = {test.row for one in found.comparisons for test in one.tests}
     assert {"Task 1 accuracy", "mtc-table4, Task 2 accuracy"} <= rows
     assert "Task 1 NMI" not in rows
 
 
-def test_the_papers_own_rows_are_counted(tmp_path):
+def test_the_published_rows_are_counted(tmp_path):
     found = judged(TABLE, "better: {columns: [A], over: [B]}", A_FIRST, tmp_path)
-    assert found.pairs[0].printed == (10.0, -20.0)
-    file = experiment.read(TABLE, PATH)
+    assert found.comparisons[0].printed == (10.0, -20.0)
+    file = experiments.read(TABLE, PATH)
     assert claims_page.comparisons(file, found) == [
         ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.016", "1", "1 of 2")
     ]
@@ -219,7 +221,7 @@ def test_the_papers_own_rows_are_counted(tmp_path):
         ),
     ],
 )
-def test_a_claim_is_said_in_words(tmp_path, claim, words):
+def test_a_claim_in_words(tmp_path, claim, words):
     assert claims_page.meaning(judged(TABLE, claim, A_FIRST, tmp_path).claim) == words
 
 
@@ -227,25 +229,27 @@ def test_p_over_seeds_is_the_paired_t_test():
     differences = (0.4, 0.1, 0.7, -0.2)
     for contrary, side in ((False, "greater"), (True, "less")):
         expected = stats.ttest_1samp(differences, 0, alternative=side).pvalue
-        assert Case("r", differences).p(contrary) == pytest.approx(expected)
-    assert (Case("r", (0.1,)).p(), Case("r", (0.1,)).p(contrary=True)) == (0, 1)
-    assert (Case("r", (0.0,)).p(), Case("r", (0.0,)).p(contrary=True)) == (1, 1)
+        assert PairedTest("r", differences).p(contrary) == pytest.approx(expected)
+    assert (PairedTest("r", (0.1,)).p(), PairedTest("r", (0.1,)).p(contrary=True)) == (0, 1)
+    assert (PairedTest("r", (0.0,)).p(), PairedTest("r", (0.0,)).p(contrary=True)) == (1, 1)
 
 
 def test_p_over_rows_is_wilcoxons():
     rows = [3.0, -1.0, 2.0, 5.0, 4.0, 6.0, 0.5]
-    pair = Pair("A over B", tuple(Case(str(i), (d,)) for i, d in enumerate(rows)))
-    assert pair.p() == pytest.approx(stats.wilcoxon(rows, alternative="greater").pvalue)
+    comparison = Comparison("A over B", tuple(PairedTest(str(i), (d,)) for i, d in enumerate(rows)))
+    assert comparison.p() == pytest.approx(stats.wilcoxon(rows, alternative="greater").pvalue)
     # All signs: 2⁻ⁿ is the least p that n rows can have.
-    ahead = Pair("A over B", tuple(Case(str(i), (1.0 + i,)) for i in range(5)))
+    ahead = Comparison("A over B", tuple(PairedTest(str(i), (1.0 + i,)) for i in range(5)))
     assert ahead.p() == pytest.approx(2**-5)
-    assert Pair("A over B", (Case("r", (0.0,)),)).p() == 1
+    assert Comparison("A over B", (PairedTest("r", (0.0,)),)).p() == 1
     # A margin that is not met can still be a lead, but tells against the claim.
-    short = Pair("A over B", tuple(Case(str(i), (1.0 + i - 9,)) for i in range(5)), margin=9.0)
+    short = Comparison(
+        "A over B", tuple(PairedTest(str(i), (1.0 + i - 9,)) for i in range(5)), margin=9.0
+    )
     assert short.p() == short.p(contrary=True) == pytest.approx(2**-5)
 
 
-def test_a_single_counterexample_needs_its_share_of_the_level(tmp_path):
+def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_path):
     """p of 0.03 against one of six rows is no more than chance would bring among twelve."""
     d = np.array([-3.0, -1.0, -2.0])
     p = stats.ttest_1samp(d, 0, alternative="less").pvalue
@@ -258,43 +262,44 @@ def test_a_single_counterexample_needs_its_share_of_the_level(tmp_path):
 
 def test_ranks_agree_with_scikit_posthocs():
     posthocs = pytest.importorskip("scikit_posthocs", reason="the extra `report` is not installed")
-    file = experiment.load("gtl-table3")
+    file = experiments.load("gtl-table3")
     found = ranks.ranking(file, _committed("gtl-table3"))
     assert found
     methods = claims.competitors(file)
     assert set(found.ranks) == set(methods)
-    assert found.p == pytest.approx(stats.friedmanchisquare(*found.values.T).pvalue)
-    apart = posthocs.posthoc_nemenyi_friedman(found.values)
+    assert found.p == pytest.approx(stats.friedmanchisquare(*found.values.to_numpy().T).pvalue)
+    apart = posthocs.posthoc_nemenyi_friedman(found.values.to_numpy())
     for i, one in enumerate(methods):
         for j, two in enumerate(methods):
             far = abs(found.ranks[one] - found.ranks[two]) > found.critical
             assert far == (apart.iloc[i, j] < 0.05)
 
 
-def _committed(name: str) -> list[entries.Entry]:
+def _committed(name: str):
     path = Path(__file__).parent.parent.parent / "results" / name / "runs.csv"
-    return entries.entries(experiment.load(name), record.read_runs(path))
+    file = experiments.load(name)
+    return cells(file, observations(file, read_runs(path)))
 
 
-def test_small_or_open_tables_are_not_ranked():
-    assert ranks.ranking(experiment.load("mtc-table4"), []) is None
-    assert ranks.ranking(experiment.load("mrtl-table3"), _committed("mrtl-table3")) is None
+def test_small_or_unfinished_tables_are_not_ranked():
+    for name in ("mtc-table4", "mrtl-table3"):
+        assert ranks.ranking(experiments.load(name), _committed(name)) is None
 
 
-def test_the_page_is_written_with_the_table_and_drift_is_found(tmp_path):
+def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
     text = TABLE + "claims:\n  - {says: A leads, place: Section 5, better: {columns: [A]}}\n"
-    lines(text, A_FIRST, tmp_path)
-    file = experiment.read(text, PATH)
-    written = {path.name for path in tables.write(file, tmp_path)}
+    runs(text, A_FIRST, tmp_path)
+    file = experiments.read(text, PATH)
+    written = {path.name for path in pages.write(file, tmp_path)}
     assert "claims.md" in written
     page = (tmp_path / "claims.md").read_text()
     assert "| ✓ holds | A leads | Section 5 |" in page
     assert "✓ holds: A ahead of every other method on every row." in page
     assert "A over B | 6 of 6" in page
     assert "K" not in page.split("## Ranks")[0].split("unless named.")[1]
-    assert tables.drift(file, tmp_path) == []
+    assert pages.outdated(file, tmp_path) == []
     (tmp_path / "claims.md").write_text(page.replace("holds", "fails"))
-    assert tables.drift(file, tmp_path) == [tmp_path / "claims.md"]
+    assert pages.outdated(file, tmp_path) == [tmp_path / "claims.md"]
 
 
 CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
@@ -319,19 +324,19 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (SWEEP, "[B]", "[C], x: [1, 3]", "no value of the figure lies from 1 to 3"),
     ],
 )
-def test_a_wrong_claim_is_told_with_its_line(text, old, new, message):
+def test_an_error_in_a_claim_names_its_line(text, old, new, message):
     assert old in CLAIM
     text += f"claims:\n  - {CLAIM.replace(old, new)}\n"
     with pytest.raises(UserError) as error:
-        experiment.read(text, PATH)
+        experiments.read(text, PATH)
     assert str(error.value).startswith(f"mine.yaml:{text.count(chr(10))}: ")
     assert message in str(error.value)
 
 
 def test_every_paper_has_claims_of_its_own():
     found = Counter[str]()
-    for name in experiment.names():
-        spec = experiment.load(name).spec
+    for name in experiments.names():
+        spec = experiments.load(name).spec
         found[spec.paper.title] += len(spec.claims)
         assert len({claim.says for claim in spec.claims}) == len(spec.claims)
         assert all(claim.place[0].isupper() for claim in spec.claims)

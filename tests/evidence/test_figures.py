@@ -6,10 +6,12 @@ import csv
 from pathlib import Path
 
 import pytest
+from made_runs import write_runs
 
+from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import figures, tables
-from transferbench.experiments import experiment
+from transferbench.evidence import figures, pages
+from transferbench.evidence.frame import cells, observations
 
 SWEEP = """
 title: t
@@ -29,19 +31,24 @@ CURVE = SWEEP.replace("params: [kappa], values: [0, 10]", "iterations: true")
 PATH = Path("mine.yaml")
 
 
-def lines(file, tmp_path, value) -> list[dict[str, str]]:
-    runs = []
-    for planned in file.runs():
-        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
-        record |= {"metrics": {"target": {"accuracy": value(planned)}}, "trace": [4.0, 2.0]}
-        record |= {"curve": {"target": [0.25, value(planned)]}}
-        runs.append((*planned, record))
-    (tmp_path / "runs.csv").write_text(record.runs_csv(runs))
-    return record.read_runs(tmp_path / "runs.csv")
+def runs(file, tmp_path, value):
+    def outcome(planned):
+        curve = {"target": [0.25, value(planned)]}
+        metrics = {"target": {"accuracy": value(planned)}}
+        return {"metrics": metrics, "trace": [4.0, 2.0], "curve": curve}
+
+    return write_runs(tmp_path, file, outcome)
+
+
+def points(file, found) -> list:
+    """The points of a figure; x is None for a level line."""
+    made = figures.points(file, cells(file, observations(file, found)))
+    made["x"] = made["x"].astype(object).where(made["x"].notna(), None)
+    return list(made.rename(columns={"mean": "average"}).itertuples())
 
 
 def test_a_sweep_varies_what_has_the_parameter_and_draws_the_rest_as_levels():
-    file = experiment.read(SWEEP, PATH)
+    file = experiments.read(SWEEP, PATH)
     planned = [(p.column, p.x, p.run.params.get("kappa"), p.run.seed) for p in file.runs()]
     assert planned[:5] == [
         ("DTL", 0.0, 0, 0), ("DTL", 0.0, 0, 1), ("DTL", 10.0, 10, 0), ("DTL", 10.0, 10, 1),
@@ -50,15 +57,14 @@ def test_a_sweep_varies_what_has_the_parameter_and_draws_the_rest_as_levels():
 
 
 def test_points_of_a_sweep(tmp_path):
-    file = experiment.read(SWEEP, PATH)
-    made = figures.points(
-        file, lines(file, tmp_path, lambda p: 0.5 + (p.x or 0) / 100 + (p.run.seed or 0) / 10)
-    )
+    file = experiments.read(SWEEP, PATH)
+    found = runs(file, tmp_path, lambda p: 0.5 + (p.x or 0) / 100 + (p.run.seed or 0) / 10)
+    made = points(file, found)
     one = {(p.column, p.x): p for p in made if p.row == "comp vs rec"}
-    assert one["DTL", 10.0].mean == pytest.approx(65)
+    assert one["DTL", 10.0].average == pytest.approx(65)
     assert one["DTL", 10.0].std == pytest.approx(7.0710678)
     assert one["DTL", 10.0].runs == 2
-    assert one["LG", None].mean == pytest.approx(50)
+    assert one["LG", None].average == pytest.approx(50)
 
 
 def test_points_of_a_curve_and_of_the_objective(tmp_path):
@@ -66,25 +72,24 @@ def test_points_of_a_curve_and_of_the_objective(tmp_path):
         (CURVE, [25.0, 60.0]),
         (CURVE.replace("true, lev", "true, objective: true, lev"), [4.0, 2.0]),
     ):
-        file = experiment.read(text, PATH)
+        file = experiments.read(text, PATH)
         assert all(p.run.curve for p in file.runs())
-        made = figures.points(file, lines(file, tmp_path, lambda p: 0.6))
+        made = points(file, runs(file, tmp_path, lambda p: 0.6))
         dtl = [p for p in made if (p.row, p.column) == ("comp vs rec", "DTL")]
-        assert [(p.x, p.mean) for p in dtl] == [(1.0, expected[0]), (2.0, expected[1])]
+        assert [(p.x, p.average) for p in dtl] == [(1.0, expected[0]), (2.0, expected[1])]
 
 
 def test_runs_of_other_parameters_are_not_drawn(tmp_path):
-    file = experiment.read(SWEEP, PATH)
-    runs = lines(file, tmp_path, lambda p: 0.5)
-    for line in runs:
-        line["params"] = line["params"].replace('"k": 20', '"k": 21')
-    assert {p.column for p in figures.points(file, runs)} == {"LG"}
+    file = experiments.read(SWEEP, PATH)
+    found = runs(file, tmp_path, lambda p: 0.5)
+    found["params"] = found["params"].str.replace('"k": 20', '"k": 21')
+    assert {p.column for p in points(file, found)} == {"LG"}
 
 
-def test_what_is_written_and_that_drift_is_found(tmp_path):
-    file = experiment.read(SWEEP, PATH)
-    lines(file, tmp_path, lambda p: 0.5)
-    written = tables.write(file, tmp_path)
+def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
+    file = experiments.read(SWEEP, PATH)
+    runs(file, tmp_path, lambda p: 0.5)
+    written = pages.write(file, tmp_path)
     assert [path.name for path in written] == [
         "figure.csv", "figure.md", "figure.svg", "figure.png"
     ]  # fmt: skip
@@ -94,11 +99,11 @@ def test_what_is_written_and_that_drift_is_found(tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "figure.svg").read_text()
     assert svg.startswith("<?xml")
-    assert tables.drift(file, tmp_path) == []
-    tables.write(file, tmp_path)
+    assert pages.outdated(file, tmp_path) == []
+    pages.write(file, tmp_path)
     assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
     (tmp_path / "figure.csv").write_text("x")
-    assert tables.drift(file, tmp_path) == [tmp_path / "figure.csv"]
+    assert pages.outdated(file, tmp_path) == [tmp_path / "figure.csv"]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +117,9 @@ def test_what_is_written_and_that_drift_is_found(tmp_path):
         ("params: [kappa]", "columns: [DTI], params: [kappa]", "Did you mean 'DTL'?"),
     ],
 )
-def test_a_wrong_figure_is_told(old, new, message):
+def test_an_error_in_a_figure_names_its_place(old, new, message):
     with pytest.raises(UserError, match=r"mine\.yaml:") as error:
-        experiment.read(SWEEP.replace(old, new), PATH)
+        experiments.read(SWEEP.replace(old, new), PATH)
     assert message in str(error.value)
 
 
@@ -139,24 +144,19 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
     text = ROWS
     if x:
         text = text.replace("rec-vs-talk}", "rec-vs-talk, x: 10}").replace("sci}", "sci, x: 1000}")
-    file = experiment.read(text, PATH)
-    runs = []
-    for planned in file.runs():
-        record = {"key": "k", "status": "done", "reason": "", "source": "s", "finished": "now"}
-        record |= {"metrics": {"task-1": {"accuracy": 1.0}}, "seconds": {"fit": 2.0, "load": 1.0}}
-        runs.append((*planned, record))
-    (tmp_path / "runs.csv").write_text(record.runs_csv(runs))
-    made = figures.points(file, record.read_runs(tmp_path / "runs.csv"))
-    assert [(p.row, p.column, p.x, p.mean, p.runs) for p in made] == [
+    file = experiments.read(text, PATH)
+    fields = {"metrics": {"task-1": {"accuracy": 1.0}}, "seconds": 2.0, "load_seconds": 1.0}
+    made = points(file, write_runs(tmp_path, file, lambda planned: fields))
+    assert [(p.row, p.column, p.x, p.average, p.runs) for p in made] == [
         (row, column, place if x else None, 2.0, 2)
         for row, place in (("small", 10.0), ("large", 1000.0))
         for column in ("Kmeans", "NCut")
     ]
-    tables.write(file, tmp_path)
+    pages.write(file, tmp_path)
     drawn = (tmp_path / "figure.svg").read_text()
     assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
 
 
 def test_an_x_for_some_rows_alone_is_refused():
     with pytest.raises(UserError, match="an x for every row or for none"):
-        experiment.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)
+        experiments.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from transferbench import experiments
 from transferbench.cli import invoke
-from transferbench.evidence import provenance, report
-from transferbench.experiments import experiment
-from transferbench.runs import record
+from transferbench.evidence import report
+from transferbench.evidence.frame import cells, observations, read_runs
+from transferbench.evidence.provenance import sources
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "results"
@@ -52,7 +53,7 @@ def test_the_committed_page_is_what_the_results_yield(whole):
     assert (RESULTS / "report.html").read_text(encoding="utf-8") == whole
 
 
-def test_it_needs_nothing_else_and_is_no_burden(whole):
+def test_it_needs_no_other_file_and_is_small(whole):
     assert re.findall(r'(?:src|href|action)="(?!#|data:)[^"]*"', whole) == []
     assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest", whole)
     assert "default-src 'none'" in whole
@@ -61,37 +62,38 @@ def test_it_needs_nothing_else_and_is_no_burden(whole):
 
 def test_every_cell_and_claim_is_on_it(whole):
     found = data(whole)
-    cells = {
+    dialogs = {
         found["texts"][cell[0]]: [found["texts"][i] for i in cell[1:]] for cell in found["cells"]
     }
     planned = 0
     for folder in sorted(RESULTS.glob("*/runs.csv")):
-        file = experiment.load(folder.parent.name)
+        file = experiments.load(folder.parent.name)
         assert f'id="{file.name}"' in whole
         for claim in file.spec.claims:
             assert html.escape(claim.says).replace("&#x27;", "&#39;") in whole
-        for one in provenance.origins(file, record.read_runs(folder)):
+        observed = observations(file, read_runs(folder))
+        for one in sources(file, observed, cells(file, observed)).itertuples():
             planned += 1
-            place = f", {file.spec.figure.label} = {one.x:g}" if one.x is not None else ""
-            told = cells[f"{file.name}: {one.column}, {one.row}{place}"]
-            assert told[report.FACTS.index("Run it again")] == one.command
-            assert told[report.FACTS.index("Data digest")] == ", ".join(one.told("data"))
+            place = f", {file.spec.figure.label} = {one.x:g}" if one.x == one.x else ""
+            facts = dialogs[f"{file.name}: {one.column}, {one.row}{place}"]
+            assert facts[report.FACTS.index("Run it again")] == one.command
+            assert facts[report.FACTS.index("Data digest")] == ", ".join(one.data)
     assert planned == len(found["cells"])
     numbers = [int(number) for number in re.findall(r'data-cell="(\d+)"', whole)]
     assert sorted(numbers) == list(range(planned))
 
 
-def test_texts_cannot_break_out(tmp_path, monkeypatch):
+def test_texts_are_escaped(tmp_path, monkeypatch):
     """Names come from files of whoever writes an experiment."""
     evil = "</script><script>alert(1)</script>"
-    text = (experiment.settings.experiments_dir() / "gtl-table3.yaml").read_text(encoding="utf-8")
+    text = (experiments.settings.experiments_dir() / "gtl-table3.yaml").read_text(encoding="utf-8")
     folder = tmp_path / "experiments"
     folder.mkdir()
     text = text.replace("title: Average", f"title: '{evil}' #").replace(
         "comp vs rec", "<b>'c' vs r"
     )
     (folder / "gtl-table3.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(experiment.settings, "experiments_dir", lambda: folder)
+    monkeypatch.setattr(experiments.settings, "experiments_dir", lambda: folder)
     results = tmp_path / "results" / "gtl-table3"
     results.mkdir(parents=True)
     shutil.copy(RESULTS / "gtl-table3" / "runs.csv", results)
@@ -103,7 +105,7 @@ def test_texts_cannot_break_out(tmp_path, monkeypatch):
     assert "gtl-table3: GCMF, <b>'c' vs r" in titles
 
 
-def test_drift_is_told(small, capsys):
+def test_an_outdated_page_is_an_error(small, capsys):
     arguments = ["--results", str(small.parent), "report"]
     assert invoke([*arguments, "--check"]) == 0
     copy = small.parent / "other.html"
@@ -230,7 +232,7 @@ def test_a_cell_opens_and_closes(look, small):
     assert not dialog.is_visible()
 
 
-def test_what_is_folded_is_printed(look, small):
+def test_folded_parts_are_printed(look, small):
     page = look(small)
     folded = "document.querySelectorAll('details:not([open])').length"
     before = page.evaluate(folded)
@@ -242,7 +244,7 @@ def test_what_is_folded_is_printed(look, small):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_nothing_bars_the_way(look, small, width, scheme):
+def test_it_is_accessible(look, small, width, scheme):
     """No violation of any of axe-core's rules, folded or not, with a cell open or not."""
     try:
         from axe_playwright_python.sync_playwright import Axe

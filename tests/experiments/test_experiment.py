@@ -8,15 +8,14 @@ from small_experiment import GOOD, PATH
 from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.experiments import experiment
 
 GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
 
 
-@pytest.mark.parametrize("name", experiment.names())
+@pytest.mark.parametrize("name", experiments.names())
 def test_every_experiment_in_the_folder_is_complete(name):
     """Loading it checks names and parameters; a table needs more."""
-    file = experiment.load(name)
+    file = experiments.load(name)
     spec = file.spec
     assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern")
     assert not spec.tolerance or len(spec.tolerance.reason) > 40
@@ -35,7 +34,7 @@ def test_every_experiment_in_the_folder_is_complete(name):
 
 
 def test_planned_runs_and_published_values():
-    file = experiment.read(GOOD, PATH)
+    file = experiments.read(GOOD, PATH)
     assert file.name == "mine"
     cells = [(p.row, p.column, p.run.model, p.run.seed) for p in file.runs()]
     assert cells == [
@@ -90,7 +89,7 @@ def test_planned_runs_and_published_values():
 def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):
     assert old in GOOD
     with pytest.raises(UserError) as error:
-        experiment.read(GOOD.replace(old, new, 1), PATH)
+        experiments.read(GOOD.replace(old, new, 1), PATH)
     text = str(error.value)
     assert text.startswith(f"mine.yaml:{line}: "), text
     assert message in text
@@ -103,7 +102,7 @@ def test_aliases_are_refused_before_they_are_expanded():
         for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
     )
     with pytest.raises(UserError, match=r"mine\.yaml:2: alias \*a is not allowed"):
-        experiment.read(bomb, PATH)
+        experiments.read(bomb, PATH)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +117,13 @@ def test_aliases_are_refused_before_they_are_expanded():
 )
 def test_valid_but_unsafe_yaml_is_refused(text, message):
     with pytest.raises(UserError, match=message):
-        experiment.read(text, PATH)
+        experiments.read(text, PATH)
 
 
 def test_a_huge_grid_is_refused_before_it_is_expanded():
     grid = f"grid: {{max_iter: {list(range(1, 10_002))}}}, choose: [f1]"
     with pytest.raises(UserError, match="the grid has 10,001 settings; expected at most 10,000"):
-        experiment.read(GOOD.replace("params: {max_iter: 5}", grid), PATH)
+        experiments.read(GOOD.replace("params: {max_iter: 5}", grid), PATH)
 
 
 @pytest.mark.parametrize("name", ["records", "gtl-table3"])
@@ -132,7 +131,7 @@ def test_a_users_file_cannot_have_the_name_of_ours(tmp_path, name):
     path = tmp_path / f"{name}.yaml"
     path.write_text(GOOD)
     with pytest.raises(UserError, match="is taken"):
-        experiment.load(str(path))
+        experiments.load(str(path))
 
 
 def test_titles_are_those_of_the_loaded_experiments():
@@ -150,17 +149,17 @@ def test_a_loaded_file_is_not_checked_again_until_it_changes(tmp_path):
 
 def test_the_error_shows_an_unknown_or_unreadable_file(tmp_path):
     with pytest.raises(UserError, match="Did you mean 'gtl-table3'"):
-        experiment.load("gtl-tabel3")
+        experiments.load("gtl-tabel3")
     with pytest.raises(UserError, match="cannot be read"):
-        experiment.load(str(tmp_path / "no.yaml"))
+        experiments.load(str(tmp_path / "no.yaml"))
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="cannot be read"):
-        experiment.load(str(tmp_path / "binary.yaml"))
+        experiments.load(str(tmp_path / "binary.yaml"))
 
 
 def test_a_grid_runs_every_setting():
     text = GOOD.replace("params: {max_iter: 5}", GRID.replace("choose", "params: {}, choose"))
-    cells = [p.run for p in experiment.read(text, PATH).runs() if p.column == "NMF"]
+    cells = [p.run for p in experiments.read(text, PATH).runs() if p.column == "NMF"]
     assert [(c.params["max_iter"], c.seed) for c in cells] == [
         (5, 0), (5, 1), (5, 2), (6, 0), (6, 1), (6, 2)
     ]  # fmt: skip

@@ -15,12 +15,12 @@ from transferbench.settings import Settings
     type=click.Path(path_type=Path, dir_okay=False),
     help="The page to write, in place of report.html in the folder of results.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; fail where the page has drifted.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if the page is outdated.")
 @click.pass_obj
 def command(settings: Settings, out: Path | None, check: bool) -> int:
     """Write every result on one page, report.html.
 
-    It is made of the results alone and needs no network to be read.
+    The page is made of the results alone; reading it needs no network.
     """
     from transferbench.evidence import report
 
@@ -29,8 +29,8 @@ def command(settings: Settings, out: Path | None, check: bool) -> int:
         report.write(settings.results, path)
         click.echo(path)
         return 0
-    there = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if there == report.render(settings.results):
+    committed = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if committed == report.render(settings.results):
         click.echo(f"{path}: what the results yield")
         return 0
     click.echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.settings import Settings
 
+if TYPE_CHECKING:
+    from transferbench.experiments.experiment import Experiment
+
 
 @click.command()
 @click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
-@click.option("--check", is_flag=True, help="Write nothing; fail where a table has drifted.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     """Write tables and figures from their runs.
 
-    Those of all experiments run, if none is named.
+    Without names, those of all experiments that have runs.
     """
+    from transferbench import experiments
     from transferbench.errors import UserError
-    from transferbench.evidence import tables
-    from transferbench.experiments import experiment
+    from transferbench.evidence import pages
 
-    names = names or have_run(settings)
-    if not names:
+    files = [experiments.load(name) for name in names or have_run(settings)]
+    if not files:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
-    drifted = []
-    for name in names:
-        file = experiment.load(name)
-        folder = settings.results / file.name
-        if check:
-            drifted += tables.drift(file, folder)
-        else:
-            for path in tables.write(file, folder):
-                click.echo(path)
-    for path in drifted:
+    if check:
+        return _check(files, settings)
+    for file in files:
+        for path in pages.write(file, settings.results / file.name):
+            click.echo(path)
+    return 0
+
+
+def _check(files: list[Experiment], settings: Settings) -> int:
+    """Print the outdated pages of experiments; return 1 if there are any, else 0."""
+    from transferbench.evidence import pages
+
+    outdated = [
+        path for file in files for path in pages.outdated(file, settings.results / file.name)
+    ]
+    for path in outdated:
         click.echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
-    if check and not drifted:
-        click.echo(f"{len(names)} experiments: every table is what its runs.csv yields")
-    return 1 if drifted else 0
+    if not outdated:
+        click.echo(f"{len(files)} experiments: every table is what its runs.csv yields")
+    return 1 if outdated else 0

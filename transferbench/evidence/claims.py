@@ -1,181 +1,270 @@
-"""What the papers say, judged by our runs: holds, fails or undetermined, with the numbers.
+"""Claims of the papers, judged by our runs: holds, fails or undetermined, with the numbers.
 
-The tests (see `paired`) are fixed by the kind of predicate, before anything is run. A claim about
-every row, or some row, is judged row by row; one about most rows, or their average, over the rows
-(about most of less than five, which no test over rows can tell, by how many rows are clear).
-It holds where the comparisons come out as said and every test that this takes agrees at 5 per cent.
-It fails where the tests say the contrary, of which one is enough, so that they share those 5.
-Otherwise, or where runs are missing, it is undetermined.
+The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim about
+every row, or some row, is judged row by row. A claim about most rows, or their average, is judged
+over the rows; most of fewer than five rows, too few for a test over rows, are counted by the tests
+over their seeds.
+A claim holds if the comparisons come out as claimed and every test that this takes is significant.
+It fails if the tests show the contrary. One test is enough for that, so the tests share the
+significance level. Otherwise, or if runs are missing, the claim is undetermined.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
-from transferbench.evidence.frame import read_runs
-from transferbench.evidence.observations import Field, Lines, Seen, field, observed
-from transferbench.evidence.stats import ALPHA, Case, Pair
-from transferbench.experiments import experiment as experiments
+import pandas as pd
+
+from transferbench import experiments
+from transferbench.errors import unknown
+from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.stats import ALPHA, Comparison, PairedTest
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
+from transferbench.experiments.schema import (
+    COSTS,
+    LOWER_IS_BETTER,
+    Better,
+    Claim,
+    Higher,
+    Span,
+    Stable,
+)
 
-#: Rows that the signed-rank test takes to come to 5 per cent: 2⁻⁴ is more, 2⁻⁵ is less.
-FEWEST = 5
+#: Fewest rows with which the signed-rank test can be significant: 2⁻⁵ is below 5 per cent.
+MIN_ROWS = 5
 
 Outcome = Literal["holds", "fails", "undetermined"]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim, what becomes of it, why it stays open where runs are missing, its comparisons."""
+class ClaimResult:
+    """A claim, its outcome and comparisons, and the reason if runs are missing."""
 
     claim: Claim
     outcome: Outcome
-    pairs: tuple[Pair, ...]
+    comparisons: tuple[Comparison, ...]
     reason: str = ""
 
 
-def judge(experiment: Experiment, lines: Lines, others: Mapping[str, Lines]) -> list[Judged]:
-    """Every claim of the experiment; `others` are the runs of those its claims name under `also`.
+#: Values by seed (None if the method takes none), more being better, and why they do not count.
+Values = tuple[Mapping[int | None, float], str]
+NO_RUNS: Values = {}, "no runs"
+#: The cells that a claim is about, rows of a DataFrame, by row and column.
+Subject = Mapping[tuple[str, str], list[Any]]
 
-    Raises UserError where one of those lacks a column of the claim.
+
+def judge(
+    experiment: Experiment, made: pd.DataFrame, others: Mapping[str, pd.DataFrame]
+) -> list[ClaimResult]:
+    """Judge every claim of an experiment by its cells.
+
+    `others` are the runs of the experiments that claims name under `also`; one that is not there
+    counts as not run. Raise UserError if one of those experiments lacks a column of the claim.
     """
-    seen = {experiment.name: (experiment, observed(experiment, lines))}
+    known = {experiment.name: (experiment, made)}
     for name in dict.fromkeys(name for claim in experiment.spec.claims for name in claim.also):
         other = experiments.load(name)
-        seen[name] = other, observed(other, others.get(name, []))
-    made = []
+        runs = others[name] if name in others else to_runs([])
+        known[name] = other, cells(other, observations(other, runs))
+    results = []
     for claim in experiment.spec.claims:
-        about = field(claim, [seen[name] for name in (experiment.name, *claim.also)])
-        pairs = tuple(_pairs(claim, about, competitors(experiment)))
-        missing = [f"{p.label}, {c.row}: {c.open}" for p in pairs for c in p.cases if c.open]
+        subject = _subject(claim, [known[name] for name in (experiment.name, *claim.also)])
+        compared = tuple(_comparisons(claim, subject, competitors(experiment)))
+        missing = [
+            f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
+        ]
         if missing:
             more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            made.append(Judged(claim, "undetermined", pairs, missing[0] + more))
+            results.append(ClaimResult(claim, "undetermined", compared, missing[0] + more))
         else:
-            made.append(Judged(claim, _outcome(claim, pairs), pairs))
-    return made
+            results.append(ClaimResult(claim, _outcome(claim, compared), compared))
+    return results
 
 
-def others(experiment: Experiment, results: Path) -> dict[str, Lines]:
-    """The runs of the experiments that claims name under `also`, those that are there."""
-    found = {name: results / name / "runs.csv" for c in experiment.spec.claims for name in c.also}
-    return {name: read_runs(path) for name, path in found.items() if path.is_file()}
+def others(experiment: Experiment, results: Path) -> dict[str, pd.DataFrame]:
+    """Return the runs, if there are any, of the experiments that claims name under `also`."""
+    paths = {name: results / name / "runs.csv" for c in experiment.spec.claims for name in c.also}
+    return {name: read_runs(path) for name, path in paths.items() if path.is_file()}
 
 
 def competitors(experiment: Experiment) -> list[str]:
-    """The columns that are no controls."""
+    """Return the columns that are not controls."""
     return [name for name, column in experiment.spec.columns.items() if not column.control]
 
 
-def _pairs(claim: Claim, field: Field, rivals: Sequence[str]) -> list[Pair]:
-    """The comparisons that a claim comes to."""
+def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
+    """Return the cells of the rows, of all the claim's experiments, that show its measure.
+
+    Our values and the printed ones are on a scale on which more is better; x is None in a table and
+    for level lines.
+    """
+    given = claim.predicate
+    named = (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+    parts = []
+    for i, (file, made) in enumerate(known):
+        for column in named:
+            if column not in file.spec.columns:
+                raise unknown(f"column of {file.name}", column, file.spec.columns)
+        measure = claim.measure or file.spec.metric
+        labels = {
+            row: f"{file.name}, {row}" if i else row
+            for row in file.spec.rows
+            if file.metric(row) == measure and (i or not claim.among or row in claim.among)
+        }
+        scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
+        part = made[made["row"].isin(list(labels))]
+        places = zip(part["row"], part["column"], strict=True)
+        parts.append(
+            part.assign(
+                row=part["row"].map(labels),
+                x=part["x"].astype(object).where(part["x"].notna(), None),
+                by_seed=[{s: scale(v) for s, v in values.items()} for values in part["by_seed"]],
+                printed=[scale((file.published(*place) or (math.nan,))[0]) for place in places],
+            )
+        )
+    cells_by_place = pd.concat(parts).groupby(["row", "column"], sort=False)
+    return {place: list(here.itertuples()) for place, here in cells_by_place}
+
+
+def _rows(subject: Subject) -> list[str]:
+    return list(dict.fromkeys(row for row, _ in subject))
+
+
+def _at(subject: Subject, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
+    """Return the values of a column at each x of the span, all if None, and of its level line."""
+    first, last = span if isinstance(span, tuple) else (span, span)
+    here = {
+        cell.x: (cell.by_seed, cell.reason)
+        for cell in subject.get((row, column), [])
+        if cell.x is None or first is None or last is None or first <= cell.x <= last
+    }
+    return here or {None: NO_RUNS}
+
+
+def _scale(measure: str, objective: bool) -> Callable[[float], float]:
+    """Return the function to a scale on which more is better, and costs differ by their ratio."""
+
+    def scale(value: float) -> float:
+        if objective or measure in COSTS:
+            value = math.log10(value) if value > 0 else math.nan
+        return -value if measure in LOWER_IS_BETTER else value
+
+    return scale
+
+
+def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> Iterator[Comparison]:
+    """Yield the comparisons that a claim consists of."""
     given = claim.predicate
     if isinstance(given, Better):
         over = given.over or [rival for rival in rivals if rival not in given.columns]
-        return [_better(given, field, *names) for names in product(given.columns, over)]
-    if isinstance(given, Higher):
-        return [_higher(given, field)]
-    return [_stable(given, field)]
+        for column, rival in product(given.columns, over):
+            yield _better(given, subject, column, rival)
+    elif isinstance(given, Higher):
+        yield _higher(given, subject)
+    else:
+        yield _stable(given, subject)
 
 
-def _better(given: Better, field: Field, column: str, rival: str) -> Pair:
+def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:
     margin = given.by + math.log10(given.times)
-    cases = []
-    for row in field.rows:
-        theirs = field.at(row, rival, given.x)
-        for x, ours in field.at(row, column, given.x).items():
-            cases.append(_case(row, ours, theirs.get(x) or theirs.get(None), margin))
-    both = [row for row in field.rows if {(row, column), (row, rival)} <= field.printed.keys()]
-    printed = tuple(field.printed[r, column] - field.printed[r, rival] - margin for r in both)
-    return Pair(f"{column} over {rival}", tuple(cases), margin, printed)
+    tests, printed = [], []
+    for row in _rows(subject):
+        theirs = _at(subject, row, rival, given.x)
+        for x, ours in _at(subject, row, column, given.x).items():
+            tests.append(_test(row, ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin))
+        if (row, column) in subject and (row, rival) in subject:
+            printed.append(
+                subject[row, column][0].printed - subject[row, rival][0].printed - margin
+            )
+    known = tuple(difference for difference in printed if not math.isnan(difference))
+    return Comparison(f"{column} over {rival}", tuple(tests), margin, known)
 
 
-def _higher(given: Higher, field: Field) -> Pair:
-    cases = []
-    for row in field.rows:
-        one, two = (_mean(field.at(row, given.column, x)) for x in (given.at, given.than))
-        cases.append(_case(row, one, two, given.by))
+def _higher(given: Higher, subject: Subject) -> Comparison:
+    tests = []
+    for row in _rows(subject):
+        one, two = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
+        tests.append(_test(row, one, two, given.by))
     label = f"{given.column} at {span(given.at)} over {span(given.than)}"
-    return Pair(label, tuple(cases), given.by)
+    return Comparison(label, tuple(tests), given.by)
 
 
-def _stable(given: Stable, field: Field) -> Pair:
-    """By row, what is left of the room between the highest and the lowest of the means."""
-    cases = []
-    for row in field.rows:
-        found = list(field.at(row, given.column, given.x).values())
-        whole = [seen for seen in found if not seen.open] or found
-        low, high = (f(whole, key=lambda s: fmean(s.values.values() or [0])) for f in (min, max))
-        lost = next((seen for seen in found if seen.open), low)
-        tests = max(1, math.comb(len(found), 2))
-        cases.append(_case(row, lost, high, -given.within, tests))
-    return Pair(f"{given.column} at {span(given.x)}", tuple(cases), -given.within)
+def _stable(given: Stable, subject: Subject) -> Comparison:
+    """Compare on each row the lowest mean, plus the range allowed, with the highest mean."""
+    tests = []
+    for row in _rows(subject):
+        points = list(_at(subject, row, given.column, given.x).values())
+        complete = [point for point in points if not point[1]] or points
+        low, high = (end(complete, key=lambda p: fmean(p[0].values() or [0])) for end in (min, max))
+        lost = next((point for point in points if point[1]), low)
+        n_comparisons = max(1, math.comb(len(points), 2))
+        tests.append(_test(row, lost, high, -given.within, n_comparisons))
+    return Comparison(f"{given.column} at {span(given.x)}", tuple(tests), -given.within)
 
 
-def _case(row: str, ours: Seen, theirs: Seen | None, margin: float, tests: int = 1) -> Case:
-    """By seed, ours less theirs and the margin; a method without seeds has one value for all."""
-    theirs = theirs or Seen({}, "no runs")
-    if ours.open or theirs.open:
-        return Case(row, (), ours.open or theirs.open, tests)
-    seeds = [seed for seed in {**ours.values, **theirs.values} if seed] or [""]
-
-    def value(seen: Seen, seed: str) -> float | None:
-        return seen.values.get(seed, seen.values.get(""))
-
-    both = [(value(ours, seed), value(theirs, seed)) for seed in seeds]
-    found = tuple(a - b - margin for a, b in both if a is not None and b is not None)
-    return Case(row, found, "" if found else "no seed in common", tests)
+def _test(
+    row: str, ours: Values, theirs: Values, margin: float, n_comparisons: int = 1
+) -> PairedTest:
+    """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
+    if missing := ours[1] or theirs[1]:
+        return PairedTest(row, (), missing, n_comparisons)
+    both = {**ours[0], **theirs[0]}
+    seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
+    pairs = [[by_seed.get(s, by_seed.get(None)) for by_seed, _ in (ours, theirs)] for s in seeds]
+    differences = tuple(a - b - margin for a, b in pairs if a is not None and b is not None)
+    return PairedTest(row, differences, "" if differences else "no seed in common", n_comparisons)
 
 
-def _mean(found: Mapping[float | None, Seen]) -> Seen:
-    """By seed, the mean over the x at which all are."""
-    seeds = set.intersection(*(set(seen.values) for seen in found.values()))
-    values = {s: fmean(seen.values[s] for seen in found.values()) for s in sorted(seeds)}
-    return Seen(values, next((seen.open for seen in found.values() if seen.open), ""))
+def _mean(points: Mapping[float | None, Values]) -> Values:
+    """Return by seed the mean over all x, for the seeds that every x has."""
+    seeds = set.intersection(*(set(by_seed) for by_seed, _ in points.values()))
+    means = {seed: fmean(by_seed[seed] for by_seed, _ in points.values()) for seed in seeds}
+    return means, next((missing for _, missing in points.values() if missing), "")
 
 
-def _outcome(claim: Claim, pairs: Sequence[Pair]) -> Outcome:
+def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
     rows = extent(claim)
-    cases = [case for pair in pairs for case in pair.cases]
-    share = ALPHA / sum(case.tests for case in cases)
+    tests = [test for comparison in compared for test in comparison.tests]
+    share = ALPHA / sum(test.n_comparisons for test in tests)
 
-    def clearly(pair: Pair, contrary: bool = False) -> bool:
-        """On more than half of the rows, by the seeds."""
-        return 2 * sum(case.p(contrary) <= share for case in pair.cases) > len(pair.cases)
+    def on_most_rows(comparison: Comparison, contrary: bool = False) -> bool:
+        significant = sum(test.p(contrary) <= share for test in comparison.tests)
+        return 2 * significant > len(comparison.tests)
 
     if rows == "every":
-        holds = all(case.p() <= ALPHA for case in cases)
-        fails = any(case.p(contrary=True) <= share for case in cases)
+        holds = all(test.p() <= ALPHA for test in tests)
+        fails = any(test.p(contrary=True) <= share for test in tests)
     elif rows == "some":
-        holds = any(case.p() <= share for case in cases)
-        fails = all(case.p(contrary=True) <= ALPHA for case in cases)
-    elif rows == "most" and len(pairs[0].rows) < FEWEST:
-        holds = all(clearly(pair) for pair in pairs)
-        fails = any(clearly(pair, contrary=True) for pair in pairs)
+        holds = any(test.p() <= share for test in tests)
+        fails = all(test.p(contrary=True) <= ALPHA for test in tests)
+    elif rows == "most" and len(compared[0].rows) < MIN_ROWS:
+        holds = all(on_most_rows(comparison) for comparison in compared)
+        fails = any(on_most_rows(comparison, contrary=True) for comparison in compared)
     else:
-        holds = all(_said(rows, pair) and pair.p() <= ALPHA for pair in pairs)
-        fails = any(pair.p(contrary=True) <= ALPHA / len(pairs) for pair in pairs)
+        holds = all(_as_claimed(rows, c) and c.p() <= ALPHA for c in compared)
+        fails = any(c.p(contrary=True) <= ALPHA / len(compared) for c in compared)
     return "holds" if holds else "fails" if fails else "undetermined"
 
 
-def _said(rows: str, pair: Pair) -> bool:
-    found = list(pair.rows.values())
-    return fmean(found) > 0 if rows == "average" else 2 * sum(d > 0 for d in found) > len(found)
+def _as_claimed(rows: str, comparison: Comparison) -> bool:
+    differences = list(comparison.rows.values())
+    if rows == "average":
+        return fmean(differences) > 0
+    return 2 * sum(d > 0 for d in differences) > len(differences)
 
 
 def extent(claim: Claim) -> str:
-    """On which rows the claim is to be true: every, some, most, or their average."""
+    """Return on which rows the claim is to be true: every, some, most, or their average."""
     given = claim.predicate
     return given.rows if isinstance(given, Better) else "every"
 
 
 def span(x: Span) -> str:
-    """3, or 3 to 5."""
+    """Return the text of a span: 3, or 3 to 5."""
     return " to ".join(f"{value:g}" for value in (x if isinstance(x, tuple) else (x,)))

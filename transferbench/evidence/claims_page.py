@@ -1,13 +1,11 @@
-"""Judged claims as words and numbers: what a claim comes to, its comparisons, a page of them."""
+"""Judged claims in words and numbers, as claims.md and the report show them."""
 
 from __future__ import annotations
 
 from statistics import fmean
 
-from transferbench.evidence import ranks
-from transferbench.evidence.claims import Judged, extent, span
-from transferbench.evidence.entries import Entry
-from transferbench.evidence.stats import ALPHA, Pair
+from transferbench.evidence.claims import ClaimResult, extent, span
+from transferbench.evidence.stats import ALPHA, Comparison
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import COSTS, NAMES, Better, Claim, Higher
 
@@ -29,19 +27,10 @@ HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against"
 
 
 def meaning(claim: Claim) -> str:
-    """The predicate in words."""
+    """Return the predicate of a claim in words."""
     given = claim.predicate
     if isinstance(given, Better):
-        relation = "ahead of"
-        if given.times != 1:
-            as_ = "small" if claim.measure == "peak_mib" else "fast"
-            relation = f"at least {given.times:g} times as {as_} as"
-        elif given.by:
-            far = f"{abs(given.by):g}"
-            relation = f"more than {far} ahead of" if given.by > 0 else f"less than {far} behind"
-        over = " and ".join(given.over) if given.over else "every other method"
-        words = f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}"
-        words += f", at x = {span(given.x)}" if given.x is not None else ""
+        words = _better(given, claim)
     elif isinstance(given, Higher):
         words = f"{given.column} higher at x = {span(given.at)} than at {span(given.than)}"
         words += f" by more than {given.by:g}" if given.by else ""
@@ -52,72 +41,58 @@ def meaning(claim: Claim) -> str:
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
 
-def comparisons(experiment: Experiment, judged: Judged) -> list[tuple[str, ...]]:
-    """A line under HEADER for each pair; differences are ours, margins not taken off.
+def _better(given: Better, claim: Claim) -> str:
+    relation = "ahead of"
+    if given.times != 1:
+        adjective = "small" if claim.measure == "peak_mib" else "fast"
+        relation = f"at least {given.times:g} times as {adjective} as"
+    elif given.by:
+        margin = f"{abs(given.by):g}"
+        relation = f"more than {margin} ahead of" if given.by > 0 else f"less than {margin} behind"
+    over = " and ".join(given.over) if given.over else "every other method"
+    place = f", at x = {span(given.x)}" if given.x is not None else ""
+    return f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}{place}"
 
-    For a column that is to be stable, the range of its means in place of a difference.
+
+def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
+    """Return a line under HEADER for each comparison; margins are added back to differences.
+
+    For a column claimed to be stable, the line has the range of its means.
     """
-    if judged.reason:
+    if result.reason:
         return []
-    total = sum(case.tests for pair in judged.pairs for case in pair.cases)
-    return [_line(experiment, judged.claim, pair, total) for pair in judged.pairs]
+    total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
+    return [_line(experiment, result.claim, c, total) for c in result.comparisons]
 
 
-def _line(experiment: Experiment, claim: Claim, pair: Pair, total: int) -> tuple[str, ...]:
+def _line(
+    experiment: Experiment, claim: Claim, comparison: Comparison, total: int
+) -> tuple[str, ...]:
     digits = 3 if experiment.spec.unit == "fraction" else 2
 
     def text(difference: float) -> str:
-        value = difference + pair.margin
+        value = difference + comparison.margin
         if claim.stable:
             return f"range {-value:.{digits}f}"
         if (claim.measure or experiment.spec.metric) in COSTS:
             return f"× {10**value:.2f}"
         return f"{value:+.{digits}f}".replace("-", "−")
 
-    least = min(pair.cases, key=lambda case: case.mean)
-    against = sum(case.p(contrary=True) <= ALPHA / total for case in pair.cases)
-    rows = pair.rows
-    if not pair.printed:
-        printed = ""
+    tests, rows, printed = comparison.tests, comparison.rows, comparison.printed
+    least = min(tests, key=lambda test: test.mean)
+    contrary = sum(test.p(contrary=True) <= ALPHA / total for test in tests)
+    if not printed:
+        in_paper = ""
     elif extent(claim) == "average":
-        printed = text(fmean(pair.printed))
+        in_paper = text(fmean(printed))
     else:
-        printed = f"{sum(d > 0 for d in pair.printed)} of {len(pair.printed)}"
+        in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}"
     return (
-        pair.label,
-        f"{sum(case.mean > 0 for case in pair.cases)} of {len(pair.cases)}",
-        str(against),
+        comparison.label,
+        f"{sum(test.mean > 0 for test in tests)} of {len(tests)}",
+        str(contrary),
         text(fmean(rows.values())),
         f"{text(least.mean)} {least.row}",
-        *(f"{pair.p(contrary):.2g}" if len(rows) > 1 else "" for contrary in (False, True)),
-        printed,
+        *(f"{comparison.p(side):.2g}" if len(rows) > 1 else "" for side in (False, True)),
+        in_paper,
     )
-
-
-def page(experiment: Experiment, judged: list[Judged], made: list[Entry]) -> str:
-    """claims.md."""
-    paper = experiment.spec.paper
-    lines = [
-        f"# {experiment.name}: what the paper says of it, and what our runs say",
-        "",
-        f"{paper.authors}: *{paper.title}*, {paper.venue}. Claims in our words.",
-        HOW,
-        "",
-        *_table(("", "claim", "in the paper"), [
-            (f"{MARKS[one.outcome]} {one.outcome}", one.claim.says, one.claim.place)
-            for one in judged
-        ]),
-    ]  # fmt: skip
-    for one in judged:
-        lines += ["", f"## {one.claim.says}", "", f"{MARKS[one.outcome]} {one.outcome}: "]
-        lines[-1] += one.reason or f"{meaning(one.claim)}."
-        if found := comparisons(experiment, one):
-            lines += ["", *_table(HEADER, found)]
-    if ranking := ranks.ranking(experiment, made):
-        lines += ["", "## Ranks", "", ranks.words(ranking), "", f"![{ranks.TITLE}](ranks.svg)"]
-    return "\n".join(lines) + "\n"
-
-
-def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    both = [f"| {' | '.join(row)} |" for row in (header, *rows)]
-    return [both[0], "|" + "---|" * len(header), *both[1:]]

@@ -1,127 +1,62 @@
-"""Records to figures: curves over a parameter or over iterations, the published level drawn in."""
+"""Figures of an experiment: curves over a parameter, iterations or rows, or bars."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from transferbench.evidence.frame import by_cell
-from transferbench.experiments import experiment as experiments
+import pandas as pd
+
+from transferbench import experiments
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import writing
 from transferbench.runs.record import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Told apart in black and white: a line style and a marker for each column, in order.
+#: A line style, a marker and a hatch for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
 HATCHES = ("", "//", "..", "xx", "--", "++", "oo", "**")
 COLOURS = ("#1b1b1b", "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
+#: Columns of figure.csv.
+POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
 
-class Point(NamedTuple):
-    """Mean and standard deviation over runs at one x; x is None for a level line."""
+def points(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of a figure, those of its cells that have a value; see POINT_COLUMNS.
 
-    row: str
-    column: str
-    x: float | None
-    mean: float
-    std: float | None
-    runs: int
-
-
-def series(
-    experiment: Experiment, lines: list[dict[str, str]]
-) -> dict[tuple[str, str, float | None], dict[str, float]]:
-    """(row, column, x) → the value of each finished run by seed, the mean over its domains.
-
-    Only lines of runs.csv that the experiment's cells still stand for count.
+    x is NaN for a level line.
     """
-    found = by_cell(lines)
-    values: dict[tuple[str, str, float | None], dict[str, list[float]]] = {}
-    for row, column, x, cell in experiment.runs():
-        for domain, line in found.get(cell.identity, {}).items():
-            scored = experiment.spec.rows[row].domain in (None, domain)
-            if line["status"] == "done" and scored:
-                for place, value in _read(experiment, row, x, line):
-                    runs = values.setdefault((row, column, place), {})
-                    runs.setdefault(line["seed"], []).append(value)
-    return {
-        key: {seed: fmean(domains) for seed, domains in runs.items()}
-        for key, runs in values.items()
-    }
+    levels = published_levels(experiment)
+    made = cells[cells["runs"] > 0]
+    return made.assign(published=made["row"].map(levels).astype(float))[POINT_COLUMNS]
 
 
-def points(experiment: Experiment, lines: list[dict[str, str]]) -> list[Point]:
-    """Every point of the figure."""
-    return [
-        Point(
-            *key, fmean(runs.values()), stdev(runs.values()) if len(runs) > 1 else None, len(runs)
-        )
-        for key, runs in series(experiment, lines).items()
-    ]
+def published_levels(experiment: Experiment) -> dict[str, float]:
+    """Return the published values, by row, that the figure's `levels` refer to."""
+    figure = experiment.spec.figure
+    if figure is None or figure.levels is None or figure.objective:
+        return {}
+    table = experiments.load(figure.levels.experiment)
+    printed = {row: table.published(row, figure.levels.column) for row in experiment.spec.rows}
+    return {row: value[0] for row, value in printed.items() if value}
 
 
-def _read(
-    experiment: Experiment, row: str, x: float | None, line: dict[str, str]
-) -> Iterator[tuple[float | None, float]]:
-    """(x, y) of one run: along its iterations, or the one point it stands for."""
-    spec, figure = experiment.spec, experiment.spec.figure
-    assert figure is not None
-    scale = 1 if figure.objective else experiment.scale(row)
-    if figure.iterations and line["curve"]:
-        for i, value in enumerate(json.loads(line["trace" if figure.objective else "curve"])):
-            yield i + 1.0, value * scale
-    else:
-        metric = experiment.metric(row)
-        x = spec.rows[row].x if figure.rows else x
-        yield x, float(line[metric] or "nan") * scale
+def draw(experiment: Experiment, made: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw figure.svg and figure.png from the points: a panel for each row, a line for each column.
 
-
-def render(experiment: Experiment, lines: list[dict[str, str]]) -> dict[str, str]:
-    """File name → text: the points, and a page that shows the figure."""
-    spec = experiment.spec
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*Point._fields, "published"])
-    for point in points(experiment, lines):
-        published = level(experiment, point.row)
-        writer.writerow(
-            [point.row, point.column, short(point.x), short(point.mean), short(point.std),
-             point.runs, short(published)]
-        )  # fmt: skip
-    paper = spec.paper
-    page = [
-        f"# {experiment.name}: {spec.title}",
-        "",
-        f"{paper.authors}: *{paper.title}*, {paper.venue}, {paper.place}.",
-        f"Mean of up to {spec.repeats} runs, band: one standard deviation. "
-        "Points: [figure.csv](figure.csv).",
-        "",
-        f"![{spec.title}](figure.svg)",
-        *(f"\n- {column}: {method.note}" for column, method in spec.columns.items() if method.note),
-        *(f"\n- {note}" for note in spec.notes),
-    ]
-    return {"figure.csv": out.getvalue(), "figure.md": "\n".join(page) + "\n"}
-
-
-def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> list[Path]:
-    """figure.svg and figure.png: a panel for each row, a line for each column."""
+    Raise UserError if a file cannot be written.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    spec = experiment.spec
-    assert spec.figure is not None
-    rows = [""] if spec.figure.rows else list(spec.rows)
+    spec, figure = experiment.spec, _figure(experiment)
+    rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
     style: dict[Any, Any] = {
@@ -130,100 +65,96 @@ def draw(experiment: Experiment, lines: list[dict[str, str]], folder: Path) -> l
         "axes.grid": True,
         "grid.alpha": 0.3,
     }
-    made = points(experiment, lines)
+    levels = published_levels(experiment)
     with plt.rc_context(style):
-        size = (max(3.4 * across, 5.0), (3.4 if spec.figure.rows else 2.6) * down + 0.7)
-        figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
+        size = (max(3.4 * across, 5.0), (3.4 if figure.rows else 2.6) * down + 0.7)
+        drawing, axes = plt.subplots(
+            down, across, figsize=size, squeeze=False, layout="constrained"
+        )
         for ax, row in zip(axes.flat, rows, strict=False):
-            shown = [point for point in made if row in ("", point.row)]
-            bars = spec.figure.rows and all(point.x is None for point in shown)
-            (_bars if bars else _panel)(experiment, ax, row, shown)
+            shown = made[made["row"] == row] if row else made
+            if figure.rows and shown["x"].isna().all():
+                _bars(experiment, ax, shown)
+            else:
+                _panel(experiment, ax, row, shown)
+                _published_level(ax, levels.get(row))
+            _axes(experiment, ax, row)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
         handles, labels = axes.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
-        paths = []
-        for kind in ("svg", "png"):
-            with writing(folder / f"figure.{kind}") as temporary:
-                nothing = {"Date": None} if kind == "svg" else {"Software": None}
-                figure.savefig(temporary, format=kind, dpi=150, metadata=nothing)
-            paths.append(folder / f"figure.{kind}")
-        plt.close(figure)
+        drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        paths = [folder / "figure.svg", folder / "figure.png"]
+        for path, varying in zip(paths, ("Date", "Software"), strict=True):
+            with writing(path) as temporary:
+                kind = path.suffix.removeprefix(".")
+                drawing.savefig(temporary, format=kind, dpi=150, metadata={varying: None})
+        plt.close(drawing)
     return paths
 
 
-def _bars(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> None:
-    """A group of bars for each row, a bar for each column."""
-    spec, figure = experiment.spec, experiment.spec.figure
-    assert figure is not None
-    rows, width = list(spec.rows), 0.8 / len(spec.columns)
-    for i, column in enumerate(spec.columns):
-        points = [point for point in made if point.column == column]
+def _figure(experiment: Experiment) -> Figure:
+    assert experiment.spec.figure is not None
+    return experiment.spec.figure
+
+
+def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
+    """Draw a group of bars for each row, a bar for each column."""
+    rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
+    width = 0.8 / len(columns)
+    for i, column in enumerate(columns):
+        here = shown[shown["column"] == column]
         ax.bar(
-            [rows.index(p.row) - 0.4 + (i + 0.5) * width for p in points],
-            [p.mean for p in points], width, yerr=[p.std or 0 for p in points], label=column,
+            [rows.index(name) - 0.4 + (i + 0.5) * width for name in here["row"]],
+            list(here["mean"]), width, yerr=list(here["std"].fillna(0)), label=column,
             color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)], edgecolor="white",
         )  # fmt: skip
     ax.set_xticks(range(len(rows)), rows)
-    _axes(experiment, ax, row)
 
 
-def _axes(experiment: Experiment, ax: Axes, row: str) -> None:
-    """Title, labels and scales."""
-    spec, figure = experiment.spec, experiment.spec.figure
-    assert figure is not None
-    unit = "%" * (spec.unit == "percent")
-    ax.set_title(row, fontsize=9)
-    ax.set_xlabel(figure.label)
-    ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
-    if figure.objective or (figure.rows and figure.log):
-        ax.set_yscale("log")
-
-
-def _panel(experiment: Experiment, ax: Axes, row: str, made: list[Point]) -> None:
+def _panel(experiment: Experiment, ax: Axes, row: str, shown: pd.DataFrame) -> None:
+    """Draw a line, or a level line, for each column."""
     from matplotlib.ticker import MaxNLocator
 
-    spec, figure = experiment.spec, experiment.spec.figure
-    assert figure is not None
-    for i, column in enumerate(spec.columns):
-        line = sorted(
-            (p for p in made if p.column == column and p.x is not None), key=lambda p: p.x or 0
-        )
+    figure = _figure(experiment)
+    for i, column in enumerate(experiment.spec.columns):
+        here = shown[shown["column"] == column]
+        line = here[here["x"].notna()].sort_values("x", kind="stable")
         style, colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
-        for p in made:
-            if p.column == column and p.x is None:
-                ax.axhline(p.mean, linewidth=1, label=column, linestyle=style, color=colour)
-        if not line:
+        for mean in here.loc[here["x"].isna(), "mean"]:
+            ax.axhline(mean, linewidth=1, label=column, linestyle=style, color=colour)
+        if line.empty:
             continue
-        x, mean = [p.x or 0 for p in line], [p.mean for p in line]
+        x, mean, std = (line[name].to_numpy() for name in ("x", "mean", "std"))
         ax.plot(
             x, mean, label=column, linewidth=1.3, linestyle=style, color=colour,
             marker=MARKERS[i % len(MARKERS)], markersize=4, markevery=max(1, len(x) // 8),
         )  # fmt: skip
-        low, high = zip(
-            *((p.mean - (p.std or 0), p.mean + (p.std or 0)) for p in line), strict=True
-        )
-        ax.fill_between(x, low, high, alpha=0.15, linewidth=0, color=colour)
-    published = level(experiment, row) if row else None
-    if published is not None:
-        ax.axhline(published, color="grey", linewidth=1)
-        # Said on the line itself, which no line style could say in black and white.
-        place = ax.get_yaxis_transform()
-        ax.text(0.99, published, "published", transform=place, fontsize=7, ha="right", va="bottom")
+        std = pd.Series(std).fillna(0).to_numpy()
+        ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
     if not figure.log:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _axes(experiment, ax, row)
-    if figure.log:
+    else:
         ax.set_xscale("log")
     if figure.log and figure.values:
         ax.set_xticks(figure.values, [short(value) for value in figure.values])
         ax.minorticks_off()
 
 
-def level(experiment: Experiment, row: str) -> float | None:
-    """The published value of a row that the figure's `levels` point to."""
-    figure = experiment.spec.figure
-    if figure is None or figure.levels is None or figure.objective:
-        return None
-    value = experiments.load(figure.levels.experiment).published(row, figure.levels.column)
-    return value[0] if value else None
+def _published_level(ax: Axes, level: float | None) -> None:
+    if level is None:
+        return
+    ax.axhline(level, color="grey", linewidth=1)
+    # A label on the line itself: all line styles are taken.
+    place = ax.get_yaxis_transform()
+    ax.text(0.99, level, "published", transform=place, fontsize=7, ha="right", va="bottom")
+
+
+def _axes(experiment: Experiment, ax: Axes, row: str) -> None:
+    """Set title, labels, scales and ticks."""
+    spec, figure = experiment.spec, _figure(experiment)
+    unit = "%" * (spec.unit == "percent")
+    ax.set_title(row, fontsize=9)
+    ax.set_xlabel(figure.label)
+    ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
+    if figure.objective or (figure.rows and figure.log):
+        ax.set_yscale("log")

@@ -1,19 +1,48 @@
-"""The lines of a runs.csv."""
+"""One table of observations: the planned runs of an experiment and what its runs.csv reports.
+
+`read_runs` reads a runs.csv, `observations` joins it with the plan, and `cells` summarises the
+observations by cell of the table or point of the figure. Every page is made of these tables.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+import math
+from itertools import groupby
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
+import pandas as pd
+
 from transferbench.errors import UserError
-from transferbench.runs.record import MEASURES, RUNS_COLUMNS, Run
+from transferbench.experiments.experiment import Experiment
+from transferbench.runs.record import MEASURES, RUNS_COLUMNS, short
+
+#: Columns that identify a run, in the form of `Run.identity`.
+IDENTITY = ["task", "model", "params", "seed"]
+#: Columns that identify a cell of a table or a point of a figure.
+CELL = ["row", "column", "x"]
+#: A random method with fewer finished runs than this gets no verdict.
+MIN_RUNS = 3
+#: How a column's label names the measure that chose its setting.
+CHOICE_LABELS = {"explained": "label-free"}
+
+NUMBERS = (
+    "x", *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
+)  # fmt: skip
+TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
+SUMMARY = ["setting", "by_seed", "mean", "std", "runs", "planned", "status", "reason"]
+OBSERVATION_COLUMNS = [
+    "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "status",
+    "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace", "data",
+    "code", "versions", "finished", "key", "run",
+]  # fmt: skip
 
 
-def read_runs(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a runs.csv. Raise UserError if it is missing or not one."""
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -23,31 +52,207 @@ def read_runs(path: Path) -> list[dict[str, str]]:
     if columns != RUNS_COLUMNS:
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
-    for number, line in enumerate(lines, start=2):
-        try:
-            if None in line.values():
-                raise ValueError
-            numbers = [line["x"], *(line[measure] for measure in MEASURES)]
-            _ = [float(text) for text in numbers if text], json.loads(line["params"])
-            _ = [json.loads(line[name] or "[]") for name in ("curve", "trace")]
-        except (TypeError, ValueError, RecursionError):
-            raise UserError(
-                f"{path}:{number}: not a line of runs; run `reproduce` again."
-            ) from None
     return lines
 
 
-def by_cell(lines: Iterable[dict[str, str]]) -> dict[tuple[str, str, str, str], dict[str, Any]]:
-    """Identity of a run → its lines by domain, from those of a runs.csv."""
-    found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
-    for line in lines:
-        params = json.dumps(json.loads(line["params"]), sort_keys=True)
-        cell = line["task"], line["model"], params, line["seed"]
-        found.setdefault(cell, {})[line["domain"]] = line
-    return found
+def read_runs(path: Path) -> pd.DataFrame:
+    """Return a runs.csv as a typed table, a line for each run and domain.
+
+    A run that serves several columns of the experiment is there once. `params` is sorted JSON;
+    `trace` and `curve` are lists of numbers, None if the run has none; the index is the number of
+    the line among those of `read_lines`. Raise UserError if the file is missing or damaged.
+    """
+    return to_runs(read_lines(path), path)
 
 
-def finished(lines: Mapping[tuple[str, str, str, str], dict[str, Any]], run: Run) -> dict[str, Any]:
-    """The lines by domain of a run, as `by_cell` has them, if it is there and finished."""
-    found = lines.get(run.identity, {})
-    return found if any(line["status"] == "done" for line in found.values()) else {}
+def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.DataFrame:
+    """Return lines of runs.csv as `read_runs` does; `path` names the file in errors."""
+    typed = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            typed.append(_typed(line))
+        except (TypeError, ValueError, RecursionError):
+            message = f"{path}:{number}: not a line of runs; run `reproduce` again."
+            raise UserError(message) from None
+    runs = pd.DataFrame(typed, columns=list(RUNS_COLUMNS))
+    runs = runs.astype({**dict.fromkeys(NUMBERS, float), "curve": object, "trace": object})
+    return runs.drop_duplicates([*IDENTITY, "domain"], keep="last")
+
+
+def _typed(line: dict[str, str]) -> dict[str, Any]:
+    """Return a line's values. Raise TypeError or ValueError if one is not of its column's type."""
+    if None in line or None in line.values():
+        raise ValueError("too many fields, or too few")
+    int(line["seed"] or 0)
+    versions = json.loads(line["versions"] or "{}")
+    if not isinstance(versions, dict):
+        raise ValueError("versions: not a mapping")
+    typed: dict[str, Any] = {
+        **line,
+        **{name: float(line[name] or "nan") for name in NUMBERS},
+        "params": json.dumps(json.loads(line["params"]), sort_keys=True),
+    }
+    for name in ("curve", "trace"):
+        typed[name] = [float(v) for v in json.loads(line[name])] if line[name] else None
+    return typed
+
+
+def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
+    """Join the planned runs of an experiment with those of `read_runs`.
+
+    Return a line for each row, column, x, setting, seed, scored domain and iteration of a curve;
+    see `transferbench.results` for the columns. Lines of runs.csv that are not planned are left
+    out; a planned run without a line has the status "missing".
+    """
+    planned = _plan(experiment)
+    planned["chosen"] = _chosen(planned, runs)
+    joined = _join(experiment, planned, runs)
+    joined = joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"} | {"reason": ""})
+    joined = _with_values(experiment, joined)
+    joined["experiment"] = experiment.name
+    joined["seed"] = pd.to_numeric(joined["seed"], errors="coerce").astype("Int64")
+    return joined[OBSERVATION_COLUMNS]
+
+
+def _plan(experiment: Experiment) -> pd.DataFrame:
+    """Return the planned runs by row and column, once for each way to choose the setting."""
+    planned = []
+    runs = groupby(experiment.runs(), key=lambda run: (run.row, run.column))
+    for (row, name), here in runs:
+        cell, column = list(here), experiment.spec.columns[name]
+        for label, choose in column_labels(experiment, name):
+            for _, _, x, run in cell:
+                setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in column.grid)
+                place = (row, label, math.nan if x is None else x, setting, choose, run)
+                planned.append((*place, *run.identity))
+    return pd.DataFrame(planned, columns=[*CELL, "setting", "choose", "run", *IDENTITY])
+
+
+def column_labels(experiment: Experiment, name: str) -> list[tuple[str, str]]:
+    """Return the table's columns for a column of the experiment: label, choosing measure or ""."""
+    choose = experiment.spec.columns[name].choose
+    more = [(f"{name} ({CHOICE_LABELS.get(one, one)})", one) for one in choose[1:]]
+    return [(name, choose[0] if choose else ""), *more]
+
+
+def parameter(value: Any) -> str:
+    """Return a parameter's value as tables write it."""
+    return short(value) if isinstance(value, float) else json.dumps(value)
+
+
+def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
+    """Return True for the runs that the table shows: of a grid, those with the best setting.
+
+    The best setting has the highest mean of the choosing measure over all domains and seeds. A
+    setting with an unfinished run is not chosen; if none is left, the first of the grid is.
+    """
+    chosen = pd.Series(True, index=planned.index)
+    for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
+        found = grids[[*CELL, *IDENTITY]].merge(runs.drop(columns=CELL), on=IDENTITY)
+        settings = found.groupby(["row", "column", "params"], sort=False)
+        means = settings[measure].agg(fmean)
+        finished = settings["status"].agg(lambda status: (status == "done").all())
+        means = means[finished.astype(bool) & means.map(math.isfinite)]
+        best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
+        for cell, runs_of_cell in grids.groupby(["row", "column"], sort=False):
+            setting = best.get(cell, runs_of_cell["params"].iloc[0])
+            chosen[runs_of_cell.index] = runs_of_cell["params"] == setting
+    return chosen
+
+
+def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the planned runs with their lines of the scored domains, in the order of the plan."""
+    rows = experiment.spec.rows
+    # pandas drops None from the keys of a group, so "" stands for every domain.
+    scored = planned["row"].map(lambda row: rows[row].domain or "")
+    lines = runs.drop(columns=CELL)
+    parts = []
+    for domain, some in planned.assign(order=planned.index).groupby(scored, sort=False):
+        wanted = lines
+        if domain:
+            wanted = lines[(lines["status"] != "done") | (lines["domain"] == domain)]
+        parts.append(some.merge(wanted, on=IDENTITY, how="left"))
+    return pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
+
+
+def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
+    """Add measure, value and, in a figure of curves or rows, x."""
+    spec, figure = experiment.spec, experiment.spec.figure
+    objective = bool(figure and figure.objective)
+    joined["measure"], joined["value"] = "", math.nan
+    for row in spec.rows:
+        here = joined["row"] == row
+        scale = 1 if objective else experiment.scale(row)
+        joined.loc[here, "measure"] = measure = experiment.metric(row)
+        joined.loc[here, "value"] = joined.loc[here, measure] * scale
+        joined.loc[here, "scale"] = scale
+        if figure and figure.rows and spec.rows[row].x is not None:
+            joined.loc[here, "x"] = spec.rows[row].x
+    joined.loc[joined["status"] != "done", "value"] = math.nan
+    if not (figure and figure.iterations):
+        return joined
+    curve = (joined["status"] == "done") & joined["curve"].notna()
+    points = joined[curve].assign(value=joined["trace" if objective else "curve"])
+    if objective:
+        points["measure"] = "objective"
+    points = points.explode("value")
+    points["x"] = points.groupby(level=0).cumcount() + 1.0
+    points["value"] = points["value"].astype(float) * points["scale"]
+    # A model that reports no iterations has an empty curve.
+    points.loc[points["value"].isna(), "status"] = "missing"
+    return pd.concat([joined[~curve], points]).sort_index(kind="stable")
+
+
+def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the chosen observations by cell of the table or point of the figure.
+
+    Return a line for each row, column and x with: setting, by_seed (a dict from the seed, None if
+    the method takes none, to the value, the mean over domains), mean and std over the seeds, runs
+    (finished), planned, status ("" if there are enough finished runs for a verdict, else
+    "inconclusive" or "unavailable") and reason.
+    """
+    figure = experiment.spec.figure
+    # The runs of a curve are planned without x; its points come from their iterations.
+    place = CELL[:2] if figure and figure.iterations else CELL
+    shown = observed[observed["chosen"]]
+    runs = shown.drop_duplicates([*place, "seed"]).groupby(place, dropna=False, sort=False)
+    made = runs[["setting", "status", "reason"]].agg(list).reset_index()
+    made = made.merge(_by_seed(shown), on=place, how="left")
+    summaries = [
+        (cell.setting[0], *_summary(cell.by_seed, cell.status, cell.reason))
+        for cell in made.itertuples()
+    ]
+    return pd.concat([made[CELL], pd.DataFrame(summaries, columns=SUMMARY)], axis=1)
+
+
+def _by_seed(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return the values of finished runs by seed, a dict for each cell or point."""
+    done = shown[shown["status"] == "done"]
+    means = done.groupby([*CELL, "seed"], dropna=False, sort=False)["value"].agg(fmean)
+    found = means.reset_index().groupby(CELL, dropna=False, sort=False)[["seed", "value"]].agg(list)
+    found["by_seed"] = [
+        {None if pd.isna(s) else int(s): v for s, v in zip(seeds, values, strict=True)}
+        for seeds, values in zip(found["seed"], found["value"], strict=True)
+    ]
+    return found["by_seed"].reset_index()
+
+
+def _summary(by_seed: Any, statuses: list[str], reasons: list[str]) -> tuple[Any, ...]:
+    """Return SUMMARY but for the setting, from the values of finished runs and all runs' ends."""
+    by_seed = by_seed if isinstance(by_seed, dict) else {}
+    values, planned = list(by_seed.values()), len(statuses)
+    finite = bool(values) and all(map(math.isfinite, values))
+    mean = fmean(values) if finite else math.nan
+    std = stdev(values) if finite and len(values) > 1 else math.nan
+    ends = list(zip(statuses, reasons, strict=True))
+    away = [reason for status, reason in ends if status == "unavailable"]
+    lost = [f"{status}: {reason}" for status, reason in ends if status not in ("done", "missing")]
+    if away:
+        status, reason = "unavailable", away[0]
+    elif lost:
+        status, reason = "inconclusive", lost[0]
+    elif not finite or len(values) < min(MIN_RUNS, planned):
+        status, reason = "inconclusive", f"{len(values)} of {planned} runs"
+    else:
+        status = reason = ""
+    return by_seed, mean, std, len(values), planned, status, reason

@@ -1,98 +1,64 @@
-"""Where a number comes from: the runs behind it and the command that runs them again."""
+"""Where a number comes from: its runs, the command that repeats them, their code and data."""
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from statistics import fmean
 from typing import Any
 
+import pandas as pd
+
 from transferbench import models, parameters
-from transferbench.evidence import figures
-from transferbench.evidence.entries import Entry, entries
-from transferbench.evidence.frame import by_cell
+from transferbench.evidence.frame import CELL
 from transferbench.experiments.experiment import Experiment
 from transferbench.runs.record import Run
 
-Lines = list[dict[str, str]]
+#: Columns of the observations that `sources` lists.
+LISTED = ["run", "seconds", "peak_mib", "data", "code", "versions", "threads", "finished", "key",
+          "trace", "iterations"]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Origin:
-    """One cell of a table, or one point of a figure: its runs, and their lines of runs.csv.
+def sources(experiment: Experiment, observed: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of a table, or points of a figure, with what their runs report.
 
-    values: by seed ("" where there is none), in the table's unit. lines: one for each run, of its
-    first domain that is scored. entry: None in a figure. x: None in a table and for level lines; of
-    a curve, the number of its last iteration.
+    observed: the observations; made: their cells. To the columns of the cells are added, over the
+    runs of the cell: command, which repeats them; runs_behind (`Run` objects); seconds of a fit
+    (mean) and peak_mib (largest), NaN if none finished; the different values of data, code,
+    versions, threads and finished; and for each run its key, trace (None if runs.csv has none) and
+    iterations. Of a curve over iterations there is the last point alone.
     """
-
-    row: str
-    column: str
-    x: float | None
-    cells: tuple[Run, ...]
-    values: dict[str, float]
-    lines: tuple[dict[str, str], ...]
-    entry: Entry | None = None
-
-    @property
-    def mean(self) -> float | None:
-        """The mean over the runs."""
-        return fmean(self.values.values()) if self.values else None
-
-    @property
-    def command(self) -> str:
-        """What runs all of it again: the task, the model, what is not its default, the seeds."""
-        return command(self.cells)
-
-    @property
-    def seconds(self) -> float | None:
-        """Mean seconds of a fit."""
-        found = [float(line["seconds"]) for line in self.lines if line["seconds"]]
-        return fmean(found) if found else None
-
-    def told(self, name: str) -> list[str]:
-        """The different values of a column of runs.csv over the runs, where there are any."""
-        return list(dict.fromkeys(line[name] for line in self.lines if line[name]))
+    figure = experiment.spec.figure
+    place = CELL
+    if figure and figure.iterations:
+        place = CELL[:2]
+        made = made.drop_duplicates(place, keep="last")
+    runs = observed[observed["chosen"]].drop_duplicates([*place, "seed"])
+    listed = runs.groupby(place, dropna=False, sort=False)[LISTED].agg(list).reset_index(drop=True)
+    listed["command"] = listed["run"].map(command)
+    listed["seconds"] = [fmean(given(values) or [math.nan]) for values in listed["seconds"]]
+    listed["peak_mib"] = [max(given(values), default=math.nan) for values in listed["peak_mib"]]
+    for name in ("data", "code", "versions", "threads", "finished"):
+        listed[name] = [list(dict.fromkeys(given(values))) for values in listed[name]]
+    listed = listed.rename(columns={"run": "runs_behind"})
+    return pd.concat([made.reset_index(drop=True), listed], axis=1)
 
 
-def origins(experiment: Experiment, lines: Lines) -> Iterator[Origin]:
-    """Every cell of a table, or point of a figure; of curves over iterations the last point."""
-    found = by_cell(lines)
-
-    def behind(row: str, cells: tuple[Run, ...]) -> tuple[dict[str, str], ...]:
-        domain = experiment.spec.rows[row].domain
-        each = (found.get(cell.identity, {}) for cell in cells)
-        return tuple(runs.get(domain or "", next(iter(runs.values()))) for runs in each if runs)
-
-    if not experiment.spec.figure:
-        for entry in entries(experiment, lines):
-            if entry.cells:
-                yield Origin(
-                    entry.row, entry.column, None, entry.cells, entry.values,
-                    behind(entry.row, entry.cells), entry,
-                )  # fmt: skip
-        return
-    series = figures.series(experiment, lines)
-    planned: dict[tuple[str, str, float | None], list[Run]] = {}
-    for row, column, x, cell in experiment.runs():
-        planned.setdefault((row, column, x), []).append(cell)
-    for (row, column, x), cells in planned.items():
-        places = [place for r, c, place in series if (r, c) == (row, column)]
-        if (row, column, x) not in series and x is None:
-            x = max((place for place in places if place is not None), default=None)
-        values = series.get((row, column, x), {})
-        yield Origin(row, column, x, tuple(cells), values, behind(row, tuple(cells)))
+def given(values: Iterable[Any]) -> list[Any]:
+    """Return the values that are neither NaN nor empty."""
+    return [value for value in values if value == value and value != ""]
 
 
-def command(cells: Sequence[Run]) -> str:
-    """The command line that runs cells of one task, model and setting, and nothing else."""
-    first = cells[0]
+def command(runs: Iterable[Run]) -> str:
+    """Return the command line that performs runs of one task, model and setting, and no others."""
+    runs = list(runs)
+    first = runs[0]
     words = ["transferbench", "run", first.task, "--model", first.model]
     for name, known in parameters.schema(models.load(first.model)).items():
         if first.params[name] != known.default:
             words += ["--set", f"{name}={_text(first.params[name])}"]
-    seeds = [cell.seed for cell in cells if cell.seed is not None]
+    seeds = [run.seed for run in runs if run.seed is not None]
     if seeds == list(range(len(seeds))):
         words += ["--repeats", str(len(seeds))] if len(seeds) > 1 else []
     else:
@@ -101,7 +67,7 @@ def command(cells: Sequence[Run]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A parameter as --set reads it."""
+    """Return a parameter as --set reads it."""
     if isinstance(value, tuple | list):
         return ",".join(map(_text, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

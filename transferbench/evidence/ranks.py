@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
-from transferbench.evidence.entries import Entry
+from transferbench.evidence.claims import competitors
 from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.stats import ALPHA
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import LOWER_IS_BETTER
 from transferbench.files import writing
-
-TITLE = "Critical-difference diagram of average ranks"
 
 
 @dataclass(frozen=True)
@@ -26,30 +24,32 @@ class Ranking:
     """Average ranks (1 is best) by method, Friedman's χ² and p, Nemenyi's critical difference."""
 
     ranks: dict[str, float]
-    values: np.ndarray  # (rows, methods), more is better
+    values: pd.DataFrame  # rows × methods, more is better
     statistic: float
     p: float
     critical: float
 
 
-def ranking(experiment: Experiment, made: list[Entry]) -> Ranking | None:
-    """Of the methods that are no controls, over the rows that show the experiment's measure.
+def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
+    """Rank the methods that are not controls over the rows with the experiment's measure.
 
-    None where the paper prints no table, under three methods or five rows, or with open cells.
+    Return None if the paper prints no table, if there are fewer than three methods or five rows,
+    or if a cell has too few runs.
     """
     spec = experiment.spec
     rows = [row for row in spec.rows if experiment.metric(row) == spec.metric]
-    methods = [name for name, column in spec.columns.items() if not column.control]
-    cells = {(e.row, e.column): e for e in made}
-    if not spec.published or len(methods) < 3 or len(rows) < 5:
+    methods = competitors(experiment)
+    if spec.figure or not spec.published or len(methods) < 3 or len(rows) < 5:
         return None
-    found = [[cells[row, method] for method in methods] for row in rows]
-    if any(cell.open for line in found for cell in line):
+    table = cells.assign(mean=cells["mean"].where(cells["status"] == ""))
+    values = table.pivot(index="row", columns="column", values="mean").loc[rows, methods]
+    if values.isna().any(axis=None):
         return None
-    sign = -1 if spec.metric in LOWER_IS_BETTER else 1
-    values = np.array([[sign * (cell.mean or 0) for cell in line] for line in found])
-    test = stats.friedmanchisquare(*values.T)
-    mean = stats.rankdata(-values, axis=1).mean(axis=0)
+    from scipy import stats
+
+    values = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
+    test = stats.friedmanchisquare(*values.to_numpy().T)
+    mean = stats.rankdata(-values.to_numpy(), axis=1).mean(axis=0)
     n, k = values.shape
     quantile = stats.studentized_range.ppf(1 - ALPHA, k, math.inf) / math.sqrt(2)
     return Ranking(
@@ -61,19 +61,22 @@ def ranking(experiment: Experiment, made: list[Entry]) -> Ranking | None:
     )
 
 
-def words(found: Ranking) -> str:
-    """The ranking as a paragraph."""
-    n, k = found.values.shape
-    ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks.items())
+def words(ranking: Ranking) -> str:
+    """Return the ranking as a paragraph."""
+    n, k = ranking.values.shape
+    ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.ranks.items())
     return (
-        f"Friedman's test over {n} rows and {k} methods: χ² = {found.statistic:.1f}, "
-        f"p = {found.p:.1g}. Average ranks, 1 being best: {ranks}. Those that lie less than "
-        f"{found.critical:.2f} apart cannot be told from each other (Nemenyi, 5 per cent)."
+        f"Friedman's test over {n} rows and {k} methods: χ² = {ranking.statistic:.1f}, "
+        f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Those that lie less than "
+        f"{ranking.critical:.2f} apart cannot be told from each other (Nemenyi, 5 per cent)."
     )
 
 
-def draw(experiment: Experiment, found: Ranking, path: Path) -> bool:
-    """The critical-difference diagram as SVG; False, and none, where scikit-posthocs is not."""
+def draw(experiment: Experiment, ranking: Ranking, path: Path) -> bool:
+    """Draw the critical-difference diagram as SVG. Warn and return False without scikit-posthocs.
+
+    Raise UserError if the file cannot be written.
+    """
     try:
         import scikit_posthocs as posthocs
     except ImportError:
@@ -84,18 +87,17 @@ def draw(experiment: Experiment, found: Ranking, path: Path) -> bool:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    import pandas as pd
 
-    methods = [name for name, column in experiment.spec.columns.items() if not column.control]
-    colours = dict(zip(found.ranks, itertools.cycle(COLOURS), strict=False))
-    apart = posthocs.posthoc_nemenyi_friedman(pd.DataFrame(found.values, columns=methods))
+    values = pd.DataFrame(ranking.values.to_numpy(), columns=list(ranking.values))
+    colours = dict(zip(ranking.ranks, itertools.cycle(COLOURS), strict=False))
+    p_values = posthocs.posthoc_nemenyi_friedman(values)
     with plt.rc_context({"svg.hashsalt": experiment.name, "font.size": 9}):
-        figure = plt.figure(figsize=(7, 0.5 + 0.2 * len(methods)), layout="constrained")
+        figure = plt.figure(figsize=(7, 0.5 + 0.2 * values.shape[1]), layout="constrained")
         drawn = posthocs.critical_difference_diagram(
-            found.ranks, apart, ax=figure.gca(), color_palette=colours
+            ranking.ranks, p_values, ax=figure.gca(), color_palette=colours
         )
         for (bar,) in drawn["crossbars"]:
-            bar.set_xdata(sorted(bar.get_xdata()))  # out of a set, in no order of its own
+            bar.set_xdata(sorted(bar.get_xdata()))  # a set, whose order changes
         with writing(path) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
         plt.close(figure)

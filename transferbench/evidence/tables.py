@@ -1,229 +1,159 @@
-"""Tables as Markdown, CSV and LaTeX, written from the lines of a runs.csv."""
+"""The entries of a table: ours, the published value and a verdict; sentences about them."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
-from pathlib import Path
+import math
+from statistics import fmean
+from typing import Any
 
-from transferbench.evidence import claims, claims_page, figures, ranks
-from transferbench.evidence.entries import Entry, entries, shown, value
-from transferbench.evidence.frame import read_runs
+import pandas as pd
+
+from transferbench.evidence.frame import column_labels, parameter
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import COSTS, NAMES
-from transferbench.files import write_text
-from transferbench.runs.record import short
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
+#: Verdicts of entries whose runs are too few, or lost, to be compared.
+OPEN = ("inconclusive", "unavailable")
+#: Columns of table.csv.
+ENTRY_COLUMNS = [
+    "row", "column", "ours", "std", "runs", "planned", "published", "published_std", "difference",
+    "verdict", "reason", "chosen",
+]  # fmt: skip
 
 
-def render(
-    experiment: Experiment,
-    lines: list[dict[str, str]],
-    others: Mapping[str, list[dict[str, str]]] = {},
-) -> dict[str, str]:
-    """File name → contents, from the lines of runs.csv alone.
+def entries(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the entries of a table from its cells, then the averages of each group of rows.
 
-    `others` are the runs of the experiments that its claims name besides.
+    Values are in the table's unit and NaN if there is none. `chosen` is the setting taken from the
+    column's grid. See ENTRY_COLUMNS.
     """
-    if experiment.spec.figure:
-        made, files = [], figures.render(experiment, lines)
-    else:
-        made = entries(experiment, lines)
-        files = {
-            "table.md": _markdown(experiment, made),
-            "table.csv": _csv(made),
-            "table.tex": _latex(experiment, made),
-        }
-    if experiment.spec.claims:
-        judged = claims.judge(experiment, lines, others)
-        files["claims.md"] = claims_page.page(experiment, judged, made)
-    return files
+    made = cells.rename(columns={"mean": "ours", "status": "verdict", "setting": "chosen"})
+    printed = [
+        experiment.published(row, column) or (math.nan, None)
+        for row, column in zip(made["row"], made["column"], strict=True)
+    ]
+    made["published"] = [mean for mean, _ in printed]
+    made["published_std"] = [math.nan if std is None else std for _, std in printed]
+    made["difference"] = made["ours"] - made["published"]
+    tolerances = made["row"].map(experiment.tolerance)
+    made["verdict"] = [
+        open_ or verdict(difference, tolerance)
+        for open_, difference, tolerance in zip(
+            made["verdict"], made["difference"], tolerances, strict=True
+        )
+    ]
+    averages = pd.DataFrame(_averages(experiment, made), columns=ENTRY_COLUMNS)
+    return pd.concat([made[ENTRY_COLUMNS], averages.astype(made[ENTRY_COLUMNS].dtypes)])
 
 
-def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Table files, or a figure and its points, and the claims, made from the folder's runs.csv.
+def verdict(difference: float, tolerance: float | None) -> str:
+    """Return "within", "above" or "below"; "" if there is no published value or tolerance."""
+    if math.isnan(difference) or tolerance is None or math.isnan(tolerance):
+        return ""
+    if abs(difference) <= tolerance:
+        return "within"
+    return "above" if difference > 0 else "below"
 
-    Raises UserError where that cannot be read.
+
+def _averages(experiment: Experiment, made: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the mean of each group of rows, ours and the published one, by column.
+
+    A named group of a single row needs no average.
     """
-    lines = read_runs(folder / "runs.csv")
-    files = render(experiment, lines, claims.others(experiment, folder.parent))
-    for name, text in files.items():
-        write_text(folder / name, text)
-    drawn = figures.draw(experiment, lines, folder) if experiment.spec.figure else []
-    if experiment.spec.claims and not experiment.spec.figure:
-        ranking = ranks.ranking(experiment, entries(experiment, lines))
-        if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
-            drawn.append(folder / "ranks.svg")
-    return [*(folder / name for name in files), *drawn]
+    groups = made["row"].map(lambda row: experiment.spec.rows[row].group)
+    averages = []
+    for (group, column), rows in made.groupby([groups, "column"], sort=False):
+        if group and len(rows) == 1:
+            continue
+        ours, published = (
+            math.nan if rows[name].isna().any() else fmean(rows[name])
+            for name in ("ours", "published")
+        )
+        open_ = rows[rows["verdict"].isin(OPEN)]
+        judged = verdict(ours - published, experiment.tolerance(rows["row"].iloc[0]))
+        averages.append(
+            {
+                "row": f"average {group}".strip(),
+                "column": column,
+                "ours": ours,
+                "runs": rows["runs"].min(),
+                "planned": rows["planned"].max(),
+                "published": published,
+                "difference": ours - published,
+                "verdict": judged if open_.empty else open_["verdict"].iloc[0],
+                "reason": "" if open_.empty else "{row} is {verdict}".format(**open_.iloc[0]),
+                "chosen": "",
+            }
+        )
+    return averages
 
 
-def drift(experiment: Experiment, folder: Path) -> list[Path]:
-    """Text files in the folder that are not what its runs.csv yields.
+def by_row(made: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the entries, a named tuple each, by row and column."""
+    rows: dict[str, dict[str, Any]] = {}
+    for entry in made.itertuples():
+        rows.setdefault(entry.row, {})[entry.column] = entry
+    return rows
 
-    Pictures are drawn from the same points, but their bytes change with the drawing library.
-    """
-    lines = read_runs(folder / "runs.csv")
-    files = render(experiment, lines, claims.others(experiment, folder.parent))
+
+def labels(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """Return the table's columns: label, column of the experiment, measure that chooses or ""."""
+    columns = experiment.spec.columns
     return [
-        folder / name
-        for name, text in files.items()
-        if not (folder / name).is_file()
-        or (folder / name).read_text(encoding="utf-8", errors="replace") != text
+        (label, name, choose)
+        for name in columns
+        for label, choose in column_labels(experiment, name)
     ]
 
 
-def _markdown(experiment: Experiment, made: list[Entry]) -> str:
-    spec = experiment.spec
-    columns = [column.label for column in shown(experiment)]
-    own = {label: row.tolerance for label, row in spec.rows.items() if row.tolerance is not None}
-    others = "".join(f" ({value:g} for {label})" for label, value in own.items())
-    verdicts = (
-        [
-            "Each cell: ours / published, verdict. "
-            "Verdicts: = within, ▲ above, ▼ below, ? inconclusive, – unavailable.",
-            f"Within means {spec.tolerance.value:g} or less{others} from the published value: "
-            f"{spec.tolerance.reason}",
-        ]
-        if spec.tolerance
-        else []
-    )
-    places = digits(experiment)
-    named = measures(experiment, {"percent": "per cent"}.get(spec.unit, "fractions"))
-    lines = [
-        f"# {experiment.name}: {spec.title}",
-        "",
-        f"{spec.paper.authors}: *{spec.paper.title}*, {spec.paper.venue}, {spec.paper.place}.",
-        f"{named[0].upper()}{named[1:]}; mean ± standard deviation of up to "
-        f"{spec.repeats} runs; deterministic methods run once.",
-        *verdicts,
-        "",
-        "| | " + " | ".join(columns) + " |",
-        "|---|" + "---|" * len(columns),
-    ]
-    for row, cells in by_row(made).items():
-        lines.append(f"| {row} | " + " | ".join(_cell(cells[c], places) for c in columns) + " |")
-    notes = [f"{c}: {m.note}" for c, m in spec.columns.items() if m.note]
-    notes += [*choices(experiment, made), *spec.notes]
-    open_ = problems(experiment, made)
-    for title, items in (("Notes", notes), ("Without a verdict", open_)):
-        if items:
-            lines += ["", f"## {title}", "", *(f"- {item}" for item in items)]
-    return "\n".join(lines) + "\n"
+def digits(experiment: Experiment) -> int:
+    """Return the number of decimals of the table's values."""
+    return 2 if experiment.spec.unit == "percent" else 3
 
 
 def measures(experiment: Experiment, unit: str) -> str:
-    """What the rows show: shares in the unit, then what runs cost, in units of its own."""
+    """Return what the rows show: shares in the unit, then costs in their own."""
     shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
     shares = [NAMES.get(measure, measure) for measure in shown if measure not in COSTS]
     costs = [NAMES.get(measure, measure) for measure in shown if measure in COSTS]
     return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
-def problems(experiment: Experiment, made: list[Entry]) -> list[str]:
-    """Why cells have no verdict, a line for each reason, and what to do where data are missing."""
-    cells: dict[str, list[str]] = {}
-    for e in made:
-        if e.reason and e.row in experiment.spec.rows:
-            cells.setdefault(f"{e.verdict}, {e.reason}", []).append(f"{e.row} {e.column}")
-    lines = [
-        f"{why}: {', '.join(names) if len(names) < 7 else f'{len(names)} cells'}"
-        for why, names in cells.items()
-    ]
-    if any(e.verdict == "unavailable" for e in made):
+def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+    """Return why cells have no verdict, a sentence for each reason, and the remedy."""
+    own = made[made["row"].isin(list(experiment.spec.rows)) & (made["reason"] != "")]
+    sentences = []
+    own = own.assign(cell=own["row"] + " " + own["column"])
+    for (judged, reason), names in own.groupby(["verdict", "reason"], sort=False)["cell"]:
+        where = ", ".join(names) if len(names) < 7 else f"{len(names)} cells"
+        sentences.append(f"{judged}, {reason}: {where}")
+    if (made["verdict"] == "unavailable").any():
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
-        lines.append(f"once the data of the unavailable cells are there, {remedy}")
-    return lines
+        sentences.append(f"once the data of the unavailable cells are there, {remedy}")
+    return sentences
 
 
-def choices(experiment: Experiment, made: list[Entry]) -> list[str]:
-    """How settings were chosen where a column has a grid, and which."""
-    lines = []
-    for label, name, choose, _ in shown(experiment):
-        grid = experiment.spec.columns[name].grid
+def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+    """Return how the setting of each column with a grid was chosen, and which one."""
+    sentences = []
+    for label, name, choose in labels(experiment):
         if not choose:
             continue
-        chosen: dict[str, list[str]] = {}
-        for e in made:
-            if e.column == label and e.chosen and e.mean is not None:
-                chosen.setdefault(e.chosen, []).append(e.row)
-        among = "; ".join(f"{p} among {', '.join(map(value, v))}" for p, v in grid.items())
+        grid = experiment.spec.columns[name].grid
+        among = "; ".join(f"{p} among {', '.join(map(parameter, v))}" for p, v in grid.items())
         by = (
             "without labels, by the share of the documents' variance that lies between clusters"
             if choose == "explained"
             else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
         )
+        here = made[(made["column"] == label) & (made["chosen"] != "") & made["ours"].notna()]
+        rows = {setting: list(rows) for setting, rows in here.groupby("chosen", sort=False)["row"]}
         found = "; ".join(
-            f"{setting} on {', '.join(rows)}" if len(chosen) > 1 else setting
-            for setting, rows in chosen.items()
+            f"{setting} on {', '.join(where)}" if len(rows) > 1 else setting
+            for setting, where in rows.items()
         )
-        lines.append(f"{label}: {among}, chosen for each task {by}" + f" ({found})" * bool(found))
-    return lines
-
-
-def digits(experiment: Experiment) -> int:
-    """How many decimals the table's values have."""
-    return 2 if experiment.spec.unit == "percent" else 3
-
-
-def _cell(entry: Entry, digits: int) -> str:
-    ours = "" if entry.mean is None else f"{entry.mean:.{digits}f}"
-    if entry.std is not None:
-        ours += f" ± {entry.std:.{digits}f}"
-    if entry.published is not None:
-        ours = f"{ours or 'none'} / {entry.published:.{digits}f}"
-    return f"{ours} {MARKS.get(entry.verdict, '')}".strip()
-
-
-def _csv(made: list[Entry]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["row", "column", "ours", "std", "runs", "planned", "published", "published_std",
-         "difference", "verdict", "reason", "chosen"]
-    )  # fmt: skip
-    for e in made:
-        writer.writerow(
-            [e.row, e.column, short(e.mean), short(e.std), e.runs, e.planned, short(e.published),
-             short(e.published_std), short(e.difference), e.verdict, e.reason, e.chosen]
-        )  # fmt: skip
-    return out.getvalue()
-
-
-def _latex(experiment: Experiment, made: list[Entry]) -> str:
-    columns = [column.label for column in shown(experiment)]
-    places = digits(experiment)
-    lines = [
-        f"% {experiment.name}, written by transferbench; needs booktabs.",
-        f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
-        "\\toprule",
-        " & " + " & ".join(map(_tex, columns)) + " \\\\",
-        "\\midrule",
-    ]
-    for row, cells in by_row(made).items():
-        body = [_tex(row)]
-        for column in columns:
-            e = cells[column]
-            ours = "--" if e.mean is None else f"{e.mean:.{places}f}"
-            body.append(ours + (f" ({e.published:.{places}f})" if e.published is not None else ""))
-        lines.append(
-            ("\\midrule\n" if row not in experiment.spec.rows else "") + " & ".join(body) + " \\\\"
+        sentences.append(
+            f"{label}: {among}, chosen for each task {by}" + f" ({found})" * bool(found)
         )
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
-
-
-def by_row(made: list[Entry]) -> dict[str, dict[str, Entry]]:
-    """Row → column → entry."""
-    rows: dict[str, dict[str, Entry]] = {}
-    for entry in made:
-        rows.setdefault(entry.row, {})[entry.column] = entry
-    return rows
-
-
-def _tex(text: str) -> str:
-    special = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
-        "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$",
-        "γ": "$\\gamma$", "→": "$\\to$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
-    }  # fmt: skip
-    return "".join(special.get(letter, letter) for letter in text)
+    return sentences

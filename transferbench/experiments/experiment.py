@@ -8,16 +8,13 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from transferbench import models, parameters
+from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError, unknown
-from transferbench.experiments import load, names, read
 from transferbench.experiments.schema import COSTS, METRICS, Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
 from transferbench.strict_yaml import LineMap
-
-__all__ = ["Experiment", "PlannedRun", "check_names", "load", "names", "read"]
 
 
 class PlannedRun(NamedTuple):
@@ -102,11 +99,11 @@ def check_names(spec: Schema, lines: LineMap) -> None:
     for i, claim in enumerate(spec.claims):
         with lines.at("claims", i, "also"):
             for name in claim.also:
-                if name not in names():
-                    raise unknown("experiment", name, names())
+                if name not in experiments.names():
+                    raise unknown("experiment", name, experiments.names())
     if spec.figure and (levels := spec.figure.levels):
         with lines.at("figure", "levels"):
-            columns = load(levels.experiment).spec.columns
+            columns = experiments.load(levels.experiment).spec.columns
             if levels.column not in columns:
                 raise unknown("column", levels.column, columns)
 

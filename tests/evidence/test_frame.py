@@ -1,0 +1,71 @@
+"""One table of observations: typed, complete, and enough to make every committed value."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from made_runs import write_runs
+from small_experiment import GOOD, PATH
+
+import transferbench
+from transferbench import experiments
+from transferbench.errors import UserError
+from transferbench.evidence.frame import observations, read_runs, to_runs
+
+FILE = experiments.read(GOOD, PATH)
+
+
+def test_every_planned_run_has_an_observation(tmp_path):
+    ends = {0: 0.5, 1: "timeout", 2: None}
+    runs = write_runs(tmp_path, FILE, lambda planned: ends[planned.run.seed or 0])
+    found = observations(FILE, runs)
+    assert len(found) == len(list(FILE.runs()))
+    nmf = found[found["column"] == "NMF"].set_index("seed")
+    assert list(nmf["status"]) == ["done", "timeout", "missing"]
+    assert list(nmf["reason"]) == ["", "why", ""]
+    assert nmf["value"][0] == 50
+    assert nmf["value"][1:].isna().all()
+    assert found[found["column"] == "LG"]["seed"].isna().all()
+    assert set(found["measure"]) == {"accuracy"}
+
+
+def test_values_are_numbers_and_curves_are_lists(tmp_path):
+    curve = {"metrics": {"target": {"accuracy": 0.5}}, "curve": {"target": [0.1, 0.5]}}
+    write_runs(tmp_path, FILE, lambda planned: curve | {"trace": [3.0, 2.5]})
+    runs = read_runs(tmp_path / "runs.csv")
+    assert runs["accuracy"].dtype == runs["seconds"].dtype == float
+    assert next(iter(runs["curve"])) == [0.1, 0.5]
+    assert next(iter(runs["trace"])) == [3.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("seed", "one"), ("seconds", "long"), ("curve", "{1}"), ("trace", '["a"]'), ("params", "{"),
+     ("versions", "[]")],
+)  # fmt: skip
+def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, value):
+    from transferbench.evidence.frame import read_lines
+
+    write_runs(tmp_path, FILE, lambda planned: 0.5)
+    lines = read_lines(tmp_path / "runs.csv")
+    lines[1][column] = value
+    with pytest.raises(UserError, match=r"runs\.csv:3: not a line of runs"):
+        to_runs(lines, tmp_path / "runs.csv")
+
+
+def test_results_make_the_values_of_the_published_table():
+    found = transferbench.results("gtl-table3")
+    assert {"experiment", "row", "column", "seed", "value", "status"} <= set(found)
+    means = found[found["chosen"]].groupby(["row", "column"])["value"].mean()
+    assert means["comp vs rec", "GCMF"] == pytest.approx(99.19, abs=0.005)
+    assert (found.groupby(["row", "column"]).size().loc[:, "GCMF"] == 10).all()
+
+
+def test_the_help_does_not_import_pandas():
+    code = (
+        "import sys; from transferbench.cli import invoke; invoke(['--help']); "
+        "invoke(['tables', '--help']); sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -1,0 +1,158 @@
+"""One number of a table or figure explained: its runs, what has changed since, its model."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import math
+import platform
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from transferbench import models
+from transferbench.errors import UserError, unknown
+from transferbench.evidence import tables
+from transferbench.evidence.frame import cells, observations
+from transferbench.evidence.pages import fill
+from transferbench.evidence.provenance import sources
+from transferbench.experiments.experiment import Experiment
+from transferbench.runs import worker
+from transferbench.runs.store import Store
+
+
+def find(file: Experiment, runs: pd.DataFrame, row: str, column: str, x: float | None) -> Any:
+    """Return the cell or point with its sources (see `provenance.sources`) and, in a table, entry.
+
+    Names may differ in case, blanks and punctuation. Raise UserError if there is no such cell, or
+    if x is needed to tell which.
+    """
+    observed = observations(file, runs)
+    made = cells(file, observed)
+    known = sources(file, observed, made)
+    if not file.spec.figure:
+        compared = tables.entries(file, made)[["row", "column", "difference", "verdict"]]
+        known = known.merge(compared, on=["row", "column"])
+    row = _match("row", row, known["row"])
+    known = known[known["row"] == row]
+    column = _match("column", column, known["column"])
+    known = known[known["column"] == column]
+    found = known if x is None else known[known["x"] == x]
+    if len(found) == 1:
+        return next(found.itertuples())
+    places = ", ".join(f"{place:g}" for place in known["x"].dropna())
+    raise UserError(
+        f"expected --x, one of {places}." if places else "there is no x; leave out --x."
+    )
+
+
+def _match(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the known name that equals `name` but for case, blanks and punctuation."""
+
+    def bare(text: str) -> str:
+        return re.sub(r"[\W_]+", "", text).casefold() or text
+
+    known = list(dict.fromkeys(known))
+    same = [one for one in known if bare(one) == bare(name)]
+    if name in known or len(same) == 1:
+        return name if name in known else same[0]
+    raise unknown(what, name, known)
+
+
+def objective(source: Any, store: Store) -> tuple[list[float], str]:
+    """Return the trace of the first run that has one, and its seed; if none has, why."""
+    for run, key, trace in zip(source.runs_behind, source.key, source.trace, strict=True):
+        record = store.find(key) if key and trace is None else None
+        trace = trace or list(record.trace if record else ())
+        if trace:
+            return trace, "" if run.seed is None else f"seed {run.seed}"
+    if not source.by_seed:
+        return [], "no run finished"
+    if all(math.isnan(iterations) for iterations in source.iterations):
+        return [], "the model reports none"
+    return [], "its record is not here; run the command above, then ask again"
+
+
+def page(file: Experiment, source: Any, *, data: str, curve: str) -> str:
+    """Return the explanation; data: digest of the task built here, "" if none; curve: its end."""
+    name = source.runs_behind[0].model
+    title, *paragraphs = (
+        inspect.getdoc(importlib.import_module(models.get(name).module)) or ""
+    ).split("\n\n")
+    after = [i for i, text in enumerate(paragraphs) if "min " in text][:1]
+    return fill(
+        "explain.txt.j2",
+        place=f"{file.name}, {source.row}, {source.column}"
+        + ("" if math.isnan(source.x) else f", x = {source.x:g}"),
+        sections=[_number(file, source), _since(source, data)],
+        model=title,
+        text="\n\n".join(paragraphs[after[0] + 1 :] if after else paragraphs),
+        curve=curve,
+    )
+
+
+def _number(file: Experiment, source: Any) -> dict[str, str]:
+    """Return the facts about the number itself."""
+    spec, metric = file.spec, file.metric(source.row)
+    unit = {"seconds": " s", "peak_mib": " MiB"}.get(metric, "")
+    unit = " %" if file.scale(source.row) == 100 else unit
+
+    def text(number: float) -> str:
+        return f"{number:.2f}" if spec.unit == "percent" else f"{number:.4g}"
+
+    ours = "none" if math.isnan(source.mean) else text(source.mean) + unit
+    ours += "" if math.isnan(source.std) else f" ± {text(source.std)}"
+    mean, std = file.published(source.row, source.column) or (None, None)
+    printed = "no number" if mean is None else f"{mean:g}{unit}"
+    printed += "" if std is None else f" ± {std:g}"
+    by_seed = {seed: text(v) for seed, v in source.by_seed.items() if seed is not None}
+    column = spec.columns.get(source.column)
+    return {
+        "ours": f"{ours}, {metric}, {source.runs} of {source.planned} runs",
+        "paper": f"{printed}; {spec.paper.title}, {spec.paper.venue}, {spec.paper.place}",
+        "verdict": "" if spec.figure else _verdict(file, source),
+        "again": source.command,
+        "setting": ", ".join(f"{k}={v}" for k, v in source.runs_behind[0].params.items()),
+        "chosen": source.setting,
+        "by seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
+        "took": _cost(source),
+        "note": column.note if column else "",
+    }
+
+
+def _verdict(file: Experiment, source: Any) -> str:
+    verdict, tolerance = f"{source.verdict} {source.reason}".strip(), file.tolerance(source.row)
+    if math.isnan(source.difference) or tolerance is None:
+        return verdict
+    return f"{verdict}, {source.difference:+.2f}; within is up to {tolerance:g}"
+
+
+def _cost(source: Any) -> str:
+    if math.isnan(source.seconds):
+        return ""
+    peak = "" if math.isnan(source.peak_mib) else f", at most {source.peak_mib:.0f} MiB"
+    threads = "".join(f", {n:g} thread{'s' * (n != 1)}" for n in source.threads)
+    return f"{source.seconds:.3g} s a fit{peak}{threads}"
+
+
+def _since(source: Any, data: str) -> dict[str, str]:
+    """Return with what the runs were made, and whether that is here, too."""
+    now = {"python": platform.python_version()} | worker.versions()
+    then: dict[str, str] = json.loads(source.versions[0]) if source.versions else {}
+    moved = [f"{name} {v} (here {now.get(name)})" for name, v in then.items() if v != now.get(name)]
+    same = "unchanged" if then else "not known"
+    ended = sorted(source.finished)
+    return {
+        "run on": " to ".join(dict.fromkeys((ended[0], ended[-1]))) if ended else "",
+        "data": _compare(source.data, data, "task not built here; `transferbench run` builds it"),
+        "code": _compare(source.code, source.runs_behind[0].code),
+        "versions": f"changed: {', '.join(moved)}" if moved else same,
+    }
+
+
+def _compare(then: list[str], now: str, otherwise: str = "") -> str:
+    same = "unchanged" if then == [now] else f"now {now}"
+    return f"{', '.join(then) or 'not known'}; {same if now else otherwise}"

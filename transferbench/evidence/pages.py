@@ -1,0 +1,169 @@
+"""The committed pages of an experiment: tables, figures and claims, made of its runs.csv alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from transferbench.evidence import claims, claims_page, figures, ranks, tables
+from transferbench.evidence.frame import cells, observations, read_runs
+from transferbench.experiments.experiment import Experiment
+from transferbench.files import write_text
+
+TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
+    "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
+    "→": "$\\to$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
+}  # fmt: skip
+
+
+def render(
+    experiment: Experiment, runs: pd.DataFrame, others: Mapping[str, pd.DataFrame] = {}
+) -> dict[str, str]:
+    """Return the texts of an experiment's pages by file name.
+
+    `others` are the runs of the experiments that its claims name under `also`.
+    """
+    return _render(experiment, cells(experiment, observations(experiment, runs)), others)
+
+
+def write(experiment: Experiment, folder: Path) -> list[Path]:
+    """Write the pages and pictures of an experiment from the folder's runs.csv; return their paths.
+
+    Raise UserError if runs.csv cannot be read or a file cannot be written.
+    """
+    made = cells(experiment, observations(experiment, read_runs(folder / "runs.csv")))
+    paths = []
+    for name, text in _render(experiment, made, claims.others(experiment, folder.parent)).items():
+        write_text(folder / name, text)
+        paths.append(folder / name)
+    if experiment.spec.figure:
+        return paths + figures.draw(experiment, figures.points(experiment, made), folder)
+    ranking = ranks.ranking(experiment, made) if experiment.spec.claims else None
+    if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
+        paths.append(folder / "ranks.svg")
+    return paths
+
+
+def outdated(experiment: Experiment, folder: Path) -> list[Path]:
+    """Return the pages in the folder that differ from what its runs.csv yields.
+
+    Pictures are not compared: their bytes change with the version of the drawing library.
+    """
+    runs = read_runs(folder / "runs.csv")
+    files = render(experiment, runs, claims.others(experiment, folder.parent))
+    return [
+        folder / name
+        for name, text in files.items()
+        if not (folder / name).is_file()
+        or (folder / name).read_text(encoding="utf-8", errors="replace") != text
+    ]
+
+
+def _render(
+    experiment: Experiment, made: pd.DataFrame, others: Mapping[str, pd.DataFrame]
+) -> dict[str, str]:
+    common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
+    if experiment.spec.figure:
+        points = figures.points(experiment, made)
+        files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
+    else:
+        files = _tables(experiment, tables.entries(experiment, made), common)
+    if experiment.spec.claims:
+        files["claims.md"] = fill(
+            "claims.md.j2",
+            file=experiment,
+            results=claims.judge(experiment, made, others),
+            ranking=ranks.ranking(experiment, made),
+            **common,
+        )
+    return files
+
+
+def _tables(experiment: Experiment, made: pd.DataFrame, common: dict[str, Any]) -> dict[str, str]:
+    spec = experiment.spec
+    notes = [f"{name}: {column.note}" for name, column in spec.columns.items() if column.note]
+    context = common | {
+        "columns": [label for label, _, _ in tables.labels(experiment)],
+        "rows": tables.by_row(made),
+        "digits": tables.digits(experiment),
+    }
+    sections = {
+        "Notes": [*notes, *tables.choices(experiment, made), *spec.notes],
+        "Without a verdict": tables.problems(experiment, made),
+    }
+    unit = {"percent": "per cent"}.get(spec.unit, "fractions")
+    shown = tables.measures(experiment, unit)
+    return {
+        "table.md": fill("table.md.j2", measures=shown, sections=sections, **context),
+        "table.csv": _csv(made),
+        "table.tex": fill("table.tex.j2", **context),
+    }
+
+
+def _csv(table: pd.DataFrame) -> str:
+    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+def fill(template: str, **context: Any) -> str:
+    """Return a page from its template; a page of plain text ends with one newline."""
+    text = _environment().get_template(template).render(context)
+    return text if template.endswith(".html.j2") else text.rstrip("\n") + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=lambda name: bool(name) and str(name).endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "code": code,
+        "comparisons": claims_page.comparisons,
+        "fixed": fixed,
+        "labels": tables.labels,
+        "meaning": claims_page.meaning,
+        "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
+        "setting": setting,
+        "tex": tex,
+        "words": ranks.words,
+    }
+    environment.globals |= {
+        "header": claims_page.HEADER,
+        "how": claims_page.HOW,
+        "marks": tables.MARKS | claims_page.MARKS,
+        "outcome_marks": claims_page.MARKS,
+        "verdict_marks": tables.MARKS,
+    }
+    return environment
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """Return a number with so many decimals, "" for None and NaN."""
+    return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def tex(text: str) -> str:
+    """Return a text with LaTeX's special letters escaped."""
+    return "".join(TEX.get(letter, letter) for letter in text)
+
+
+def code(text: str) -> Markup:
+    """Return HTML with the text in backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def setting(params: Mapping[str, Any], grid: Iterable[str] = ()) -> str:
+    """Return parameters as the report lists them; those of a grid vary."""
+    varied = dict(params) | dict.fromkeys(grid, "…")
+    return ", ".join(f"{name} = {value}" for name, value in varied.items())
