@@ -93,7 +93,7 @@ def blocked(A: np.ndarray, B: np.ndarray, X: sp.csr_array, size: int = 512) -> n
 
 
 def main() -> None:
-    documents = Documents.of(problem(), "given", "given", "float32")
+    documents = Documents.of(problem(), False, False, "float32")
     print("views: " + ", ".join("{} × {}".format(*X.shape) for X in documents.X))
     with threadpool_limits(1):
         sweeps(documents)

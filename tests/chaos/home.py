@@ -22,7 +22,7 @@ rows:
   one: {task: "generated/small:documents=200,features=200,words=20,classes=3"}
   two: {task: "generated/small:documents=200,features=200,words=20,classes=3,random_state=1"}
 columns:
-  k-means: {model: kmeans, params: {together: false, starts: 1, max_iter: 300}}
+  k-means: {model: kmeans, params: {pool_tasks: false, n_init: 1, max_iter: 300}}
 published: {one: {k-means: 50.0}}
 tolerance: {value: 1.0, reason: none}
 """

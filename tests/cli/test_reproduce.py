@@ -17,8 +17,8 @@ repeats: 2
 rows:
   made up: {task: "TASK"}
 columns:
-  k-means: {model: kmeans, params: {starts: 1, together: false, max_iter: 100}}
-  again: {model: kmeans, params: {starts: STARTS, together: false, max_iter: 100}}
+  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
+  again: {model: kmeans, params: {n_init: STARTS, pool_tasks: false, max_iter: 100}}
 """
 SMALL = "generated/clusters:documents=200"
 
@@ -119,5 +119,5 @@ def test_limits_are_each_experiments_own(call, home, write):
     tight.write_text(tight.read_text() + "limits: {seconds: 77, memory_gib: 2}\n")
     assert call("reproduce", write("one"), str(tight))[0] == 0
     found = [json.loads(p.read_text()) for p in (home.results / "records").glob("*/*.json")]
-    seconds = sorted((r["params"]["starts"], r["limits"]["seconds"]) for r in found)
+    seconds = sorted((r["params"]["n_init"], r["limits"]["seconds"]) for r in found)
     assert seconds == [(1, 3600.0), (1, 3600.0), (2, 77.0), (2, 77.0)]

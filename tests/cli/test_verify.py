@@ -23,8 +23,8 @@ repeats: 3
 rows:
   made up: {task: "generated/clusters:documents=200"}
 columns:
-  k-means: {model: kmeans, params: {starts: 1, together: false, max_iter: 100}}
-  kernels: {model: kernel-kmeans, params: {sigma: 1.0, together: false, max_iter: 100}}
+  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
+  kernels: {model: kernel-kmeans, params: {sigma: 1.0, pool_tasks: false, max_iter: 100}}
 """
 
 

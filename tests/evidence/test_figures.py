@@ -22,7 +22,7 @@ rows: {comp vs rec: {task: gtl/comp-vs-rec}, comp vs sci: {task: gtl/comp-vs-sci
 columns:
   DTL:
     model: dtl
-    params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities, together: true,
+    params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities, pool_tasks: true,
              dtype: float32}
   LG: {model: lr, params: {C: 1.0}}
 figure: {label: κ, params: [kappa], values: [0, 10], levels: {experiment: gtl-table3, column: GCMF}}
@@ -133,8 +133,8 @@ rows:
   small: {task: mtc/rec-vs-talk}
   large: {task: mtc/comp-vs-sci}
 columns:
-  Kmeans: {model: kmeans, params: {together: false, starts: 1, max_iter: 9}}
-  NCut: {model: ncut, params: {p: 10, together: false}}
+  Kmeans: {model: kmeans, params: {pool_tasks: false, n_init: 1, max_iter: 9}}
+  NCut: {model: ncut, params: {p: 10, pool_tasks: false}}
 figure: {label: documents, rows: true, log: true}
 """
 

@@ -167,7 +167,7 @@ rows:
 columns:
   KKM:
     model: kernel-kmeans
-    params: {together: false, max_iter: 5}
+    params: {pool_tasks: false, max_iter: 5}
     grid: {sigma: [1.0, 2.0, 3.0]}
     choose: [accuracy, explained]
 published: {A accuracy: {KKM: 70}, A NMI: {KKM: 30}}

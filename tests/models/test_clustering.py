@@ -93,8 +93,8 @@ def test_clusters_do_not_depend_on_the_start_of_the_eigensolver(monkeypatch):
 def test_joint_false_clusters_each_task_alone():
     problem, _ = make_clustering()
     joint = models.load("lnkmtc")(problem, seed=0)
-    alone = models.load("lnkmtc")(problem, joint=False, seed=0)
-    one = models.load("lnkmtc")(problem, joint=False, seed=0)
+    alone = models.load("lnkmtc")(problem, pool_tasks=False, seed=0)
+    one = models.load("lnkmtc")(problem, pool_tasks=False, seed=0)
     np.testing.assert_array_equal(alone.scores[1], one.scores[1])
     assert not np.allclose(joint.scores[0], alone.scores[0])
 
@@ -106,13 +106,13 @@ def test_more_starts_never_give_a_worse_clustering():
     assert inertia == sorted(inertia, reverse=True)
 
 
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("pool_tasks", [False, True])
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
-def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(together, sigma):
+def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(pool_tasks, sigma):
     problem, _ = make_clustering(seed=1)
-    fit = models.load("kernel-kmeans")(problem, sigma=sigma, together=together, seed=7)
+    fit = models.load("kernel-kmeans")(problem, sigma=sigma, pool_tasks=pool_tasks, seed=7)
     views = [d.X.toarray() for d in problem.domains]
-    groups = [np.vstack(views)] if together else views
+    groups = [np.vstack(views)] if pool_tasks else views
     expected = []
     for X in groups:
         square = np.sum((X[:, None] - X[None]) ** 2, axis=2)
@@ -123,7 +123,7 @@ def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(together, sigma)
 
 def test_kmeans_together_equals_kmeans_on_the_stacked_documents():
     problem, _ = make_clustering(seed=1)
-    fit = models.load("kmeans")(problem, together=True, seed=7)
+    fit = models.load("kmeans")(problem, pool_tasks=True, seed=7)
     X = sp.vstack([d.X for d in problem.domains])
     expected = KMeans(2, init="random", n_init=1, random_state=7).fit(X)
     np.testing.assert_allclose(np.vstack(fit.scores), -expected.transform(X))

@@ -147,7 +147,7 @@ def test_top1_gives_every_document_a_label(name):
     rare = changed(
         problem, lambda d: (d.views, d.Y * (np.arange(len(d.Y)) % 3 == 0)[:, None], d.seen)
     )
-    plain, top = fitted(name, rare), fitted(name, rare, top1=True)
+    plain, top = fitted(name, rare), fitted(name, rare, ensure_one_label=True)
     without = (plain < 0.5).all(axis=1)
     assert without.any()
     assert (top >= 0.5).any(axis=1).all()

@@ -12,12 +12,12 @@ from transferbench.models.multilabel._shared import best_setting, scores_by_doma
 def test_scores_are_split_by_domain_and_every_document_gets_a_label():
     problem, _ = make_multilabel(documents=2)
     scores = np.array([[0.1, 0.4, 0.2], [0.9, 0.7, 0.0], [0.3, 0.3, 0.3], [0.0, 0.0, 0.5]])
-    plain = scores_by_domain(problem, scores, top1=False)
+    plain = scores_by_domain(problem, scores, ensure_one_label=False)
     np.testing.assert_array_equal(plain, np.split(scores, 2))
     expected = scores.copy()
     expected[0, 1] = expected[2, 0] = 0.5
     np.testing.assert_array_equal(
-        scores_by_domain(problem, scores, top1=True), np.split(expected, 2)
+        scores_by_domain(problem, scores, ensure_one_label=True), np.split(expected, 2)
     )
 
 

@@ -34,7 +34,7 @@ def test_start_of_M_is_near_the_M_of_the_data():
 
 def make_documents():
     problem, _ = make_multilabel(0)
-    return Documents.of(problem, "given", "given", "float64")
+    return Documents.of(problem, False, False, "float64")
 
 
 def start(documents):
@@ -64,15 +64,15 @@ def test_labels_of_unseen_rows_are_never_used(loss):
     np.testing.assert_array_equal(clean, spoilt)
 
 
-def test_join_merges_tasks_and_views():
+def test_pooling_merges_tasks_and_views():
     problem, _ = make_multilabel(tasks=3, views=2, documents=20)
-    given = Documents.of(problem, "given", "given", "float32")
-    joined = Documents.of(problem, "joined", "joined", "float32")
+    given = Documents.of(problem, False, False, "float32")
+    pooled = Documents.of(problem, True, True, "float32")
     assert (len(given.tasks), len(given.X)) == (3, 2)
-    assert (len(joined.tasks), len(joined.X)) == (1, 1)
+    assert (len(pooled.tasks), len(pooled.X)) == (1, 1)
     both = np.hstack([given.X[0].toarray(), given.X[1]])
-    np.testing.assert_array_equal(joined.X[0].toarray(), both)
-    np.testing.assert_array_equal(np.concatenate(given.tasks), joined.tasks[0])
+    np.testing.assert_array_equal(pooled.X[0].toarray(), both)
+    np.testing.assert_array_equal(np.concatenate(given.tasks), pooled.tasks[0])
 
 
 def test_features_without_documents_are_dropped():
@@ -82,7 +82,7 @@ def test_features_without_documents_are_dropped():
         X = d.views[0].toarray()
         X[:, 3] = 0
         domains.append(Domain(d.name, (sp.csr_array(X), d.views[1]), d.Y, d.seen))
-    documents = Documents.of(replace(problem, domains=tuple(domains)), "given", "given", "float64")
+    documents = Documents.of(replace(problem, domains=tuple(domains)), False, False, "float64")
     assert [x.shape[1] for x in documents.X] == [29, 10]
 
 

@@ -241,7 +241,7 @@ def test_tritl_equals_the_updates_of_its_objective():
 @pytest.mark.parametrize("name", ["dtl", "tritl"])
 def test_together_false_fits_each_target_alone(name):
     problem, _ = make_problem(targets=3)
-    got = fit(name, problem, together=False)
+    got = fit(name, problem, pool_tasks=False)
     for i in (1, 2, 3):
         domains = (problem.domains[0], problem.domains[i])
         alone = type(problem)("p", "transfer", problem.classes, domains)

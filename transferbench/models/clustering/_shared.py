@@ -9,10 +9,10 @@ from transferbench.core.views import split_by_domain
 from transferbench.problem import Fit, Problem
 
 
-def document_groups(problem: Problem, together: bool) -> list[sp.csr_array]:
+def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
     """Return the documents to cluster (n, d): one matrix of all tasks, or a matrix for each."""
     views = [sp.csr_array(domain.X) for domain in problem.domains]
-    return [sp.vstack(views, format="csr")] if together else views
+    return [sp.vstack(views, format="csr")] if pool_tasks else views
 
 
 def clusters_fit(problem: Problem, scores: list[np.ndarray]) -> Fit:
@@ -20,12 +20,14 @@ def clusters_fit(problem: Problem, scores: list[np.ndarray]) -> Fit:
     return Fit(split_by_domain(problem, np.vstack(scores)), columns="clusters")
 
 
-def cluster_kernel(problem: Problem, Z: np.ndarray, n_init: int, joint: bool, seed: int) -> Fit:
+def cluster_kernel(
+    problem: Problem, Z: np.ndarray, n_init: int, pool_tasks: bool, seed: int
+) -> Fit:
     """Kernel k-means with the kernel ZZᵀ, Z (n, k) over the documents of all tasks.
 
-    With `joint` all tasks share their clusters; otherwise each task is clustered alone.
+    With `pool_tasks` all tasks share their clusters; otherwise each task is clustered alone.
     """
-    groups = [Z] if joint else split_by_domain(problem, Z)
+    groups = [Z] if pool_tasks else split_by_domain(problem, Z)
     c = len(problem.classes)
     return clusters_fit(problem, [kernel_kmeans(group, c, n_init, seed) for group in groups])
 

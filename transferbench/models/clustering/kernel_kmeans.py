@@ -3,7 +3,7 @@
     min over assignments a  Σ_i ‖φ(x_i) − μ_a(i)‖²,   φ(x)·φ(y) = exp(−‖x − y‖² / 2σ²)
 
 x_i (d,) documents, μ_j the mean of φ over cluster j. Lloyd's iterations from random labels. KKM of
-Gu, Li, Han, AAAI 2011, and with `together` their All KKM; they choose σ by accuracy. The (n, n)
+Gu, Li, Han, AAAI 2011, and with `pool_tasks` their All KKM; they choose σ by accuracy. The (n, n)
 kernel is never stored: its products with the (n, c) assignment are updated with the kernel's
 columns of the documents that changed cluster.
 """
@@ -24,17 +24,17 @@ def fit(
     problem: Problem,
     *,
     sigma: Positive = 1.0,
-    together: bool = False,
+    pool_tasks: bool = False,
     max_iter: Count = 100,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
     """Return negative squared distances (n, c) to the means of the clusters.
 
-    sigma (σ): width of the kernel. together: cluster all tasks' documents at once.
+    sigma (σ): width of the kernel. pool_tasks: cluster all tasks' documents at once.
     """
     c = len(problem.classes)
-    groups = [X.astype(np.float64) for X in document_groups(problem, together)]
+    groups = [X.astype(np.float64) for X in document_groups(problem, pool_tasks)]
     return clusters_fit(problem, [_cluster(X, c, sigma, max_iter, seed) for X in groups])
 
 

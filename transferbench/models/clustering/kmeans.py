@@ -3,7 +3,7 @@
     min over (means μ_j, assignment a)  Σ_i ‖x_i − μ_a(i)‖²
 
 x_i (d,) documents, μ_j (d,) means. Lloyd's iterations of scikit-learn, started at random documents.
-Kmeans of Gu, Li, Han, AAAI 2011, and with `together` their All Kmeans.
+Kmeans of Gu, Li, Han, AAAI 2011, and with `pool_tasks` their All Kmeans.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from transferbench.problem import Fit, Problem, Watch
 def fit(
     problem: Problem,
     *,
-    together: bool = False,
-    starts: Count = 1,
+    pool_tasks: bool = False,
+    n_init: Count = 1,
     max_iter: Count = 300,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the means.
 
-    together: cluster all tasks' documents at once. starts: the best of so many starts is returned.
+    pool_tasks: cluster all tasks' documents at once. n_init: the best of so many starts is kept.
     """
     from sklearn.cluster import KMeans
 
     scores = []
-    for X in document_groups(problem, together):
+    for X in document_groups(problem, pool_tasks):
         kmeans = KMeans(
             len(problem.classes),
             init="random",
-            n_init=starts,
+            n_init=n_init,
             max_iter=max_iter,
             random_state=np.random.RandomState(seed),
         )

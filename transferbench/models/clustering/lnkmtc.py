@@ -8,7 +8,7 @@ K (n, n) kernel over the n documents of all tasks; L (n, n) normalised Laplacian
 whole). Clusters come from kernel k-means on K. C = 0 is the paper's LNKMTC0.
 
 The paper does not say how k-means starts or if tasks are clustered together. Here documents start
-at random labels and all tasks share their clusters; joint = false clusters each task alone.
+at random labels and all tasks share their clusters; pool_tasks = false clusters each task alone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def fit(
     p: Count = 10,
     C: Weight = 500.0,
     b: Positive = 30.0,
-    starts: Count = 1,
-    joint: bool = True,
+    n_init: Count = 1,
+    pool_tasks: bool = True,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
@@ -49,4 +49,4 @@ def fit(
     G = mean_matching([len(domain.seen) for domain in problem.domains])
     spectrum = smallest_eigenpairs(W, math.ceil(b), G=G, C=C)
     Z = spectrum.vectors * np.sqrt(trace_weights(spectrum.values, b))
-    return cluster_kernel(problem, Z, starts, joint, seed)
+    return cluster_kernel(problem, Z, n_init, pool_tasks, seed)

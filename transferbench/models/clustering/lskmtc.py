@@ -41,15 +41,15 @@ def fit(
     b: Positive = 1.0,
     r: Count = 30,
     order: Literal["ascending", "descending"] = "ascending",
-    starts: Count = 1,
-    joint: bool = True,
+    n_init: Count = 1,
+    pool_tasks: bool = True,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the cluster means in K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
-    and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. starts: the best of so
+    and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. n_init: the best of so
     many starts of k-means is returned.
     """
     spectrum = smallest_eigenpairs(affinity([domain.X for domain in problem.domains], p), r)
@@ -58,4 +58,4 @@ def fit(
     vectors = spectrum.vectors[:, step]
     cost = spectrum.values[step] + C * ((G.T @ vectors) ** 2).sum(axis=0)
     Z = vectors * np.sqrt(spectral_weights(cost, b))
-    return cluster_kernel(problem, Z, starts, joint, seed)
+    return cluster_kernel(problem, Z, n_init, pool_tasks, seed)

@@ -5,8 +5,8 @@
 Volumes and cuts are in the cosine graph of the p nearest documents. scikit-learn's
 SpectralClustering solves the relaxed problem by the smallest eigenvectors of the normalised
 Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of Gu, Li, Han, AAAI
-2011, and with `together`, where the graph also joins documents of different tasks, their All NCut.
-The paper does not name its graph.
+2011, and with `pool_tasks`, where the graph also joins documents of different tasks, their All
+NCut. The paper does not name its graph.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def fit(
     problem: Problem,
     *,
     p: Count = 10,
-    together: bool = False,
+    pool_tasks: bool = False,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
     """Return one-hot clusters (n, c).
 
-    p: neighbours in the graph. together: cluster all tasks' documents at once.
+    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once.
     """
     from sklearn.cluster import SpectralClustering
 
     c = len(problem.classes)
     scores = []
-    for X in document_groups(problem, together):
+    for X in document_groups(problem, pool_tasks):
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )

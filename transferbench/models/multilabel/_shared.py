@@ -7,19 +7,24 @@ from typing import TypeVar
 
 import numpy as np
 
+from transferbench import metrics
 from transferbench.core.views import split_by_domain
-from transferbench.metrics import THRESHOLD, ensure_one_label, example_f1
+from transferbench.metrics import THRESHOLD, example_f1
 from transferbench.problem import Problem
 
 Setting = TypeVar("Setting")
 
 
-def scores_by_domain(problem: Problem, scores: np.ndarray, top1: bool) -> tuple[np.ndarray, ...]:
+def scores_by_domain(
+    problem: Problem, scores: np.ndarray, ensure_one_label: bool
+) -> tuple[np.ndarray, ...]:
     """Split scores (n, m) of the documents of all domains into those of each domain.
 
-    top1: raise the best score of a document without a label to the threshold first.
+    ensure_one_label: raise the best score of a document without a label to the threshold first.
     """
-    return split_by_domain(problem, ensure_one_label(scores) if top1 else scores)
+    if ensure_one_label:
+        scores = metrics.ensure_one_label(scores)
+    return split_by_domain(problem, scores)
 
 
 def best_setting(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +19,6 @@ from transferbench.models.multilabel._shared import best_setting, scores_by_doma
 from transferbench.models.multilabel._start import Plan, make_layer
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
-#: Tasks or views as the problem has them, or joined to one.
-Join = Literal["given", "joined"]
 #: Called after a sweep with the iteration (from 1), the stack and the scores (n, m).
 OnSweep: TypeAlias = Callable[[int, Stack, np.ndarray], None]
 
@@ -41,15 +39,18 @@ class Documents:
     tasks: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, problem: Problem, tasks: Join, views: Join, dtype: str) -> Documents:
-        """Collect the documents of a problem. Raise ValueError if no label is seen."""
+    def of(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Documents:
+        """Collect the documents of a problem; pool all tasks, or views, to one.
+
+        Raise ValueError if no label is seen.
+        """
         domains = problem.domains
         seen = np.concatenate([domain.seen for domain in domains])
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
         by_view = zip(*(domain.views for domain in domains), strict=True)
         X = [drop_empty_columns(stack_rows(list(parts))) for parts in by_view]
-        if views == "joined":
+        if pool_views:
             X = [_side_by_side(X)]
         rows = np.arange(len(seen))
         cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
@@ -57,7 +58,7 @@ class Documents:
             tuple(x.astype(dtype) for x in X),
             np.vstack([domain.Y for domain in domains]).astype(dtype),
             seen,
-            (rows,) if tasks == "joined" else tuple(np.split(rows, cuts)),
+            (rows,) if pool_tasks else tuple(np.split(rows, cuts)),
         )
 
 
@@ -139,13 +140,13 @@ def fit_stack(
     loss: Loss,
     plan: Plan,
     *,
-    tasks: Join,
-    views: Join,
+    pool_tasks: bool,
+    pool_views: bool,
     dtype: str,
     alpha: tuple[float, ...],
     beta: tuple[float, ...],
     validation_fraction: float,
-    top1: bool,
+    ensure_one_label: bool,
     watch: Watch | None,
 ) -> Fit:
     """Return the scores of every domain, and the objective after each sweep of the last phase.
@@ -154,7 +155,7 @@ def fit_stack(
     validation_fraction of the seen rows; the other parameters are those of `himls.fit`. Raise
     ValueError if no label is seen, FloatingPointError if the objective is not finite.
     """
-    documents = Documents.of(problem, tasks, views, dtype)
+    documents = Documents.of(problem, pool_tasks, pool_views, dtype)
     X = list(documents.X)
     C = [plan.start_C(x, plan.q[0], j) for j, x in enumerate(X)]
     start = plan.start_R(X, plan.p[0]), C
@@ -167,11 +168,11 @@ def fit_stack(
                 f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
             )
         if watch:
-            watch(iteration, plan.last_phase_sweeps, scores_by_domain(problem, F, top1))
+            watch(iteration, plan.last_phase_sweeps, scores_by_domain(problem, F, ensure_one_label))
 
     def validation_scores(weights: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
         F = train(documents, train_mask, loss, plan, weights, start)
-        return np.concatenate(scores_by_domain(problem, F, top1))
+        return np.concatenate(scores_by_domain(problem, F, ensure_one_label))
 
     weights = best_setting(
         list(product(alpha, beta)),
@@ -182,4 +183,4 @@ def fit_stack(
         seed=plan.seed,
     )
     F = train(documents, documents.seen, loss, plan, weights, start, on_sweep)
-    return Fit(scores_by_domain(problem, F, top1), tuple(trace))
+    return Fit(scores_by_domain(problem, F, ensure_one_label), tuple(trace))

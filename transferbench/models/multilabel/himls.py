@@ -10,7 +10,7 @@ M (p_L, q_L) the association of both. Scores are the mean over layers of
 R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ; the threshold is ½. Eqs. 3–5 and 10–21, Algorithm 1: train the layers
 one by one, then all together.
 
-One layer is the paper's MLS. With joined `views` this is its MLS-T, with joined `tasks` its MLS-V,
+One layer is the paper's MLS. With `pool_views` this is its MLS-T, with `pool_tasks` its MLS-V,
 with both its MLS-S.
 
 Departures from the paper:
@@ -20,7 +20,7 @@ Departures from the paper:
   give a scale.
 - The start of M uses a ridge, because the inverses of step 3 may not exist, and is made positive.
 - PLSA treats weights as counts. The paper tunes α and β by "cross-validation" without details; here
-  several values are tried once, on a hidden fraction of the seen documents.
+  several values are tried once, on a held-out fraction of the seen documents.
 
 With α = 1, seen documents memorise their labels, because their rows of R are free. The F1 of unseen
 documents hardly changes from α = .01 on (`himls-figure2a`). The coupling does not fix a scale: over
@@ -36,7 +36,7 @@ from annotated_types import Gt, Lt
 
 from transferbench.core.losses import Squares
 from transferbench.models.multilabel._start import Columns, Plan, Start
-from transferbench.models.multilabel._training import Join, fit_stack
+from transferbench.models.multilabel._training import fit_stack
 from transferbench.parameters import Count, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -48,15 +48,15 @@ def fit(
     q: tuple[Count, ...] = (100, 20),
     alpha: tuple[Weight, ...] = (0.01, 0.1, 1.0),
     beta: tuple[Weight, ...] = (1.0,),
-    hidden: Annotated[float, Gt(0), Lt(1)] = 0.2,
+    validation_fraction: Annotated[float, Gt(0), Lt(1)] = 0.2,
     pretrain: Count = 50,
     finetune: Count = 50,
     start: Start = "plsa",
     start_iter: Count = 50,
     columns: Columns = "length",
-    tasks: Join = "given",
-    views: Join = "given",
-    top1: bool = False,
+    pool_tasks: bool = False,
+    pool_views: bool = False,
+    ensure_one_label: bool = False,
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -65,13 +65,13 @@ def fit(
 
     p, q        : clusters of documents and of features, a number for each layer.
     alpha, beta : α and β. If there are several values, use the pair with the best example-based F₁
-                  on a fraction `hidden` of the seen documents.
+                  on a fraction `validation_fraction` of the seen documents.
     pretrain    : sweeps for each layer.
     finetune    : sweeps for all layers together; the last phase if there are several layers.
     start       : R and C from `start_iter` iterations of PLSA, or at random.
     columns     : initial Euclidean length or sum of the columns of C.
-    tasks, views: as given, or joined to one.
-    top1        : give a document without a label its best one.
+    pool_tasks, pool_views: treat all tasks as one; put all views side by side as one.
+    ensure_one_label: give a document without a label its best one.
     watch       : called after each sweep of the last phase.
 
     Raise ValueError if p and q differ in length or no label is seen, FloatingPointError if the
@@ -82,12 +82,12 @@ def fit(
         problem,
         Squares(),
         plan,
-        tasks=tasks,
-        views=views,
+        pool_tasks=pool_tasks,
+        pool_views=pool_views,
         dtype=dtype,
         alpha=alpha,
         beta=beta,
-        validation_fraction=hidden,
-        top1=top1,
+        validation_fraction=validation_fraction,
+        ensure_one_label=ensure_one_label,
         watch=watch,
     )

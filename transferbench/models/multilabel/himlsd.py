@@ -27,7 +27,7 @@ from annotated_types import Gt, Lt
 
 from transferbench.core.losses import Divergence
 from transferbench.models.multilabel._start import Columns, Plan, Start
-from transferbench.models.multilabel._training import Join, fit_stack
+from transferbench.models.multilabel._training import fit_stack
 from transferbench.parameters import Count, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -39,16 +39,16 @@ def fit(
     q: tuple[Count, ...] = (100, 20),
     alpha: tuple[Weight, ...] = (0.01, 0.1, 1.0),
     beta: tuple[Weight, ...] = (1.0,),
-    hidden: Annotated[float, Gt(0), Lt(1)] = 0.2,
+    validation_fraction: Annotated[float, Gt(0), Lt(1)] = 0.2,
     pretrain: Count = 50,
     finetune: Count = 50,
     coupling: Literal["exact", "paper"] = "exact",
     start: Start = "plsa",
     start_iter: Count = 50,
     columns: Columns = "length",
-    tasks: Join = "given",
-    views: Join = "given",
-    top1: bool = False,
+    pool_tasks: bool = False,
+    pool_views: bool = False,
+    ensure_one_label: bool = False,
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -63,12 +63,12 @@ def fit(
         problem,
         Divergence(coupling),
         plan,
-        tasks=tasks,
-        views=views,
+        pool_tasks=pool_tasks,
+        pool_views=pool_views,
         dtype=dtype,
         alpha=alpha,
         beta=beta,
-        validation_fraction=hidden,
-        top1=top1,
+        validation_fraction=validation_fraction,
+        ensure_one_label=ensure_one_label,
         watch=watch,
     )

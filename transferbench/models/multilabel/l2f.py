@@ -35,14 +35,14 @@ def fit(
     lam: Weight = 1e-5,
     mu: Weight = 0.1,
     view: View = "all",
-    top1: bool = False,
+    ensure_one_label: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
     """Return mean predictions (n, m) of every domain.
 
     gamma (γ): weight of the regulariser. lam (λ): weight of the agreement of similar labels. mu
-    (μ): weight of the agreement of views. view: the first view, or all. top1: give a document
-    without a label its best one. watch is not called.
+    (μ): weight of the agreement of views. view: the first view, or all. ensure_one_label: give a
+    document without a label its best one. watch is not called.
     """
     views, Y, seen = join(problem, view)
     base = Y[seen].mean(axis=0)
@@ -50,7 +50,7 @@ def fit(
     penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
     F = solve(views, np.where(seen[:, None], Y - base, 0), seen, penalty, mu)
     scores = sum(F) / len(F) + base
-    return Fit(scores_by_domain(problem, scores, top1))
+    return Fit(scores_by_domain(problem, scores, ensure_one_label))
 
 
 def similarity(Y: np.ndarray) -> np.ndarray:

@@ -25,13 +25,13 @@ def fit(
     *,
     C: Positive = 1.0,
     view: View = "all",
-    top1: bool = False,
+    ensure_one_label: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
     """Return scores between 0 and 1 (n, m) of every domain.
 
-    C: weight of the labelled documents. view: the first view, or all side by side. top1: give a
-    document without a label its best one. watch is not called.
+    C: weight of the labelled documents. view: the first view, or all side by side.
+    ensure_one_label: give a document without a label its best one. watch is not called.
     """
     from sklearn.svm import LinearSVC
 
@@ -45,4 +45,4 @@ def fit(
             continue
         svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
         scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
-    return Fit(scores_by_domain(problem, scores, top1))
+    return Fit(scores_by_domain(problem, scores, ensure_one_label))

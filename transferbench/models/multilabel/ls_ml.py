@@ -42,14 +42,14 @@ def fit(
     beta: Positive = 3e-4,
     r: Annotated[int, Ge(0)] | None = None,
     view: View = "all",
-    top1: bool = False,
+    ensure_one_label: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
     """Return regressions on 0/1 (n, m) of every domain.
 
     alpha (α): weight of the part outside the shared subspace. beta (β): weight of all. r: dimension
     of the subspace, by default half the number of labels. view: the first view, or all side by
-    side. top1: give a document without a label its best one. watch is not called.
+    side. ensure_one_label: give a document without a label its best one. watch is not called.
     """
     from sklearn.linear_model import Ridge
 
@@ -66,4 +66,4 @@ def fit(
     Q = np.linalg.eigh((shared + shared.T) / 2)[1][:, m - r :]
     F = outside.predict(X)
     scores = F + (inside.predict(X) - F) @ Q @ Q.T
-    return Fit(scores_by_domain(problem, scores, top1))
+    return Fit(scores_by_domain(problem, scores, ensure_one_label))

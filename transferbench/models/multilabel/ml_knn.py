@@ -35,13 +35,13 @@ def fit(
     k: Count = 10,
     s: Positive = 1.0,
     view: View = "all",
-    top1: bool = False,
+    ensure_one_label: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
     """Return posterior probabilities (n, m) of every domain.
 
-    k: neighbours. s: smoothing. view: the first view, or all side by side. top1: give a document
-    without a label its best one. watch is not called.
+    k: neighbours. s: smoothing. view: the first view, or all side by side. ensure_one_label: give a
+    document without a label its best one. watch is not called.
     """
     views, Y, seen = join(problem, view)
     label = Y[seen] > 0
@@ -54,7 +54,7 @@ def fit(
         prior = (s + has.sum(axis=0)) / (2 * s + n)
         joint.append(prior * likelihood[C, np.arange(m)])
     scores = joint[0] / (joint[0] + joint[1])
-    return Fit(scores_by_domain(problem, scores, top1))
+    return Fit(scores_by_domain(problem, scores, ensure_one_label))
 
 
 def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:

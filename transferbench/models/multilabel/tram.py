@@ -36,13 +36,13 @@ def fit(
     *,
     k: Count = 10,
     view: View = "all",
-    top1: bool = False,
+    ensure_one_label: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
     """Return scores (n, m) of every domain: half the composition, plus ½ for each label given.
 
     Seen rows are their labels. k: neighbours in the graph. view: the first view, or all side by
-    side. top1: give a document without a label its best one. watch is not called.
+    side. ensure_one_label: give a document without a label its best one. watch is not called.
     """
     views, Y, seen = join(problem, view)
     size = Y.sum(axis=1, keepdims=True)
@@ -52,7 +52,7 @@ def fit(
     rank = (-composition).argsort(axis=1, kind="stable").argsort(axis=1)
     scores = (composition + (rank < cardinality)) / 2
     scores[seen] = Y[seen]
-    return Fit(scores_by_domain(problem, scores, top1))
+    return Fit(scores_by_domain(problem, scores, ensure_one_label))
 
 
 def harmonic(graph: Graph, values: np.ndarray, seen: np.ndarray) -> np.ndarray:

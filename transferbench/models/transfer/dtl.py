@@ -7,7 +7,7 @@ X_τ (m, n_τ) features × documents of domain τ, divided by the sum of its ent
 clusters common to all domains; U_τ (m, k − κ) those of one domain; H = [H₁; H₂] (k, c) their
 association with the classes, shared; V_τ (n_τ, c) document classes, whose argmax is the decision.
 Eqs. 4.7–4.13, Algorithm 1. With several targets, all targets share U and H (DTL₁ of the MRTL
-paper), or with together = false each is fitted alone with the sources (DTL₀).
+paper), or with pool_tasks = false each is fitted alone with the sources (DTL₀).
 
 Departures from the paper: V_t starts at the probabilities of logistic regression. Its decisions
 contain zeros, which multiplicative updates cannot change.
@@ -39,7 +39,7 @@ def fit(
     max_iter: Count = 50,
     C: Positive = 1.0,
     start: Start = "probabilities",
-    together: bool = True,
+    pool_tasks: bool = True,
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -48,11 +48,11 @@ def fit(
 
     k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of V.
-    together: fit all targets at once. Raises ValueError if kappa > k.
+    pool_tasks: fit all targets at once. Raises ValueError if kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
-    if not together:
+    if not pool_tasks:
         fit_one = partial(
             fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, dtype=dtype, seed=seed
         )

@@ -8,7 +8,7 @@ clusters) are of three kinds. Identical: F¹ (m, k₁) and its association S¹ (
 domains. Alike: F²_τ (m, k₂) is of one domain, its association S² (k₂, c) is shared. Distinct: F³_τ
 (m, k₃) and S³_τ (k₃, c) are of one domain. G_τ (n_τ, c) document classes, whose argmax is the
 decision. With several targets, all targets share F¹, S¹ and S² (TriTL₁ of the MRTL paper), or with
-together = false each is fitted alone with the sources (TriTL₀).
+pool_tasks = false each is fitted alone with the sources (TriTL₀).
 
 Reconstructed without access to the paper: k₁ = k₂ = 20, k₃ = 10 and 100 iterations are its commonly
 quoted settings. F starts at random positive values.
@@ -39,7 +39,7 @@ def fit(
     k3: CountOrZero = 10,
     max_iter: Count = 100,
     C: Positive = 1.0,
-    together: bool = True,
+    pool_tasks: bool = True,
     dtype: Literal["float32", "float64"] = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -47,9 +47,9 @@ def fit(
     """Return scores G_τ (n_τ, c) of every domain, and the objective after each iteration.
 
     k1, k2, k3: identical, alike and distinct concepts. max_iter: iterations. C: inverse
-    regularisation of the logistic regression. together: fit all targets at once.
+    regularisation of the logistic regression. pool_tasks: fit all targets at once.
     """
-    if not together:
+    if not pool_tasks:
         fit_one = partial(fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, dtype=dtype, seed=seed)
         return fit_each_target(problem, fit_one, watch)
     rng = np.random.default_rng(seed)
