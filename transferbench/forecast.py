@@ -40,8 +40,8 @@ def forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
 def summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
-    known = f"about {total.seconds / 60:.0f} minutes of one core, by what runs took before"
-    unknown = f", and {total.unknown:.0f} of which nothing is known" if total.unknown else ""
+    known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
+    unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; {known}{unknown}"
 
 

@@ -164,7 +164,7 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
         for what, count in Counter(map(_end, records)).most_common():
             say(f"{count:6d}  {what}")
     if unchanged:
-        message = f"{', '.join(unchanged)}: nothing could be run; what is there is left as it is"
+        message = f"{', '.join(unchanged)}: nothing could be run; the results are left as they are"
         if len(unchanged) == len(rebuilds):
             raise Unavailable(message)
         say(message, err=True)

@@ -74,7 +74,7 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
     """Add to `committed` what the records of its runs report.
 
     The columns are status and reason of the run, now (the value, NaN if the run did not finish),
-    apart (how far it is from the committed one, in jitters) and same (True if that is at most 1).
+    distance (from the committed value, in jitters) and same (True if the distance is at most 1).
     """
     by_run = dict(zip(measured["run"].unique(), records, strict=True))
     found = [by_run[run] for run in measured["run"]]
@@ -84,8 +84,8 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
         reason=[record.reason for record in found],
         now=[r.metrics[domain][name] if r.done else float("nan") for r, domain, name in places],
     )
-    compared["apart"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
-    compared["same"] = compared["apart"] <= 1
+    compared["distance"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
+    compared["same"] = compared["distance"] <= 1
     return compared
 
 
@@ -98,7 +98,7 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
             mark = "–" if first["status"] == "unavailable" else "NO"
             rows.append([mark, f"{run}", first["status"], "", "", "", first["reason"]])
             continue
-        furthest = measures.sort_values("apart", ascending=False, kind="stable")
+        furthest = measures.sort_values("distance", ascending=False, kind="stable")
         shown = furthest if (differ := furthest[~furthest["same"]]).empty else differ
         for one in (shown.head(1) if differ.empty else shown).itertuples():
             values = [f"{value:.4f}" for value in (one.committed, one.now, one.jitter)]
@@ -114,6 +114,6 @@ def summary(compared: pd.DataFrame) -> tuple[str, bool]:
     bad = int((~runs["same"].all()).sum()) - lost
     figures = int((compared["status"] == "done").sum())
     what = f"{bad} runs differ" if bad else "none differs"
-    what += f"; {lost} cannot be made here" if lost else ""
+    what += f"; {lost} unavailable here" if lost else ""
     sentence = f"{len(runs) - lost} runs made again, {figures} figures compared: {what}"
     return sentence, bool(figures and not bad)

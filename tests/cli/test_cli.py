@@ -77,7 +77,7 @@ def test_reproducing_without_data_leaves_a_table_unchanged(call, home):
     (folder / "runs.csv").write_text(text)
     code, _, err = call("reproduce", "gtl-table3")
     assert code == 2
-    assert "left as it is" in err
+    assert "left as they are" in err
     assert (folder / "runs.csv").read_text() == text
 
 

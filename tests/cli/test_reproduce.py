@@ -83,7 +83,7 @@ def test_unavailable_data_do_not_stop_other_experiments(call, home, write):
     runs.write_text(made)
     code, out, err = call("reproduce", lost, write("one"))
     assert code == 0
-    assert "lost: nothing could be run; what is there is left as it is" in err
+    assert "lost: nothing could be run; the results are left as they are" in err
     assert runs.read_text() == made
 
 

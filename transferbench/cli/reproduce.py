@@ -46,7 +46,7 @@ def command(
         raise UserError("expected names of experiments (`transferbench list`), or --all.")
     predict, names = not execution["force"], names or tuple(sorted(experiment_names()))
     rebuilds = reproduce.plan(names, settings, repeats, predict=predict, say=say)
-    message = "another reproduce is at work here; waiting, to repeat none of its runs"
+    message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = exclusive(
         settings.results / "records" / "reproduce.lock", partial(say, message, err=True)
     )

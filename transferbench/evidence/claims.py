@@ -128,8 +128,10 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
                 printed=[scale((file.published(*place) or (math.nan,))[0]) for place in places],
             )
         )
-    cells_by_place = pd.concat(parts).groupby(["row", "column"], sort=False)
-    return {place: list(here.itertuples()) for place, here in cells_by_place}
+    subject: dict[tuple[str, str], list[Any]] = {}
+    for cell in pd.concat(parts).itertuples():
+        subject.setdefault((cell.row, cell.column), []).append(cell)
+    return subject
 
 
 def _rows(subject: Subject) -> list[str]:

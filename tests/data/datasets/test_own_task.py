@@ -58,13 +58,13 @@ def test_a_changed_file_changes_the_task_and_its_record_key(mine, home, name):
     class Keys:
         """An engine that performs nothing."""
 
-        def records(self, runs, say, keep):
-            for run in runs:
-                yield Record.of(run.key, run.run, "failed")
+        def records(self, jobs, on_progress, on_done):
+            for job in jobs:
+                yield Record.of(job.key, job.run, "failed")
 
     def key() -> str:
-        cells = runner.plan(str(mine), "lr", {}, [0])
-        return runner.run(cells, home, engine=Keys(), progress=False)[0].key
+        runs = runner.plan(str(mine), "lr", {}, [0])
+        return runner.run(runs, home, engine=Keys(), progress=False)[0].key
 
     before, path = key(), mine.parent / name
     assert key() == before
