@@ -27,7 +27,7 @@ def _reference(folder: Path, repeats: int = 6) -> tuple[list[str], float]:
 
 
 def kills(folder: Path, times: int = 100) -> Outcome:
-    """kill -9 of `reproduce` at random moments; every other time of it alone, not of its runs"""
+    """kill -9 of `reproduce` at random moments; every other time only its main process"""
     expected, seconds = _reference(folder / "whole")
     rng = random.Random(0)
     lost = repeated = identical = whole = left = 0

@@ -17,7 +17,7 @@ MAX_SEEDS = 100_000  # of one command
 
 
 class Size(click.ParamType[int]):
-    """Bytes, written as 500M or 4G."""
+    """A number of bytes, written as 500M or 4G."""
 
     name = "size"
 
@@ -45,7 +45,7 @@ class Seconds(click.FloatRange):
 
 
 class Seeds(click.ParamType[tuple[int, ...]]):
-    """0,3,7 or 0-9."""
+    """Seeds, written as 0,3,7 or 0-9."""
 
     name = "seeds"
 
@@ -63,7 +63,7 @@ class Seeds(click.ParamType[tuple[int, ...]]):
 
 
 class Assignment(click.ParamType[tuple[str, str]]):
-    """NAME=VALUE."""
+    """A pair, written as NAME=VALUE."""
 
     name = "assignment"
 
