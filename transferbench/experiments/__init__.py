@@ -27,20 +27,20 @@ def titles() -> dict[str, str]:
     """Return the title of every experiment in the folder by name."""
     from transferbench import strict_yaml
 
-    found = {}
+    by_name = {}
     for name in names():
         data, lines = strict_yaml.load(path(name))
         if not isinstance(data, dict) or "title" not in data:
             raise lines.error((), "missing key title.")
-        found[name] = str(data["title"])
-    return found
+        by_name[name] = str(data["title"])
+    return by_name
 
 
 def path(name: str) -> Path:
-    """Return the file of an experiment in the folder, or of the user's own.
+    """Return the file of an experiment in the folder, or the user's own file, given by its path.
 
-    The user's own is given by its path, and its name must not be one of ours. Raise UserError for
-    an unknown or a taken name.
+    The user's own must not have the name of one in the folder. Raise UserError for an unknown or a
+    taken name.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
