@@ -20,7 +20,7 @@ from chaos.watched import apart, within
 from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
 from transferbench.errors import UserError
-from transferbench.evidence import tables
+from transferbench.evidence import pages
 from transferbench.experiments import experiment
 from transferbench.runs import record
 from transferbench.settings import Settings
@@ -93,11 +93,11 @@ def _runs(folder: Path) -> Kind:
     ]
     path = folder / "runs.csv"
     path.write_text(record.runs_csv(told))
-    tables.write(made, folder)
+    pages.write(made, folder)
 
     def read() -> str:
         try:
-            return "noticed" if tables.drift(made, folder) else "harmless"
+            return "noticed" if pages.outdated(made, folder) else "harmless"
         except UserError:
             return "noticed"
 

@@ -27,7 +27,7 @@ from transferbench.data.datasets._documents import problem
 from transferbench.data.formats import rda
 from transferbench.data.userdata import read as own_read
 from transferbench.errors import UserError
-from transferbench.evidence import tables
+from transferbench.evidence import frame, pages
 from transferbench.experiments import experiment
 from transferbench.runs import record
 
@@ -170,7 +170,7 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
 def _experiment(path: Path) -> None:
     made = experiment.read(path.read_bytes().decode("utf-8", "replace"), path)
     list(itertools.islice(made.runs(), 2000))
-    tables.render(made, [])
+    pages.render(made, frame.to_runs([]))
 
 
 def _task(path: Path) -> None:
@@ -185,9 +185,8 @@ def _own(path: Path) -> None:
 
 
 def _runs(path: Path) -> None:
-    lines = record.read_runs(path)
-    record.by_cell(lines)
-    tables.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
+    lines = frame.read_runs(path)
+    pages.render(experiment.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:

@@ -92,9 +92,7 @@ def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home,
     code, out, _ = without("kmeans")
     assert code == 0
     assert [line[0] for line in out.splitlines()[1:3]] == ["=", "–"]
-    assert out.endswith(
-        "1 runs made again, 6 figures compared: none differs; 1 unavailable here\n"
-    )
+    assert out.endswith("1 runs made again, 6 figures compared: none differs; 1 unavailable here\n")
     code, out, _ = without("kmeans", "kernel-kmeans")
     assert (code, out.count("not installed")) == (1, 2)
 
