@@ -110,6 +110,7 @@ def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
     joined = joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"} | {"reason": ""})
     joined = _with_values(experiment, joined)
     joined["experiment"] = experiment.name
+    joined["trace"] = joined["trace"].astype(object).where(joined["trace"].notna(), None)
     joined["seed"] = pd.to_numeric(joined["seed"], errors="coerce").astype("Int64")
     return joined[OBSERVATION_COLUMNS]
 
