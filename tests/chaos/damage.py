@@ -23,7 +23,7 @@ from transferbench.data import fetch, tasks
 from transferbench.data.archive import members
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.evidence import tables
+from transferbench.evidence import pages
 from transferbench.runs.record import runs_csv
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
@@ -93,11 +93,11 @@ def _runs(folder: Path) -> Kind:
         lines += record.rows(run.row, run.column, run.x)
     path = folder / "runs.csv"
     path.write_text(runs_csv(lines))
-    tables.write(made, folder)
+    pages.write(made, folder)
 
     def read() -> str:
         try:
-            return "noticed" if tables.drift(made, folder) else "harmless"
+            return "noticed" if pages.outdated(made, folder) else "harmless"
         except UserError:
             return "noticed"
 

@@ -28,8 +28,7 @@ from transferbench.data.formats import rda
 from transferbench.data.userdata import read as own_read
 from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
-from transferbench.evidence import tables
-from transferbench.evidence.frame import by_cell, read_runs
+from transferbench.evidence import frame, pages
 from transferbench.runs.record import Record, runs_csv
 from transferbench.runs.store import Store
 
@@ -175,7 +174,7 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
 def _experiment(path: Path) -> None:
     made = experiments.read(path.read_bytes().decode("utf-8", "replace"), path)
     list(itertools.islice(made.runs(), 2000))
-    tables.render(made, [])
+    pages.render(made, frame.to_runs([]))
 
 
 def _task(path: Path) -> None:
@@ -190,9 +189,8 @@ def _own(path: Path) -> None:
 
 
 def _runs(path: Path) -> None:
-    lines = read_runs(path)
-    by_cell(lines)
-    tables.render(experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
+    lines = frame.read_runs(path)
+    pages.render(experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:

@@ -25,6 +25,7 @@ def test_every_planned_run_has_an_observation(tmp_path):
     nmf = found[found["column"] == "NMF"].set_index("seed")
     assert list(nmf["status"]) == ["done", "timeout", "missing"]
     assert list(nmf["reason"]) == ["", "why", ""]
+    assert list(nmf["trace"]) == [None, None, None]
     assert nmf["value"][0] == 50
     assert nmf["value"][1:].isna().all()
     assert found[found["column"] == "LG"]["seed"].isna().all()

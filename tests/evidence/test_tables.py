@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from small_experiment import GOOD, PATH
 from transferbench import experiments, settings
 from transferbench.errors import UserError
 from transferbench.evidence import pages, tables
-from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.frame import cells, observations, read_lines, read_runs, to_runs
+from transferbench.reproduce import Rebuild
+from transferbench.runs.record import Record
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -190,7 +193,15 @@ def clusters(tmp_path, lost: float | None = None):
 
 
 def test_a_run_for_several_rows_is_written_once(tmp_path):
-    assert len(clusters(tmp_path)) == 3 * 3 * 2
+    file = experiments.read(CLUSTERS, PATH)
+    rebuild = Rebuild(file, list(file.runs()), tmp_path, None)
+    metrics = {
+        task: {"accuracy": 0.5, "nmi": 0.5, "explained": 0.5} for task in ("task-1", "task-2")
+    }
+    for run in set(rebuild.waiting):
+        rebuild.take(run, replace(Record.of("k", run, "done"), metrics=metrics))
+    rebuild.write()
+    assert len(read_lines(tmp_path / "mine" / "runs.csv")) == 3 * 3 * 2
 
 
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):

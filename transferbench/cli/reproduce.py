@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
-@click.option("--all", "everything", is_flag=True, help="Every experiment there is.")
+@click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
     "--repeats",
     type=click.IntRange(1),

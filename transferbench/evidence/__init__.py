@@ -1,1 +1,1 @@
-"""What runs show: tables, figures, judged claims and the report, made from each runs.csv alone."""
+"""Tables, figures, judged claims and the report, made from each runs.csv alone."""

@@ -55,23 +55,21 @@ class ClaimResult:
 #: Values by seed (None if the method takes none), more being better, and why they do not count.
 Values = tuple[Mapping[int | None, float], str]
 NO_RUNS: Values = {}, "no runs"
+#: Other experiments by name, with their cells.
+Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
 #: The cells that a claim is about, rows of a DataFrame, by row and column.
 Subject = Mapping[tuple[str, str], list[Any]]
 
 
-def judge(
-    experiment: Experiment, made: pd.DataFrame, others: Mapping[str, pd.DataFrame]
-) -> list[ClaimResult]:
+def judge(experiment: Experiment, made: pd.DataFrame, others: Others) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
-    `others` are the runs of the experiments that claims name under `also`; one that is not there
-    counts as not run. Raise UserError if one of those experiments lacks a column of the claim.
+    `others` are the experiments that claims name under `also`, with their cells; one that is not
+    there counts as not run. Raise UserError if one of them lacks a column of the claim.
     """
     known = {experiment.name: (experiment, made)}
     for name in dict.fromkeys(name for claim in experiment.spec.claims for name in claim.also):
-        other = experiments.load(name)
-        runs = others[name] if name in others else to_runs([])
-        known[name] = other, cells(other, observations(other, runs))
+        known[name] = others.get(name) or _with_cells(name, to_runs([]))
     results = []
     for claim in experiment.spec.claims:
         subject = _subject(claim, [known[name] for name in (experiment.name, *claim.also)])
@@ -87,10 +85,15 @@ def judge(
     return results
 
 
-def others(experiment: Experiment, results: Path) -> dict[str, pd.DataFrame]:
-    """Return the runs, if there are any, of the experiments that claims name under `also`."""
+def others(experiment: Experiment, results: Path) -> Others:
+    """Return the experiments that claims name under `also` and that have runs, with their cells."""
     paths = {name: results / name / "runs.csv" for c in experiment.spec.claims for name in c.also}
-    return {name: read_runs(path) for name, path in paths.items() if path.is_file()}
+    return {n: _with_cells(n, read_runs(path)) for n, path in paths.items() if path.is_file()}
+
+
+def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame]:
+    experiment = experiments.load(name)
+    return experiment, cells(experiment, observations(experiment, runs))
 
 
 def competitors(experiment: Experiment) -> list[str]:

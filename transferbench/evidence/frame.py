@@ -110,6 +110,7 @@ def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
     joined = joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"} | {"reason": ""})
     joined = _with_values(experiment, joined)
     joined["experiment"] = experiment.name
+    joined["trace"] = joined["trace"].astype(object).where(joined["trace"].notna(), None)
     joined["seed"] = pd.to_numeric(joined["seed"], errors="coerce").astype("Int64")
     return joined[OBSERVATION_COLUMNS]
 
@@ -149,10 +150,10 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
     chosen = pd.Series(True, index=planned.index)
     for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
         found = grids[[*CELL, *IDENTITY]].merge(runs.drop(columns=CELL), on=IDENTITY)
+        found["done"] = found["status"] == "done"
         settings = found.groupby(["row", "column", "params"], sort=False)
         means = settings[measure].agg(fmean)
-        finished = settings["status"].agg(lambda status: (status == "done").all())
-        means = means[finished.astype(bool) & means.map(math.isfinite)]
+        means = means[settings["done"].all() & means.map(math.isfinite)]
         best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
         for cell, runs_of_cell in grids.groupby(["row", "column"], sort=False):
             setting = best.get(cell, runs_of_cell["params"].iloc[0])

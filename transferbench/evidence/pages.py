@@ -25,13 +25,10 @@ TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
 
 
 def render(
-    experiment: Experiment, runs: pd.DataFrame, others: Mapping[str, pd.DataFrame] = {}
+    experiment: Experiment, runs: pd.DataFrame, others: claims.Others | None = None
 ) -> dict[str, str]:
-    """Return the texts of an experiment's pages by file name.
-
-    `others` are the runs of the experiments that its claims name under `also`.
-    """
-    return _render(experiment, cells(experiment, observations(experiment, runs)), others)
+    """Return the texts of an experiment's pages by file name; `others`: see `claims.judge`."""
+    return _render(experiment, cells(experiment, observations(experiment, runs)), others or {})
 
 
 def write(experiment: Experiment, folder: Path) -> list[Path]:
@@ -67,9 +64,7 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     ]
 
 
-def _render(
-    experiment: Experiment, made: pd.DataFrame, others: Mapping[str, pd.DataFrame]
-) -> dict[str, str]:
+def _render(experiment: Experiment, made: pd.DataFrame, others: claims.Others) -> dict[str, str]:
     common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
     if experiment.spec.figure:
         points = figures.points(experiment, made)

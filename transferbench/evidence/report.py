@@ -104,8 +104,13 @@ def render(results: Path) -> str:
         raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
     dialogs = Dialogs()
     papers: dict[str, list[Section]] = {}
+    observed = {
+        file.name: observations(file, read_runs(results / file.name / "runs.csv"))
+        for file in have_run
+    }
+    known = {file.name: (file, cells(file, observed[file.name])) for file in have_run}
     for file in have_run:
-        section = _section(file, results / file.name, dialogs)
+        section = _section(file, observed[file.name], known, results / file.name, dialogs)
         papers.setdefault(file.spec.paper.title, []).append(section)
     sections = [section for group in papers.values() for section in group]
     return fill(
@@ -128,16 +133,17 @@ def _script(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _section(file: Experiment, folder: Path, dialogs: Dialogs) -> Section:
-    observed = observations(file, read_runs(folder / "runs.csv"))
-    made = cells(file, observed)
-    known = sources(file, observed, made)
+def _section(
+    file: Experiment, observed: pd.DataFrame, known: claims.Others, folder: Path, dialogs: Dialogs
+) -> Section:
+    _, made = known[file.name]
+    described = sources(file, observed, made)
     if file.spec.figure:
         entries = tables.entries(file, made.head(0))
-        columns, rows = _points(file, known, dialogs)
+        columns, rows = _points(file, described, dialogs)
     else:
         entries = tables.entries(file, made)
-        columns, rows = _table(file, known, entries, dialogs)
+        columns, rows = _table(file, described, entries, dialogs)
     own = entries[entries["row"].isin(list(file.spec.rows)) & (entries["verdict"] != "")]
     return Section(
         file,
@@ -146,7 +152,7 @@ def _section(file: Experiment, folder: Path, dialogs: Dialogs) -> Section:
         Counter(own["verdict"]),
         [*tables.choices(file, entries), *file.spec.notes],
         tables.problems(file, entries),
-        claims.judge(file, made, claims.others(file, folder.parent)),
+        claims.judge(file, made, known),
         ranks.ranking(file, made),
         inline(folder / "figure.svg") if file.spec.figure else None,
         inline(folder / "ranks.svg"),

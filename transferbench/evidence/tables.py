@@ -13,8 +13,8 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import COSTS, NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
-#: Verdicts of entries whose runs are too few, or lost, to be compared.
-OPEN = ("inconclusive", "unavailable")
+#: Verdicts of entries with too few finished runs for a comparison.
+UNDECIDED = ("inconclusive", "unavailable")
 #: Columns of table.csv.
 ENTRY_COLUMNS = [
     "row", "column", "ours", "std", "runs", "planned", "published", "published_std", "difference",
@@ -38,8 +38,8 @@ def entries(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     made["difference"] = made["ours"] - made["published"]
     tolerances = made["row"].map(experiment.tolerance)
     made["verdict"] = [
-        open_ or verdict(difference, tolerance)
-        for open_, difference, tolerance in zip(
+        status or verdict(difference, tolerance)
+        for status, difference, tolerance in zip(
             made["verdict"], made["difference"], tolerances, strict=True
         )
     ]
@@ -70,7 +70,7 @@ def _averages(experiment: Experiment, made: pd.DataFrame) -> list[dict[str, Any]
             math.nan if rows[name].isna().any() else fmean(rows[name])
             for name in ("ours", "published")
         )
-        open_ = rows[rows["verdict"].isin(OPEN)]
+        undecided = next(rows[rows["verdict"].isin(UNDECIDED)].itertuples(), None)
         judged = verdict(ours - published, experiment.tolerance(rows["row"].iloc[0]))
         averages.append(
             {
@@ -81,8 +81,8 @@ def _averages(experiment: Experiment, made: pd.DataFrame) -> list[dict[str, Any]
                 "planned": rows["planned"].max(),
                 "published": published,
                 "difference": ours - published,
-                "verdict": judged if open_.empty else open_["verdict"].iloc[0],
-                "reason": "" if open_.empty else "{row} is {verdict}".format(**open_.iloc[0]),
+                "verdict": undecided.verdict if undecided else judged,
+                "reason": f"{undecided.row} is {undecided.verdict}" if undecided else "",
                 "chosen": "",
             }
         )
