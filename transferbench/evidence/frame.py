@@ -118,22 +118,26 @@ def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
 def _plan(experiment: Experiment) -> pd.DataFrame:
     """Return the planned runs by row and column, once for each way to choose the setting."""
     planned = []
-    runs = groupby(experiment.runs(), key=lambda run: (run.row, run.column))
-    for (row, name), here in runs:
-        cell, column = list(here), experiment.spec.columns[name]
-        for label, choose in column_labels(experiment, name):
-            for _, _, x, run in cell:
-                setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in column.grid)
+    for (row, column), runs in groupby(experiment.runs(), key=lambda each: each[:2]):
+        cell, grid = list(runs), experiment.spec.columns[column].grid
+        for label, name, choose in table_columns(experiment):
+            for _, _, x, run in cell if name == column else ():
+                setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in grid)
                 place = (row, label, math.nan if x is None else x, setting, choose, run)
                 planned.append((*place, *run.identity))
     return pd.DataFrame(planned, columns=[*CELL, "setting", "choose", "run", *IDENTITY])
 
 
-def column_labels(experiment: Experiment, name: str) -> list[tuple[str, str]]:
-    """Return the table's columns for a column of the experiment: label, choosing measure or ""."""
-    choose = experiment.spec.columns[name].choose
-    more = [(f"{name} ({CHOICE_LABELS.get(one, one)})", one) for one in choose[1:]]
-    return [(name, choose[0] if choose else ""), *more]
+def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """Return the table's columns: label, column of the experiment, measure that chooses or "".
+
+    A column of the experiment has one column in the table for each measure that chooses.
+    """
+    return [
+        (f"{name} ({CHOICE_LABELS.get(choose, choose)})" if i else name, name, choose)
+        for name, column in experiment.spec.columns.items()
+        for i, choose in enumerate(column.choose or ("",))
+    ]
 
 
 def parameter(value: Any) -> str:
