@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
@@ -84,17 +85,24 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     if None in line or None in line.values():
         raise ValueError("too many fields, or too few")
     int(line["seed"] or 0)
-    versions = json.loads(line["versions"] or "{}")
-    if not isinstance(versions, dict):
-        raise ValueError("versions: not a mapping")
+    _sorted_json(line["versions"] or "{}")
     typed: dict[str, Any] = {
         **line,
         **{name: float(line[name] or "nan") for name in NUMBERS},
-        "params": json.dumps(json.loads(line["params"]), sort_keys=True),
+        "params": _sorted_json(line["params"]),
     }
     for name in ("curve", "trace"):
         typed[name] = [float(v) for v in json.loads(line[name])] if line[name] else None
     return typed
+
+
+@lru_cache(maxsize=10_000)  # seeds and domains share their texts
+def _sorted_json(text: str) -> str:
+    """Return a JSON mapping with sorted keys. Raise ValueError if the text is not one."""
+    mapping = json.loads(text)
+    if not isinstance(mapping, dict):
+        raise ValueError("not a mapping")
+    return json.dumps(mapping, sort_keys=True)
 
 
 def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
@@ -233,13 +241,19 @@ def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
 def _by_seed(shown: pd.DataFrame) -> pd.DataFrame:
     """Return the values of finished runs by seed, a dict for each cell or point."""
     done = shown[shown["status"] == "done"]
-    means = done.groupby([*CELL, "seed"], dropna=False, sort=False)["value"].agg(fmean)
-    found = means.reset_index().groupby(CELL, dropna=False, sort=False)[["seed", "value"]].agg(list)
-    found["by_seed"] = [
-        {None if pd.isna(s) else int(s): v for s, v in zip(seeds, values, strict=True)}
-        for seeds, values in zip(found["seed"], found["value"], strict=True)
-    ]
-    return found["by_seed"].reset_index()
+    seeds = done["seed"].astype(object).where(done["seed"].notna(), None)
+    listed = done.assign(seed=seeds).groupby(CELL, dropna=False, sort=False)[["seed", "value"]]
+    listed = listed.agg(list).reset_index()
+    listed["by_seed"] = list(map(_means, listed["seed"], listed["value"]))
+    return listed[[*CELL, "by_seed"]]
+
+
+def _means(seeds: list[int | None], values: list[float]) -> dict[int | None, float]:
+    """Return the mean of the values of each seed, those of its domains."""
+    domains: dict[int | None, list[float]] = {}
+    for seed, value in zip(seeds, values, strict=True):
+        domains.setdefault(seed, []).append(value)
+    return {seed: fmean(each) for seed, each in domains.items()}
 
 
 def _summary(by_seed: Any, statuses: list[str], reasons: list[str]) -> tuple[Any, ...]:
