@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
@@ -84,17 +85,24 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     if None in line or None in line.values():
         raise ValueError("too many fields, or too few")
     int(line["seed"] or 0)
-    versions = json.loads(line["versions"] or "{}")
-    if not isinstance(versions, dict):
-        raise ValueError("versions: not a mapping")
+    _sorted_json(line["versions"] or "{}")
     typed: dict[str, Any] = {
         **line,
         **{name: float(line[name] or "nan") for name in NUMBERS},
-        "params": json.dumps(json.loads(line["params"]), sort_keys=True),
+        "params": _sorted_json(line["params"]),
     }
     for name in ("curve", "trace"):
         typed[name] = [float(v) for v in json.loads(line[name])] if line[name] else None
     return typed
+
+
+@lru_cache(maxsize=10_000)  # seeds and domains share their texts
+def _sorted_json(text: str) -> str:
+    """Return a JSON mapping with sorted keys. Raise ValueError if the text is not one."""
+    mapping = json.loads(text)
+    if not isinstance(mapping, dict):
+        raise ValueError("not a mapping")
+    return json.dumps(mapping, sort_keys=True)
 
 
 def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
@@ -118,22 +126,26 @@ def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
 def _plan(experiment: Experiment) -> pd.DataFrame:
     """Return the planned runs by row and column, once for each way to choose the setting."""
     planned = []
-    runs = groupby(experiment.runs(), key=lambda run: (run.row, run.column))
-    for (row, name), here in runs:
-        cell, column = list(here), experiment.spec.columns[name]
-        for label, choose in column_labels(experiment, name):
-            for _, _, x, run in cell:
-                setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in column.grid)
+    for (row, column), runs in groupby(experiment.runs(), key=lambda each: each[:2]):
+        cell, grid = list(runs), experiment.spec.columns[column].grid
+        for label, name, choose in table_columns(experiment):
+            for _, _, x, run in cell if name == column else ():
+                setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in grid)
                 place = (row, label, math.nan if x is None else x, setting, choose, run)
                 planned.append((*place, *run.identity))
     return pd.DataFrame(planned, columns=[*CELL, "setting", "choose", "run", *IDENTITY])
 
 
-def column_labels(experiment: Experiment, name: str) -> list[tuple[str, str]]:
-    """Return the table's columns for a column of the experiment: label, choosing measure or ""."""
-    choose = experiment.spec.columns[name].choose
-    more = [(f"{name} ({CHOICE_LABELS.get(one, one)})", one) for one in choose[1:]]
-    return [(name, choose[0] if choose else ""), *more]
+def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
+    """Return the table's columns: label, column of the experiment, measure that chooses or "".
+
+    A column of the experiment has one column in the table for each measure that chooses.
+    """
+    return [
+        (f"{name} ({CHOICE_LABELS.get(choose, choose)})" if i else name, name, choose)
+        for name, column in experiment.spec.columns.items()
+        for i, choose in enumerate(column.choose or ("",))
+    ]
 
 
 def parameter(value: Any) -> str:
@@ -229,13 +241,19 @@ def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
 def _by_seed(shown: pd.DataFrame) -> pd.DataFrame:
     """Return the values of finished runs by seed, a dict for each cell or point."""
     done = shown[shown["status"] == "done"]
-    means = done.groupby([*CELL, "seed"], dropna=False, sort=False)["value"].agg(fmean)
-    found = means.reset_index().groupby(CELL, dropna=False, sort=False)[["seed", "value"]].agg(list)
-    found["by_seed"] = [
-        {None if pd.isna(s) else int(s): v for s, v in zip(seeds, values, strict=True)}
-        for seeds, values in zip(found["seed"], found["value"], strict=True)
-    ]
-    return found["by_seed"].reset_index()
+    seeds = done["seed"].astype(object).where(done["seed"].notna(), None)
+    listed = done.assign(seed=seeds).groupby(CELL, dropna=False, sort=False)[["seed", "value"]]
+    listed = listed.agg(list).reset_index()
+    listed["by_seed"] = list(map(_means, listed["seed"], listed["value"]))
+    return listed[[*CELL, "by_seed"]]
+
+
+def _means(seeds: list[int | None], values: list[float]) -> dict[int | None, float]:
+    """Return the mean of the values of each seed, those of its domains."""
+    domains: dict[int | None, list[float]] = {}
+    for seed, value in zip(seeds, values, strict=True):
+        domains.setdefault(seed, []).append(value)
+    return {seed: fmean(each) for seed, each in domains.items()}
 
 
 def _summary(by_seed: Any, statuses: list[str], reasons: list[str]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench.evidence import claims, claims_page, figures, ranks, tables
-from transferbench.evidence.frame import cells, observations, read_runs
+from transferbench.evidence.frame import cells, observations, read_runs, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 
@@ -86,7 +86,7 @@ def _tables(experiment: Experiment, made: pd.DataFrame, common: dict[str, Any]) 
     spec = experiment.spec
     notes = [f"{name}: {column.note}" for name, column in spec.columns.items() if column.note]
     context = common | {
-        "columns": [label for label, _, _ in tables.labels(experiment)],
+        "columns": [label for label, _, _ in table_columns(experiment)],
         "rows": tables.by_row(made),
         "digits": tables.digits(experiment),
     }
@@ -126,7 +126,7 @@ def _environment() -> Environment:
         "code": code,
         "comparisons": claims_page.comparisons,
         "fixed": fixed,
-        "labels": tables.labels,
+        "table_columns": table_columns,
         "meaning": claims_page.meaning,
         "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
         "setting": setting,

@@ -18,7 +18,7 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, figures, ranks, tables
-from transferbench.evidence.frame import cells, observations, read_runs
+from transferbench.evidence.frame import cells, observations, read_runs, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
@@ -163,7 +163,7 @@ def _table(
     file: Experiment, known: pd.DataFrame, entries: pd.DataFrame, dialogs: Dialogs
 ) -> tuple[list[tuple[str, bool]], list[Row]]:
     source = {(one.row, one.column): one for one in known.itertuples()}
-    columns = [(label, file.spec.columns[name].control) for label, name, _ in tables.labels(file)]
+    columns = [(label, file.spec.columns[name].control) for label, name, _ in table_columns(file)]
     rows = [
         Row(
             row,

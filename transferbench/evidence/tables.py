@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from transferbench.evidence.frame import column_labels, parameter
+from transferbench.evidence.frame import parameter, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import COSTS, NAMES
 
@@ -97,16 +97,6 @@ def by_row(made: pd.DataFrame) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def labels(experiment: Experiment) -> list[tuple[str, str, str]]:
-    """Return the table's columns: label, column of the experiment, measure that chooses or ""."""
-    columns = experiment.spec.columns
-    return [
-        (label, name, choose)
-        for name in columns
-        for label, choose in column_labels(experiment, name)
-    ]
-
-
 def digits(experiment: Experiment) -> int:
     """Return the number of decimals of the table's values."""
     return 2 if experiment.spec.unit == "percent" else 3
@@ -137,7 +127,7 @@ def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
 def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
     """Return how the setting of each column with a grid was chosen, and which one."""
     sentences = []
-    for label, name, choose in labels(experiment):
+    for label, name, choose in table_columns(experiment):
         if not choose:
             continue
         grid = experiment.spec.columns[name].grid
