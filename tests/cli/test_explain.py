@@ -72,7 +72,7 @@ def test_a_number_is_explained(explain):
         "by seed   0: 99.1",
         "10 of 10 runs",
         "data      46cf0558026be379; task not built here",
-        "V_t starts at logistic regression's probabilities",
+        "V_t starts at the probabilities of logistic regression",
     ):
         assert text in out
     assert "min  Σ" not in out

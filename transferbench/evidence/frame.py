@@ -202,9 +202,9 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
         if figure and figure.rows and spec.rows[row].x is not None:
             joined.loc[here, "x"] = spec.rows[row].x
     joined.loc[joined["status"] != "done", "value"] = math.nan
-    if not (figure and figure.iterations):
-        return joined
     curve = (joined["status"] == "done") & joined["curve"].notna()
+    if not (figure and figure.iterations and curve.any()):
+        return joined
     points = joined[curve].assign(value=joined["trace" if objective else "curve"])
     if objective:
         points["measure"] = "objective"
