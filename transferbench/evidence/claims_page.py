@@ -17,11 +17,12 @@ ROWS = {
     "average": "on the rows' average",
 }
 HOW = (
-    "✓ holds, ✗ fails, ? undetermined, at 5 per cent. A claim about every or some row is judged "
-    "row by row, by paired t-tests over the seeds (clearly not: where they tell the contrary); one "
-    "about most rows, or their average, by Wilcoxon's signed-rank test over the rows, each the "
-    "mean of its seeds (p for and against); under five rows, which it could not tell, most are "
-    "counted by the seeds. Controls are no competitors unless named."
+    "✓ holds, ✗ fails, ? undetermined, at a significance level of 5 per cent. A claim about every "
+    "row or some row is tested on each row by paired t-tests over the seeds; \"clearly not\" counts "
+    "the rows that show the contrary. A claim about most rows or their average is tested over the "
+    "rows, each the mean of its seeds, by Wilcoxon's signed-rank test (p for, p against). Fewer "
+    "than five rows are too few for that test, so the rows with a clear result are counted. "
+    "Controls are competitors only if the claim names them."
 )
 HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
 

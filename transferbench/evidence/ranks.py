@@ -67,8 +67,8 @@ def words(ranking: Ranking) -> str:
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.ranks.items())
     return (
         f"Friedman's test over {n} rows and {k} methods: χ² = {ranking.statistic:.1f}, "
-        f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Those that lie less than "
-        f"{ranking.critical:.2f} apart cannot be told from each other (Nemenyi, 5 per cent)."
+        f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Ranks that differ by "
+        f"less than {ranking.critical:.2f} do not differ significantly (Nemenyi, 5 per cent)."
     )
 
 

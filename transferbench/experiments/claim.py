@@ -38,7 +38,7 @@ class Better(StrictModel):
     @model_validator(mode="after")
     def _check_columns_differ(self) -> Self:
         if set(self.columns) & set(self.over):
-            raise Fault("a column stands under columns and under over.")
+            raise Fault("a column is named under columns and under over; remove one.")
         return self
 
 

@@ -71,7 +71,7 @@ class Column(StrictModel):
             raise Fault(message, "grid")
         for name in self.grid:
             if name in self.params:
-                raise Fault(f"{name} stands under params, too.", "grid", name)
+                raise Fault(f"{name} is given under params and under grid; remove one.", "grid", name)
         return self
 
 

@@ -17,14 +17,14 @@ function open(number) {
   facts.forEach((fact, i) => {
     if (!fact) return;
     add(list, "dt", data.facts[i]);
-    const told = add(list, "dd", "");
+    const value = add(list, "dd", "");
     if (data.facts[i] !== "Run it again") {
-      told.textContent = fact;
+      value.textContent = fact;
       return;
     }
-    told.className = "command";
-    const code = add(told, "code", fact);
-    add(told, "button", "Copy").addEventListener("click", async (event) => {
+    value.className = "command";
+    const code = add(value, "code", fact);
+    add(value, "button", "Copy").addEventListener("click", async (event) => {
       try {
         await navigator.clipboard.writeText(fact);
         event.target.textContent = "Copied";
