@@ -76,7 +76,12 @@ def test_planned_runs_and_published_values():
         ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
         ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or seconds or peak_mib"),
         ("params: {max_iter: 5}", "grid: {max_iter: [5, 6]}", 11, "grid and choose together"),
-        ("params: {max_iter: 5}", f"{GRID}, params: {{max_iter: 5}}", 11, "under params, too"),
+        (
+            "params: {max_iter: 5}",
+            f"{GRID}, params: {{max_iter: 5}}",
+            11,
+            "given under params and under grid",
+        ),
         ("params: {max_iter: 5}", GRID.replace("6", "-6"), 11, "expected integer ≥ 1, got -6"),
         ("params: {max_iter: 5}", GRID.replace("5, 6", "5"), 11, "at least 2 items"),
         ("params: {max_iter: 5}", GRID.replace("f1", "nmi"), 11, "expected accuracy or f1"),

@@ -18,7 +18,7 @@ ROWS = {
 }
 HOW = (
     "✓ holds, ✗ fails, ? undetermined, at a significance level of 5 per cent. A claim about every "
-    "row or some row is tested on each row by paired t-tests over the seeds; \"clearly not\" counts "
+    "row or some row is tested on each row by paired t-tests over the seeds; 'clearly not' counts "
     "the rows that show the contrary. A claim about most rows or their average is tested over the "
     "rows, each the mean of its seeds, by Wilcoxon's signed-rank test (p for, p against). Fewer "
     "than five rows are too few for that test, so the rows with a clear result are counted. "

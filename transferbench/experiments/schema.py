@@ -71,7 +71,8 @@ class Column(StrictModel):
             raise Fault(message, "grid")
         for name in self.grid:
             if name in self.params:
-                raise Fault(f"{name} is given under params and under grid; remove one.", "grid", name)
+                message = f"{name} is given under params and under grid; remove one."
+                raise Fault(message, "grid", name)
         return self
 
 
