@@ -1,4 +1,4 @@
-"""Build a problem from term counts: the last step of every single-label dataset of documents."""
+"""Build problems: from term counts, the last step of single-label datasets, and by domain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from transferbench.data.options import Weighting
 from transferbench.data.text import document_frequency, weight
-from transferbench.problem import Domain, Family, Problem, Truth
+from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
 
 def problem_from_counts(
@@ -40,17 +40,38 @@ def problem_from_counts(
         counts = counts[:, columns]
     frequent = np.flatnonzero(document_frequency(counts) >= min_df)
     X = weight(counts[:, frequent], weighting, unit_length)
-    domains: list[Domain] = []
-    truth, scored, start = [], [], 0
-    for name, (_, y) in parts.items():
-        Y = (y[:, None] == np.arange(len(classes))).astype(float)
-        seen = np.full(len(y), family == "transfer" and len(domains) < sources)
-        view = X[start : start + len(y)]
-        domains.append(Domain(name, (view,), np.where(seen[:, None], Y, 0), seen))
-        truth.append(Y)
-        scored.append(~seen & (y >= 0))
-        start += len(y)
+    y = np.concatenate([y for _, y in parts.values()])
+    domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
+    Y = (y[:, None] == np.arange(len(classes))).astype(float)
+    seen = (domain < sources) & (family == "transfer")
+    return split_by_domain(
+        task, family, classes, list(parts), domain, [X], Y, seen, scored=~seen & (y >= 0)
+    )
+
+
+def split_by_domain(
+    task: str,
+    family: Family,
+    classes: Sequence[str],
+    names: Sequence[str],
+    domain: np.ndarray,
+    views: Sequence[Matrix],
+    Y: np.ndarray,
+    seen: np.ndarray,
+    scored: np.ndarray,
+) -> tuple[Problem, Truth]:
+    """Return the problem with one domain for each of the names, and its truth.
+
+    domain (n,) indices of the names, views (n, d) each, Y (n, c) 0/1, seen and scored (n,) bool.
+    """
+    rows = [np.flatnonzero(domain == i) for i in range(len(names))]
+    Y_seen = np.where(seen[:, None], Y, 0)
+    domains = tuple(
+        Domain(name, tuple(view[r] for view in views), Y_seen[r], seen[r])
+        for name, r in zip(names, rows, strict=True)
+    )
+    true, scored_rows = tuple(Y[r] for r in rows), tuple(scored[r] for r in rows)
     return (
-        Problem(task, family, tuple(classes), tuple(domains)),
-        Truth(family, tuple(classes), tuple(parts), tuple(truth), tuple(scored)),
+        Problem(task, family, tuple(classes), domains),
+        Truth(family, tuple(classes), tuple(names), true, scored_rows),
     )

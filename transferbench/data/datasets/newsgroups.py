@@ -72,60 +72,43 @@ GROUPS = {
 Split = dict[str, dict[str, tuple[str, ...]]]
 
 
-def _halves(parts: dict[str, tuple[str, str]]) -> dict[str, Split]:
+def _halves(paper: str, sci: tuple[str, str]) -> dict[str, Split]:
     """Return every pair of top categories; the first half of each is the source."""
+    halves = {
+        "comp": ("graphics ms-windows", "ibm mac"),
+        "rec": ("autos motorcycles", "baseball hockey"),
+        "sci": sci,
+        "talk": ("guns mideast", "politics religion"),
+    }
     return {
-        f"{P}-vs-{Q}": {
-            domain: {top: tuple(parts[top][half].split()) for top in (P, Q)}
+        f"{paper}/{P}-vs-{Q}": {
+            domain: {top: tuple(halves[top][half].split()) for top in (P, Q)}
             for half, domain in enumerate(("source", "target"))
         }
-        for P, Q in combinations(parts, 2)
+        for P, Q in combinations(halves, 2)
     }
 
 
-def _aligned(P: str, p: str, Q: str, q: str) -> Split:
+def _aligned(P: str, Q: str) -> Split:
     """Return a source and three targets, each with one sub-category of P and one of Q."""
-    names = ("source", "target-1", "target-2", "target-3")
-    return {
-        name: {P: (a,), Q: (b,)} for name, a, b in zip(names, p.split(), q.split(), strict=True)
+    order = {
+        "comp": ("mac", "graphics", "ms-windows", "ibm"),
+        "rec": ("hockey", "autos", "motorcycles", "baseball"),
+        "sci": ("space", "crypt", "electronics", "med"),
     }
+    names = ("source", "target-1", "target-2", "target-3")
+    return {name: {P: (p,), Q: (q,)} for name, p, q in zip(names, order[P], order[Q], strict=True)}
 
 
 SPLITS: dict[str, Split] = {
     # GTL, Table 2.
-    **{
-        f"gtl/{name}": split
-        for name, split in _halves(
-            {
-                "comp": ("graphics ms-windows", "ibm mac"),
-                "rec": ("autos motorcycles", "baseball hockey"),
-                "sci": ("crypt electronics", "med space"),
-                "talk": ("guns mideast", "politics religion"),
-            }
-        ).items()
-    },
+    **_halves("gtl", ("crypt electronics", "med space")),
     # DTL, Table 2: as GTL, except sci.
-    **{
-        f"dtl/{name}": split
-        for name, split in _halves(
-            {
-                "comp": ("graphics ms-windows", "ibm mac"),
-                "rec": ("autos motorcycles", "baseball hockey"),
-                "sci": ("crypt med", "electronics space"),
-                "talk": ("guns mideast", "politics religion"),
-            }
-        ).items()
-    },
+    **_halves("dtl", ("crypt med", "electronics space")),
     # MRTL, Table 1.
-    "mrtl/comp-vs-rec": _aligned(
-        "comp", "mac graphics ms-windows ibm", "rec", "hockey autos motorcycles baseball"
-    ),
-    "mrtl/rec-vs-sci": _aligned(
-        "rec", "hockey autos motorcycles baseball", "sci", "space crypt electronics med"
-    ),
-    "mrtl/sci-vs-comp": _aligned(
-        "sci", "space crypt electronics med", "comp", "mac graphics ms-windows ibm"
-    ),
+    "mrtl/comp-vs-rec": _aligned("comp", "rec"),
+    "mrtl/rec-vs-sci": _aligned("rec", "sci"),
+    "mrtl/sci-vs-comp": _aligned("sci", "comp"),
     # Multi-task clustering, Table 1.
     "mtc/rec-vs-talk": {
         "task-1": {"rec": ("autos",), "talk": ("guns",)},
@@ -175,9 +158,10 @@ def build(
     clustering = task.startswith("mtc/")
     split = SPLITS[task]
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
-    counted = _members(split) if clustering else GROUPS
+    # The sub-categories over which document frequencies are counted.
+    counted = [m for domain in split.values() for members in domain.values() for m in members]
     columns = select(
-        counts[np.isin(groups, [GROUPS[member] for member in counted])],
+        counts[np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])],
         vocabulary,
         stop_words=stop_words,
         min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
@@ -196,11 +180,6 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
-
-
-def _members(split: Split) -> list[str]:
-    """Return the sub-categories of a split."""
-    return [m for domain in split.values() for members in domain.values() for m in members]
 
 
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:

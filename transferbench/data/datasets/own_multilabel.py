@@ -43,10 +43,8 @@ LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 def own_files(folder: Path) -> list[Path]:
     """Return the files that the task is built from."""
-    from transferbench.data.datasets._user_files import existing
-
     tables = (folder / f"{name}.csv" for name in ("labels", "tasks", "train"))
-    return [*sorted(folder.glob("views/[!.]*")), *existing(tables)]
+    return [*sorted(folder.glob("views/[!.]*")), *(file for file in tables if file.is_file())]
 
 
 def build(
@@ -75,11 +73,7 @@ def build(
         Y = _binary(rows, "labels.csv")
         names, assigned = _tasks(folder, len(Y))
         seen = _seen(folder, len(Y), train, split)
-        views = {
-            f"views/{file.name}": _view(file)
-            for file in own_files(folder)
-            if file.parent.name == "views"
-        }
+        views = {f"views/{file.name}": _view(file) for file in sorted(folder.glob("views/[!.]*"))}
         if not views:
             raise ValueError("views/ has no file")
         sizes = {"tasks.csv": len(assigned), "train.csv": len(seen)}
@@ -112,8 +106,7 @@ def _seen(folder: Path, n: int, train: float, split: int) -> np.ndarray:
     file = folder / "train.csv"
     if not file.is_file():
         return train_mask(n, train, split)
-    rows = _table(file, "train")[1]
-    return _binary(rows, file.name)[:, 0] > 0
+    return _binary(_table(file, "train")[1], file.name)[:, 0] > 0
 
 
 def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
@@ -144,7 +137,6 @@ def _binary(rows: list[list[str]], name: str) -> np.ndarray:
 
 
 def _view(file: Path) -> Matrix:
-    """Read a view."""
     import numpy as np
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file

@@ -36,15 +36,11 @@ ORIGINALS = {
     "OrgsPeople_tar": (187_009, "eaed1ba8c112bb52cfa1406c4566e72e85b65be932f7264014c9410753abc4ac"),
     "OrgsPlaces_src": (152_368, "5afabffd3849a4df96b8cdb5b5cce95d6d5a56a7afb59cc72bc1084ec8da918a"),
     "OrgsPlaces_tar": (182_389, "fe081f5c1541c135f898b543e603966c4d201cbd315d57179cfc146dd10a8a85"),
-    "PeoplePlaces_src": (
-        147_511,
-        "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a",
-    ),
-    "PeoplePlaces_tar": (
-        180_298,
-        "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18",
-    ),
-}
+    "PeoplePlaces_src": (147_511,
+        "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a"),
+    "PeoplePlaces_tar": (180_298,
+        "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18"),
+}  # fmt: skip
 FILES = {
     f"reuters-cross-domain/{stem}.mat": File(
         name=f"reuters-cross-domain/{stem}.mat",
