@@ -173,14 +173,16 @@ def _fault(path: Path, file: File) -> str | None:
 
 def _copy_and_verify(place: Path | Origin, part: Path, file: File) -> str | None:
     """Copy the file from a place to `part`, at most twice; return what is wrong, or None."""
-    for last in (True,) if isinstance(place, Path) else (False, True):
+    for fresh in (False,) if isinstance(place, Path) else (False, True):
         try:
-            copy_from(place, part, fresh=last)
-            fault, retry = _fault(part, file), True
+            copy_from(place, part, fresh=fresh)
+            fault = _fault(part, file)
         except DownloadError as error:
-            fault, retry = str(error), error.retry
-        if last or not retry or fault is None:
-            break
+            fault = str(error)
+            if not error.retry:
+                return fault
+        if fault is None:
+            return None
     return fault
 
 

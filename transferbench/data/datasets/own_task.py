@@ -13,7 +13,7 @@ file without its suffix. Files are tables with a text and a label for each docum
 .libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line.
 If a file changes, the task is built again.
 
-The options for texts are those of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
+Texts have the options of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
 letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
 (true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it is) and
 unit_length (false). All are computed over the documents of all files together.
