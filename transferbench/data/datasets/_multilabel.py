@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.plsa import plsa
 from transferbench.data.datasets._from_counts import split_by_domain
 from transferbench.problem import Matrix, Problem, Truth
 
@@ -35,6 +34,8 @@ def assign_tasks(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
 
 def topic_view(counts: sp.csr_array, topics: int) -> np.ndarray:
     """Return P(z|d) (n, topics) by PLSA, never zero, so that no zero depends on rounding."""
+    from transferbench.core.plsa import plsa  # loads scipy.special, which takes long
+
     topics_of_documents, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
     return np.asarray(np.maximum(topics_of_documents, np.float32(1e-6)))
 

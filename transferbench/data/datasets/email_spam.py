@@ -17,14 +17,15 @@ from __future__ import annotations
 import json
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._from_counts import problem_from_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 ORIGIN = (
     "https://raw.githubusercontent.com/shohoku11wrj/Spam-Filter/"
@@ -133,11 +134,7 @@ def build(
     weighting, unit_length: see `text.weight`; fitted on all domains together. Raises ValueError for
     a file in another format or with unlabelled mails.
     """
-    import numpy as np
-    import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_files
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
 
     names = needed(task)
     # Read together, so that all have the same number of columns.

@@ -23,17 +23,23 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from transferbench.data.archive import members
+from transferbench.data.datasets._multilabel import (
+    assign_tasks,
+    problem_from_views,
+    topic_view,
+    train_mask,
+)
+from transferbench.data.datasets._user_files import own_folder
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, TrainFraction, Views
+from transferbench.data.text import count, select, weight
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TEXTS, CLASSES = "eurlex_tokenstring.arff.gz", "eurlex_id2class.zip"
@@ -78,15 +84,6 @@ def build(
     document frequency. views, topics, tasks, train, split: see `rcv1/subset1`. Raises Unavailable
     without a path, ValueError for files in another format.
     """
-    from transferbench.data.datasets._multilabel import (
-        assign_tasks,
-        problem_from_views,
-        topic_view,
-        train_mask,
-    )
-    from transferbench.data.datasets._user_files import own_folder
-    from transferbench.data.text import count, select, weight
-
     folder = own_folder(path, task, "EUR-Lex: its files are not fetched", REMEDY)
     numbers, texts = _texts(folder / TEXTS)
     classes, Y = _labels(folder / CLASSES, LABELS[task], numbers)
@@ -122,8 +119,6 @@ def _texts(file: Path) -> tuple[list[str], list[str]]:
 
 def _labels(file: Path, kind: str, numbers: list[str]) -> tuple[list[str], np.ndarray]:
     """Return label names and Y (n, m) 0/1, from lines "oils_and_fats 13286 1" in the archive."""
-    import numpy as np
-
     member = f"id2class_eurlex_{kind}.qrels"
     contents = {PurePosixPath(name).name: content for name, content in members(file)}
     if member not in contents:

@@ -11,16 +11,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._from_counts import problem_from_counts
 from transferbench.data.fetch import File, Url, Wheel
 from transferbench.data.options import Natural, StopWords, Weighting
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Problem, Truth
+from transferbench.data.text import count, select
+from transferbench.problem import Problem, Truth
 
 LICENCE = (
     "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
@@ -150,11 +149,6 @@ def build(
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
     `text.weight`; fitted on the task's documents together.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
-    from transferbench.data.text import select
-
     clustering = task.startswith("mtc/")
     split = SPLITS[task]
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
@@ -184,8 +178,6 @@ def build(
 
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
     """Return (n,) the class of each post in a domain, by its group; −1 if it is not in it."""
-    import numpy as np
-
     y = np.full(len(groups), -1)
     for c, members in enumerate(domain.values()):
         y[np.isin(groups, [GROUPS[member] for member in members])] = c
@@ -194,8 +186,6 @@ def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray
 
 def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
     """Return the group and the text of every post, in the order of the files."""
-    import numpy as np
-
     groups, texts = [], []
     for path in paths:
         # Three header lines (names, types, flags), then `group<TAB>text`.
@@ -212,7 +202,5 @@ def _corpus(
     paths: tuple[Path, ...], token_pattern: str
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Return counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
-    from transferbench.data.text import count
-
     groups, texts = posts(paths)
     return (*count(texts, token_pattern), groups)

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._from_counts import problem_from_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 ORIGIN = (
     "https://raw.githubusercontent.com/cswhjiang/Transfer-Spectral-Clustering/"
@@ -84,10 +82,6 @@ def build(
     weighting, unit_length: see `text.weight`; fitted on both domains together. Raises ValueError
     for a file with other content than expected.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
-
     names = LABELS[task][1]
     classes = sorted(names)  # in the order of the task's name
     class_of_label = np.array([classes.index(name) for name in names])
@@ -108,8 +102,6 @@ def build(
 
 def _read(path: Path) -> tuple[sp.csr_array, np.ndarray]:
     """Return counts (n, d) and (n,) labels 1 or 2 of a MATLAB file."""
-    import numpy as np
-    import scipy.sparse as sp
     from scipy.io import loadmat
 
     variables = [f"{path.stem}_data", f"{path.stem}_label"]
