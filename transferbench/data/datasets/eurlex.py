@@ -128,11 +128,9 @@ def _labels(file: Path, kind: str, numbers: list[str]) -> tuple[list[str], np.nd
         raise ValueError(f"{member}: expected lines of a class, a document's number and 1")
     row_of = {number: row for row, number in enumerate(numbers)}
     labelled = [(label, row_of[number]) for label, number, _ in lines if number in row_of]
-    names = sorted({label for label, _ in labelled})
-    if not names:
+    if not labelled:
         raise ValueError(f"{member}: no document of {TEXTS} has a class")
-    column_of = {label: column for column, label in enumerate(names)}
+    names, columns = np.unique([label for label, _ in labelled], return_inverse=True)
     Y = np.zeros((len(numbers), len(names)), np.int8)
-    for label, row in labelled:
-        Y[row, column_of[label]] = 1
-    return names, Y
+    Y[[row for _, row in labelled], columns] = 1
+    return names.tolist(), Y

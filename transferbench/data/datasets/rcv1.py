@@ -140,7 +140,7 @@ def build(
 def _top_labels(Y: np.ndarray) -> np.ndarray:
     """Return (n, 4) bool labels of the top topics from those of all topics (n, 101)."""
     columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
-    return np.stack([Y[:, some].any(axis=1) for some in columns], axis=1)
+    return np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
 
 
 Table = tuple["sp.csr_array", "np.ndarray"]
@@ -190,8 +190,8 @@ def undo_shifts(X: sp.csr_array, Y: np.ndarray) -> Table:
         part.resize((rows.shape[0], FEATURES))
         weights.append(part)
         labels.append(rows[:, start : start + Y.shape[1]].toarray())
-    one, other = (part.mean(axis=0) for part in labels)
-    if np.corrcoef(one, other)[0, 1] < 0.99 or not np.isin(labels, (0, 1)).all():
+    frequencies = [part.mean(axis=0) for part in labels]
+    if np.corrcoef(frequencies)[0, 1] < 0.99 or not np.isin(labels, (0, 1)).all():
         raise ValueError("the labels of the two halves do not agree, even shifted")
     return sp.csr_array(sp.vstack(weights)), np.vstack(labels)
 

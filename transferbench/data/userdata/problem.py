@@ -48,7 +48,7 @@ def documents_problem(
     """
     files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
-    y = [_class_indices(f, [] if clusters else classes) for f in files]
+    y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
     extract = feature_function(files[0].path)
     features = extract(files, **resolve(extract, options, "the documents"))
     if not features.counts.shape[1]:
@@ -98,9 +98,7 @@ def _classes(files: Sequence[Documents]) -> list[str]:
 
 
 def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class indices, −1 for documents without a label; without classes all −1."""
-    if not classes:
-        return np.full(len(file), -1)
+    """Return (n,) class indices, −1 for documents without a label."""
     index = {label: i for i, label in enumerate(classes)} | {"": -1}
     unknown = next((label for label in file.labels if label not in index), None)
     if unknown is not None:
