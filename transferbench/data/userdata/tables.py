@@ -116,9 +116,8 @@ def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise line_error(
-                path, number, f"{error}; expected a JSON object on each line."
-            ) from None
+            message = f"{error}; expected a JSON object on each line."
+            raise line_error(path, number, message) from None
         if not isinstance(row, dict):
             raise line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
         yield number, row
