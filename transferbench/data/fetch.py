@@ -57,7 +57,6 @@ class Plan:
     source : first place to try, "cache" or a `download.label`; None if there is no place.
     """
 
-    name: str
     size: int | None
     source: str | None
     destination: Path
@@ -107,7 +106,7 @@ def plan(file: File, settings: Settings) -> Plan:
     isfile = os.path.isfile
     places = [p for p in _places(file, settings) if not isinstance(p, Path) or isfile(p)]
     source = "cache" if cached else next(map(label, places), None)
-    return Plan(file.name, file.size, source, path, cached)
+    return Plan(file.size, source, path, cached)
 
 
 def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
