@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.datasets._from_counts import split_by_domain
+from transferbench.data.datasets._problems import split_by_domain
 from transferbench.problem import Matrix, Problem, Truth
 
 

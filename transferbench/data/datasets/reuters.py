@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.archive import members
-from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Members
 from transferbench.data.options import StopWords, Weighting
 from transferbench.data.text import count, select

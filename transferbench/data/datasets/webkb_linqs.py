@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
-from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.datasets.webkb import CLASSES, UNIVERSITIES
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting

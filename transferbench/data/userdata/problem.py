@@ -11,7 +11,7 @@ from unicodedata import normalize
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import count, document_frequency, select
 from transferbench.data.userdata.documents import Documents
