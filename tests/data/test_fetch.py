@@ -360,7 +360,7 @@ def test_the_plan_names_the_first_place_and_changes_nothing(server, settings, tm
     wheel, url = Wheel("toy-data", "1.0", "a"), Url(f"{server.url}/a")
     dest = settings.data / "raw" / NAME
     assert fetch.plan(from_origins(wheel, url), settings) == fetch.Plan(
-        NAME, len(GOOD), "package index: toy-data 1.0", dest, False
+        len(GOOD), "package index: toy-data 1.0", dest, False
     )
     assert fetch.plan(from_origins(url, wheel), settings).source == url.url
     assert fetch.plan(from_origins(url), settings.but(offline=True)).source is None

@@ -47,8 +47,9 @@ def digest(path: Path, scheme: str) -> str:
 
     Raises UserError for an unknown scheme or (tree) a bad archive, OSError for an unreadable file.
     """
-    if scheme not in ("sha256", "git-blob", "tree"):
-        raise unknown("digest scheme", scheme, ("sha256", "git-blob", "tree"))
+    schemes = ("sha256", "git-blob", "tree")
+    if scheme not in schemes:
+        raise unknown("digest scheme", scheme, schemes)
     total = hashlib.sha1(usedforsecurity=False) if scheme == "git-blob" else hashlib.sha256()
     if scheme == "tree":
         lines = [f"{name}\t{hashlib.sha256(data).hexdigest()}\n" for name, data in members(path)]
@@ -74,9 +75,8 @@ def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]
     try:
         with path.open("rb") as file:
             start = file.read(6)
-        entries = (
-            _zip_entries(path) if start.startswith(b"PK") else _tar_entries(path, start, limit)
-        )
+        is_zip = start.startswith(b"PK")
+        entries = _zip_entries(path) if is_zip else _tar_entries(path, start, limit)
         for number, (name, kind, size, stream) in enumerate(entries, start=1):
             if number > MAX_MEMBERS:
                 raise _refused(path, f"has more than {MAX_MEMBERS} members")

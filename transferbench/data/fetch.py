@@ -54,11 +54,9 @@ class File:
 class Plan:
     """What `get` would do.
 
-    source : first place to try ("cache", a mirror's path or address, "package index: project
-             version", an address), or None if no place is left.
+    source : first place to try, "cache" or a `download.label`; None if there is no place.
     """
 
-    name: str
     size: int | None
     source: str | None
     destination: Path
@@ -73,8 +71,8 @@ def print_to_stderr(line: str) -> None:
 def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print_to_stderr) -> Path:
     """Return the path of the verified file in the cache; fetch it first if it is not there yet.
 
-    `notice` is called with the licence when the first file of a dataset comes from outside the
-    cache. Raises Unavailable if no place has the right file, UserError if it cannot be stored.
+    `notice` is called with the licence when the first file of a dataset is fetched. Raises
+    Unavailable if no place has the right file, UserError if it cannot be stored.
     """
     path = settings.data / "raw" / file.name
     try:
@@ -108,7 +106,7 @@ def plan(file: File, settings: Settings) -> Plan:
     isfile = os.path.isfile
     places = [p for p in _places(file, settings) if not isinstance(p, Path) or isfile(p)]
     source = "cache" if cached else next(map(label, places), None)
-    return Plan(file.name, file.size, source, path, cached)
+    return Plan(file.size, source, path, cached)
 
 
 def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
@@ -174,18 +172,16 @@ def _fault(path: Path, file: File) -> str | None:
 
 def _copy_and_verify(place: Path | Origin, part: Path, file: File) -> str | None:
     """Copy the file from a place to `part`, at most twice; return what is wrong, or None."""
-    fault = None
-    for second in (False,) if isinstance(place, Path) else (False, True):
+    for fresh in (False,) if isinstance(place, Path) else (False, True):
         try:
-            copy_from(place, part, fresh=second)
+            copy_from(place, part, fresh=fresh)
+            fault = _fault(part, file)
         except DownloadError as error:
             fault = str(error)
             if not error.retry:
-                break
-        else:
-            fault = _fault(part, file)
-            if fault is None:
-                break
+                return fault
+        if fault is None:
+            return None
     return fault
 
 

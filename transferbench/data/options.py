@@ -1,4 +1,4 @@
-"""Types of dataset options that several datasets share; importing them is cheap."""
+"""Types of dataset options that several datasets share."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import io
 import json
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
-from transferbench.parameters import Params, Value
+from transferbench.parameters import Params
 from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 
@@ -65,9 +66,9 @@ class Task:
         given = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
         resolved = parameters.resolve(build, given | options, f"task {base}")
         changed = ",".join(
-            f"{key}={_option_text(resolved[key])}"
-            for key, parameter in sorted(parameters.schema(build).items())
-            if resolved[key] != parameter.default
+            f"{key}={json.dumps(value) if isinstance(value, bool) else value}"
+            for key, value in sorted(resolved.items())
+            if value != parameters.schema(build)[key].default
         )
         return cls(f"{base}:{changed}" if changed else base, base, resolved)
 
@@ -77,9 +78,9 @@ class Task:
         return self.name == self.base
 
     def cache(self, settings: Settings) -> Path:
-        """Return the path of the built task; the name is a digest of everything it is built from.
+        """Return the path of the built task.
 
-        These are the options, the builder's code and the content of the user's own files.
+        Its name has a digest of the options, the builder's code and the user's own files.
         """
         module = datasets.tasks()[self.base]
         code = fingerprint(Path(str(module.__file__)))
@@ -139,8 +140,7 @@ def needed(task: Task) -> dict[str, fetch.File]:
 
 def documents(task: Task) -> dict[str, int]:
     """Return the documents by domain that the dataset's FACTS state; empty if they state none."""
-    stated = datasets.tasks()[task.base].FACTS.get(task.base, {})
-    return dict(stated.get("documents", {}))
+    return dict(datasets.tasks()[task.base].FACTS.get(task.base, {}).get("documents", {}))
 
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
@@ -170,12 +170,7 @@ def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None
 
 def read(path: Path) -> tuple[Problem, Truth]:
     """Read a built task. Raises ValueError for a damaged file, OSError for an unreadable one."""
-    with path.open("rb") as file:
-        digest, content = file.read(DIGEST_SIZE), file.read()
-    if hashlib.sha256(content).digest() != digest:
-        raise ValueError(f"{path} is damaged")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        header = _header(arrays)
+    with _verified(path) as (arrays, header):
         domains, Y, scored = [], [], []
         for i, (name, views) in enumerate(header["domains"]):
             matrices = tuple(_matrix(arrays, f"{i}/{j}") for j in range(views))
@@ -188,43 +183,36 @@ def read(path: Path) -> tuple[Problem, Truth]:
 
 
 def read_facts(path: Path) -> Facts:
-    """Read the facts of a built task, and verify the file without keeping it in memory.
+    """Read the facts of a built task without its matrices. Raises as `read` does."""
+    with _verified(path) as (_, header):
+        return Facts.from_json(header["family"], header["facts"])
 
-    Raises ValueError for a damaged file, OSError for an unreadable one.
-    """
+
+@contextmanager
+def _verified(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Open a built task whose digest is right; yield its arrays, read on access, and its header."""
     with path.open("rb") as file:
         digest = file.read(DIGEST_SIZE)
         if hashlib.file_digest(file, "sha256").digest() != digest:
             raise ValueError(f"{path} is damaged")
         file.seek(DIGEST_SIZE)
         with np.load(file, allow_pickle=False) as arrays:
-            header = _header(arrays)
-    return Facts.from_json(header["family"], header["facts"])
-
-
-def _header(arrays: Any) -> dict[str, Any]:
-    header: dict[str, Any] = json.loads(arrays["header"].tobytes())
-    return header
+            yield arrays, json.loads(arrays["header"].tobytes())
 
 
 def _own_path(task: Task, settings: Settings) -> str:
     """Return the file or folder of the user that a task is built from; "" if there is none.
 
-    If the option `path` is not given, it is own/<dataset> of the data folder, if that exists; the
-    task then has the same name on every machine.
+    The default is own/<dataset> of the data folder, if it exists: the task then has the same name
+    on every machine.
     """
-    given = task.options.get("path")
-    if given != "":
-        return str(given or "")
+    path = str(task.options.get("path", ""))
     folder = settings.data / "own" / task.base.partition("/")[0]
-    return str(folder) if folder.is_dir() else ""
+    return str(folder) if not path and "path" in task.options and folder.is_dir() else path
 
 
 def _own_file_digests(task: Task, settings: Settings) -> list[str]:
-    """Return names and digests of the user's own files that a task is built from; often none.
-
-    Raises UserError if one cannot be read.
-    """
+    """Return names and digests of the user's own files that a task is built from."""
     path = _own_path(task, settings)
     if not path:
         return []
@@ -257,7 +245,3 @@ def _matrix(arrays: Any, key: str) -> Matrix:
     narrow = max(*shape, data.size) <= np.iinfo(np.int32).max
     indices, indptr = (array.astype(np.int32) if narrow else array for array in positions)
     return sp.csr_array((data, indices, indptr), shape=shape)
-
-
-def _option_text(value: Value) -> str:
-    return json.dumps(value) if isinstance(value, bool) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,8 +16,6 @@ def count(texts: Sequence[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
 
     Raises ValueError if the pattern is not a regular expression or matches nothing.
     """
-    import re
-
     from sklearn.feature_extraction.text import CountVectorizer
 
     try:

@@ -52,32 +52,34 @@ def law(tmp_path):
 
 
 def test_eurlex_files_are_read(law):
-    made, truth = eurlex.build("eurlex/directory-codes", {}, path=law(), topics=2, tasks=2)
-    assert made.classes == ("19.x.x.x", "3.x.x.x")
+    problem, truth = eurlex.build("eurlex/directory-codes", {}, path=law(), topics=2, tasks=2)
+    assert problem.classes == ("19.x.x.x", "3.x.x.x")
     assert truth.names == ("task-1", "task-2")
     # Sub-categories 3.60 (2 documents) and 19.10 (1) are the first of their top, 19.20 the second.
     np.testing.assert_array_equal(truth.Y[0], [[0, 1], [0, 1], [1, 0]])
     np.testing.assert_array_equal(truth.Y[1], [[1, 1]])
-    assert [view.shape[1] for view in made.domains[0].views] == [7, 2]
-    tfidf = made.domains[0].X.toarray()
+    assert [view.shape[1] for view in problem.domains[0].views] == [7, 2]
+    tfidf = problem.domains[0].X.toarray()
     np.testing.assert_allclose((tfidf**2).sum(axis=1), 1, rtol=1e-5)
     # market, oil, oliv, price, visa … in alphabetical order; "oil" twice in the first document.
     order = sorted({word for words in WORDS.values() for word in words.split()})
     assert order == ["border", "court", "market", "oil", "oliv", "price", "visa"]
     assert (tfidf[0] > 0).tolist() == [word in WORDS["3"].split() for word in order]
-    assert sum(domain.seen.sum() for domain in made.domains) == 2
+    assert sum(domain.seen.sum() for domain in problem.domains) == 2
 
 
 def test_eurlex_options(law):
     folder = law(folder="")
-    made, truth = eurlex.build("eurlex/subject-matters", {}, path=folder, views="tf-idf", tasks=1)
-    assert made.classes == ("agriculture", "oils_and_fats")
+    problem, truth = eurlex.build(
+        "eurlex/subject-matters", {}, path=folder, views="tf-idf", tasks=1
+    )
+    assert problem.classes == ("agriculture", "oils_and_fats")
     np.testing.assert_array_equal(truth.Y[0], [[1, 1], [0, 1], [0, 0], [0, 0]])
-    made, _ = eurlex.build(
+    problem, _ = eurlex.build(
         "eurlex/directory-codes-all", {}, path=folder, views="tf-idf", tasks=1, features=1
     )
-    assert made.classes == ("19.10.x.x", "19.20.x.x", "3.60.59.x", "3.60.x.x")
-    assert (made.domains[0].X.toarray().ravel() > 0).tolist() == [True, True, False, True]  # oil
+    assert problem.classes == ("19.10.x.x", "19.20.x.x", "3.60.59.x", "3.60.x.x")
+    assert (problem.domains[0].X.toarray().ravel() > 0).tolist() == [True, True, False, True]  # oil
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ def test_unseen_labels_are_hidden_and_the_truth_is_complete():
     dense = rng.random((6, 2))
     Y = rng.integers(0, 2, (6, 3))
     task, seen = np.array([1, 0, 1, 0, 1, 1]), np.array([1, 0, 0, 1, 1, 0], bool)
-    made, truth = problem_from_views("made-up", "abc", [X, dense], Y, task, seen)
-    assert made.family == "multilabel"
+    problem, truth = problem_from_views("made-up", "abc", [X, dense], Y, task, seen)
+    assert problem.family == "multilabel"
     assert truth.names == ("task-1", "task-2")
-    for t, domain in enumerate(made.domains):
+    for t, domain in enumerate(problem.domains):
         rows = np.flatnonzero(task == t)
         np.testing.assert_array_equal(truth.Y[t], Y[rows])
         np.testing.assert_array_equal(domain.Y, Y[rows] * seen[rows, None])

@@ -32,16 +32,16 @@ def images(tmp_path):
 
 
 def test_nus_wide_files_are_read(images):
-    made, truth = nus_wide.build("nus-wide", {}, path=str(images), tasks=1)
-    assert made.classes == ("animal", "book", "sky")
+    problem, truth = nus_wide.build("nus-wide", {}, path=str(images), tasks=1)
+    assert problem.classes == ("animal", "book", "sky")
     np.testing.assert_array_equal(
         truth.Y[0], [[0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]]
     )
-    assert [view.shape for view in made.domains[0].views] == [(5, 2), (5, 3), (5, 2)]
+    assert [view.shape for view in problem.domains[0].views] == [(5, 2), (5, 3), (5, 2)]
     first = (images / "NUS-WIDE-Lite_features/Normalized_CORR_Lite_Test.dat").read_text().split()
-    np.testing.assert_allclose(made.domains[0].views[1][3], np.array(first[:3], float))
-    made, _ = nus_wide.build("nus-wide", {}, path=str(images), tasks=1, views="EDH+tags")
-    np.testing.assert_array_equal(made.domains[0].views[1].toarray(), np.ones((5, 2)))
+    np.testing.assert_allclose(problem.domains[0].views[1][3], np.array(first[:3], float))
+    problem, _ = nus_wide.build("nus-wide", {}, path=str(images), tasks=1, views="EDH+tags")
+    np.testing.assert_array_equal(problem.domains[0].views[1].toarray(), np.ones((5, 2)))
     assert len(nus_wide.own_files(images)) == 14
 
 

@@ -26,11 +26,11 @@ def mine(tmp_path):
 
 
 def test_own_data_are_read(mine, home):
-    made, truth = tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
-    assert made.name == f"multilabel/own:path={mine}"
-    assert made.classes == ("up", "down")
+    problem, truth = tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
+    assert problem.name == f"multilabel/own:path={mine}"
+    assert problem.classes == ("up", "down")
     assert truth.names == ("old", "new")
-    old, new = made.domains
+    old, new = problem.domains
     assert old.seen.tolist() == [True, False, False]
     assert new.seen.tolist() == [True, False, True]
     np.testing.assert_array_equal(old.X.toarray(), np.eye(6, 4)[[0, 1, 4]])
@@ -45,8 +45,8 @@ def test_own_files_in_the_data_folder_need_no_path(mine, home):
     folder.parent.mkdir(parents=True)
     mine.rename(folder)
     task = tasks.Task.named("multilabel/own")
-    made, truth = tasks.load(task, home)
-    assert made.name == "multilabel/own"
+    problem, truth = tasks.load(task, home)
+    assert problem.name == "multilabel/own"
     assert truth.names == ("old", "new")
     before = task.cache(home)
     (folder / "train.csv").write_text("train\n0\n0\n1\n0\n0\n1\n")
@@ -57,9 +57,9 @@ def test_own_files_in_the_data_folder_need_no_path(mine, home):
 def test_tasks_and_training_rows_are_optional(mine):
     (mine / "tasks.csv").unlink()
     (mine / "train.csv").unlink()
-    made, truth = own_multilabel.build("multilabel/own", {}, path=str(mine), train=0.7, split=3)
+    problem, truth = own_multilabel.build("multilabel/own", {}, path=str(mine), train=0.7, split=3)
     assert truth.names == ("all",)
-    assert made.domains[0].seen.sum() == 4
+    assert problem.domains[0].seen.sum() == 4
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
         ("source: s.csv\ntargets: t.csv\noptions: 5\n", 3, "NAME: VALUE"),
         ("source: s.csv\ntargets: t.csv\noptions:\n  min_df: few\n", 4, "integer ≥ 1, got 'few'"),
         ("source: s.csv\ntargets: t.csv\noptions:\n  min_fd: 1\n", 4, "Did you mean 'min_df'?"),
-        ("source: s.csv\nsource: t.csv\n", 2, "duplicate key"),
+        ("source: s.csv\nsource: t.csv\n", 2, "duplicate key 'source'"),
         ("source: &a [*a]\n", 1, "alias"),
         ("- s.csv\n", 1, "expected family, source"),
         ("", 1, "expected family, source"),
@@ -117,8 +117,7 @@ def test_a_mistake_in_the_yaml_is_reported_with_its_line(mine, home, text, line,
     mine.write_text(text)
     with pytest.raises(UserError) as error:
         tasks.load(tasks.Task.named(str(mine)), home)
-    place = f"{mine}:{line}: " if line else f"{mine}: "
-    assert str(error.value).startswith(place)
+    assert str(error.value).startswith(f"{mine}:{line}: ")
     assert message in str(error.value)
 
 

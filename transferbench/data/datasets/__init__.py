@@ -33,7 +33,7 @@ PREFIXES = (
 
 @cache
 def modules() -> dict[str, ModuleType]:
-    """Return the dataset modules by name (the file's, with hyphens); importing them is cheap."""
+    """Return the dataset modules by name (the file's, with hyphens)."""
     stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
     for point in entry_points(group="transferbench.datasets"):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.plsa import plsa
-from transferbench.problem import Domain, Matrix, Problem, Truth
+from transferbench.data.datasets._problems import split_by_domain
+from transferbench.problem import Matrix, Problem, Truth
 
 
 def assign_tasks(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
@@ -34,6 +34,8 @@ def assign_tasks(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
 
 def topic_view(counts: sp.csr_array, topics: int) -> np.ndarray:
     """Return P(z|d) (n, topics) by PLSA, never zero, so that no zero depends on rounding."""
+    from transferbench.core.plsa import plsa  # loads scipy.special, which takes long
+
     topics_of_documents, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
     return np.asarray(np.maximum(topics_of_documents, np.float32(1e-6)))
 
@@ -60,19 +62,9 @@ def problem_from_views(
     given, or task-1, task-2, …, or "all" if there is one task. Features that never occur are
     dropped.
     """
-    present = np.unique(task)
-    names = names or [f"task-{t + 1}" if len(present) > 1 else "all" for t in range(task.max() + 1)]
+    present, domain = np.unique(task, return_inverse=True)
+    names = names or [f"task-{t + 1}" if len(present) > 1 else "all" for t in present]
     views = [view[:, np.flatnonzero(np.asarray(abs(view).sum(axis=0)).ravel())] for view in views]
-    domains, truth = [], []
-    for t in present:
-        rows = np.flatnonzero(task == t)
-        parts = [sp.csr_array(v[rows]) if sp.issparse(v) else np.asarray(v[rows]) for v in views]
-        labels = np.where(seen[rows, None], Y[rows], 0).astype(float)
-        domains.append(Domain(names[t], tuple(parts), labels, seen[rows]))
-        truth.append(Y[rows].astype(float))
-    domain_names = tuple(domain.name for domain in domains)
-    scored = tuple(~domain.seen for domain in domains)
-    return (
-        Problem(name, "multilabel", tuple(classes), tuple(domains)),
-        Truth("multilabel", tuple(classes), domain_names, tuple(truth), scored),
+    return split_by_domain(
+        name, "multilabel", classes, names, domain, views, Y.astype(float), seen, scored=~seen
     )

@@ -99,8 +99,14 @@ def _fix_integers(
     df, documents = entries.df, entries.documents
     s = entries.w + b[entries.rows]
     a = entries.fit_terms(a, s)
-    constants = step * np.arange(-200, 201)
-    best = max(constants, key=lambda x: _integrality(a[df > 1] + x, bound, documents))
+
+    def integrality(constant: float) -> float:
+        """Return how near n(t) of rare terms are to integers, summed over the terms."""
+        containing = _containing(a[df > 1] + constant, documents)
+        rare = containing[(containing > 0.5) & (containing < bound)]  # n(t) is not 0
+        return float(np.cos(2 * np.pi * rare).sum())
+
+    best = max(step * np.arange(-200, 201), key=integrality)
     a, s = a + best, s + best
     containing = np.clip(np.rint(_containing(a, documents)), 1, documents - 1)
     a = np.where(containing <= bound, _log_idf(containing, documents), a)
@@ -118,13 +124,6 @@ def _correct_misfits(
     for term in np.flatnonzero(2 * np.bincount(columns, misfit, minlength=len(df)) > df):
         corrected[term] = _best_containing(by_term[term], containing[term], entries.documents)
     return corrected
-
-
-def _integrality(a: np.ndarray, bound: int, documents: int) -> float:
-    """Return how near n(t) of rare terms are to integers, summed over the terms."""
-    containing = _containing(a, documents)
-    rare = containing[(containing > 0.5) & (containing < bound)]  # n(t) is not 0
-    return float(np.cos(2 * np.pi * rare).sum())
 
 
 def _containing(a: np.ndarray, documents: int) -> np.ndarray:

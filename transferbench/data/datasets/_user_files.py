@@ -6,7 +6,6 @@ If the option is not given and the data folder has `own/<dataset>`, `path` is th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +26,6 @@ def own_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     if not folder.is_dir():
         raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
     return folder
-
-
-def existing(files: Iterable[Path]) -> list[Path]:
-    """Return the files that exist."""
-    return [file for file in files if file.is_file()]
 
 
 def read_numbers(path: Path, delimiter: str | None = None, header: int = 0) -> np.ndarray:

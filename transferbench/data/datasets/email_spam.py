@@ -17,14 +17,15 @@ from __future__ import annotations
 import json
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 ORIGIN = (
     "https://raw.githubusercontent.com/shohoku11wrj/Spam-Filter/"
@@ -82,35 +83,29 @@ PUBLIC_B = _file(
 )
 USERS_A, USERS_B = (
     [
-        _file(
-            f"{prefix}_u{user:02}_eval_lab.tf",
-            f"evaluation_data_labeled/{folder}",
-            size,
-            f"sha256:{sha256}",
-        )
+        _file(f"{prefix}_u{user:02}_eval_lab.tf", folder, size, f"sha256:{sha256}")
         for user, (size, sha256) in enumerate(inboxes)
     ]
     for prefix, folder, inboxes in (
-        ("task_a", "task_a_lab", INBOXES_A),
-        ("task_b/task_b", "task_b_lab", INBOXES_B),
+        ("task_a", "evaluation_data_labeled/task_a_lab", INBOXES_A),
+        ("task_b/task_b", "evaluation_data_labeled/task_b_lab", INBOXES_B),
     )
 )
 FILES = {file.name: file for file in (PUBLIC_A, *USERS_A, PUBLIC_B, *USERS_B)}
 
+
+def _split(source: File, users: list[File]) -> dict[str, str]:
+    return {"source": source.name} | {f"user-{i}": file.name for i, file in enumerate(users, 1)}
+
+
 #: Task → domain → file, the source first.
 SPLITS: dict[str, dict[str, str]] = {
-    "email-spam": {
-        "source": PUBLIC_A.name,
-        **{f"user-{i}": file.name for i, file in enumerate(USERS_A, 1)},
-    },
+    "email-spam": _split(PUBLIC_A, USERS_A),
     **{
         f"email-spam/inbox-{i}-to-{j}": {"source": USERS_A[i].name, "target": USERS_A[j].name}
         for i, j in permutations(range(len(USERS_A)), 2)
     },
-    "email-spam/task-b": {
-        "source": PUBLIC_B.name,
-        **{f"user-{i}": file.name for i, file in enumerate(USERS_B, 1)},
-    },
+    "email-spam/task-b": _split(PUBLIC_B, USERS_B),
 }
 TASKS = {
     task: f"Email spam, {'inbox to inbox' if '/inbox' in task else 'public mails to inboxes'}: "
@@ -139,11 +134,7 @@ def build(
     weighting, unit_length: see `text.weight`; fitted on all domains together. Raises ValueError for
     a file in another format or with unlabelled mails.
     """
-    import numpy as np
-    import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_files
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
 
     names = needed(task)
     # Read together, so that all have the same number of columns.

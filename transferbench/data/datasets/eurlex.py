@@ -23,17 +23,23 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from transferbench.data.archive import members
+from transferbench.data.datasets._multilabel import (
+    assign_tasks,
+    problem_from_views,
+    topic_view,
+    train_mask,
+)
+from transferbench.data.datasets._user_files import own_folder
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, TrainFraction, Views
+from transferbench.data.text import count, select, weight
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TEXTS, CLASSES = "eurlex_tokenstring.arff.gz", "eurlex_id2class.zip"
@@ -57,9 +63,7 @@ REMEDY = (
 
 def own_files(folder: Path) -> list[Path]:
     """Return the files that a task is built from."""
-    from transferbench.data.datasets._user_files import existing
-
-    return existing(folder / name for name in (TEXTS, CLASSES))
+    return [file for name in (TEXTS, CLASSES) if (file := folder / name).is_file()]
 
 
 def build(
@@ -80,15 +84,6 @@ def build(
     document frequency. views, topics, tasks, train, split: see `rcv1/subset1`. Raises Unavailable
     without a path, ValueError for files in another format.
     """
-    from transferbench.data.datasets._multilabel import (
-        assign_tasks,
-        problem_from_views,
-        topic_view,
-        train_mask,
-    )
-    from transferbench.data.datasets._user_files import own_folder
-    from transferbench.data.text import count, select, weight
-
     folder = own_folder(path, task, "EUR-Lex: its files are not fetched", REMEDY)
     numbers, texts = _texts(folder / TEXTS)
     classes, Y = _labels(folder / CLASSES, LABELS[task], numbers)
@@ -124,8 +119,6 @@ def _texts(file: Path) -> tuple[list[str], list[str]]:
 
 def _labels(file: Path, kind: str, numbers: list[str]) -> tuple[list[str], np.ndarray]:
     """Return label names and Y (n, m) 0/1, from lines "oils_and_fats 13286 1" in the archive."""
-    import numpy as np
-
     member = f"id2class_eurlex_{kind}.qrels"
     contents = {PurePosixPath(name).name: content for name, content in members(file)}
     if member not in contents:
@@ -135,11 +128,9 @@ def _labels(file: Path, kind: str, numbers: list[str]) -> tuple[list[str], np.nd
         raise ValueError(f"{member}: expected lines of a class, a document's number and 1")
     row_of = {number: row for row, number in enumerate(numbers)}
     labelled = [(label, row_of[number]) for label, number, _ in lines if number in row_of]
-    names = sorted({label for label, _ in labelled})
-    if not names:
+    if not labelled:
         raise ValueError(f"{member}: no document of {TEXTS} has a class")
-    column_of = {label: column for column, label in enumerate(names)}
+    names, columns = np.unique([label for label, _ in labelled], return_inverse=True)
     Y = np.zeros((len(numbers), len(names)), np.int8)
-    for label, row in labelled:
-        Y[row, column_of[label]] = 1
-    return names, Y
+    Y[[row for _, row in labelled], columns] = 1
+    return names.tolist(), Y

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, Weighting
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 DOCUMENTS = {"generated/small": 1_000, "generated/clusters": 10_000}
@@ -51,10 +49,6 @@ def build(
     mean number of words of a document. features: words that no document contains are dropped.
     weighting, unit_length: see `text.weight`. Raises ValueError if a class would have no document.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
-
     documents = documents or DOCUMENTS[task]
     if documents < tasks * classes:
         raise ValueError(f"{documents} documents for {classes} classes in each of {tasks} tasks")
@@ -78,9 +72,6 @@ def _draw_counts(
     rng: np.random.Generator, frequency: np.ndarray, y: np.ndarray, classes: int, words: int
 ) -> sp.csr_array:
     """Return counts (n, d) of documents of the classes y (n,); frequency (d,) need not sum to 1."""
-    import numpy as np
-    import scipy.sparse as sp
-
     features = len(frequency)
     class_of_feature = np.arange(features) % classes
     lengths = np.maximum(rng.poisson(words, len(y)), 1)

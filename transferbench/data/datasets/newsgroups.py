@@ -11,16 +11,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url, Wheel
 from transferbench.data.options import Natural, StopWords, Weighting
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Problem, Truth
+from transferbench.data.text import count, select
+from transferbench.problem import Problem, Truth
 
 LICENCE = (
     "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
@@ -72,60 +71,43 @@ GROUPS = {
 Split = dict[str, dict[str, tuple[str, ...]]]
 
 
-def _halves(parts: dict[str, tuple[str, str]]) -> dict[str, Split]:
+def _halves(paper: str, sci: tuple[str, str]) -> dict[str, Split]:
     """Return every pair of top categories; the first half of each is the source."""
+    halves = {
+        "comp": ("graphics ms-windows", "ibm mac"),
+        "rec": ("autos motorcycles", "baseball hockey"),
+        "sci": sci,
+        "talk": ("guns mideast", "politics religion"),
+    }
     return {
-        f"{P}-vs-{Q}": {
-            domain: {top: tuple(parts[top][half].split()) for top in (P, Q)}
+        f"{paper}/{P}-vs-{Q}": {
+            domain: {top: tuple(halves[top][half].split()) for top in (P, Q)}
             for half, domain in enumerate(("source", "target"))
         }
-        for P, Q in combinations(parts, 2)
+        for P, Q in combinations(halves, 2)
     }
 
 
-def _aligned(P: str, p: str, Q: str, q: str) -> Split:
+def _aligned(P: str, Q: str) -> Split:
     """Return a source and three targets, each with one sub-category of P and one of Q."""
-    names = ("source", "target-1", "target-2", "target-3")
-    return {
-        name: {P: (a,), Q: (b,)} for name, a, b in zip(names, p.split(), q.split(), strict=True)
+    order = {
+        "comp": ("mac", "graphics", "ms-windows", "ibm"),
+        "rec": ("hockey", "autos", "motorcycles", "baseball"),
+        "sci": ("space", "crypt", "electronics", "med"),
     }
+    names = ("source", "target-1", "target-2", "target-3")
+    return {name: {P: (p,), Q: (q,)} for name, p, q in zip(names, order[P], order[Q], strict=True)}
 
 
 SPLITS: dict[str, Split] = {
     # GTL, Table 2.
-    **{
-        f"gtl/{name}": split
-        for name, split in _halves(
-            {
-                "comp": ("graphics ms-windows", "ibm mac"),
-                "rec": ("autos motorcycles", "baseball hockey"),
-                "sci": ("crypt electronics", "med space"),
-                "talk": ("guns mideast", "politics religion"),
-            }
-        ).items()
-    },
+    **_halves("gtl", ("crypt electronics", "med space")),
     # DTL, Table 2: as GTL, except sci.
-    **{
-        f"dtl/{name}": split
-        for name, split in _halves(
-            {
-                "comp": ("graphics ms-windows", "ibm mac"),
-                "rec": ("autos motorcycles", "baseball hockey"),
-                "sci": ("crypt med", "electronics space"),
-                "talk": ("guns mideast", "politics religion"),
-            }
-        ).items()
-    },
+    **_halves("dtl", ("crypt med", "electronics space")),
     # MRTL, Table 1.
-    "mrtl/comp-vs-rec": _aligned(
-        "comp", "mac graphics ms-windows ibm", "rec", "hockey autos motorcycles baseball"
-    ),
-    "mrtl/rec-vs-sci": _aligned(
-        "rec", "hockey autos motorcycles baseball", "sci", "space crypt electronics med"
-    ),
-    "mrtl/sci-vs-comp": _aligned(
-        "sci", "space crypt electronics med", "comp", "mac graphics ms-windows ibm"
-    ),
+    "mrtl/comp-vs-rec": _aligned("comp", "rec"),
+    "mrtl/rec-vs-sci": _aligned("rec", "sci"),
+    "mrtl/sci-vs-comp": _aligned("sci", "comp"),
     # Multi-task clustering, Table 1.
     "mtc/rec-vs-talk": {
         "task-1": {"rec": ("autos",), "talk": ("guns",)},
@@ -167,17 +149,13 @@ def build(
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
     `text.weight`; fitted on the task's documents together.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
-    from transferbench.data.text import select
-
     clustering = task.startswith("mtc/")
     split = SPLITS[task]
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
-    counted = _members(split) if clustering else GROUPS
+    # The sub-categories over which document frequencies are counted.
+    counted = [m for domain in split.values() for members in domain.values() for m in members]
     columns = select(
-        counts[np.isin(groups, [GROUPS[member] for member in counted])],
+        counts[np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])],
         vocabulary,
         stop_words=stop_words,
         min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
@@ -198,15 +176,8 @@ def build(
     )
 
 
-def _members(split: Split) -> list[str]:
-    """Return the sub-categories of a split."""
-    return [m for domain in split.values() for members in domain.values() for m in members]
-
-
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
     """Return (n,) the class of each post in a domain, by its group; −1 if it is not in it."""
-    import numpy as np
-
     y = np.full(len(groups), -1)
     for c, members in enumerate(domain.values()):
         y[np.isin(groups, [GROUPS[member] for member in members])] = c
@@ -215,8 +186,6 @@ def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray
 
 def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
     """Return the group and the text of every post, in the order of the files."""
-    import numpy as np
-
     groups, texts = [], []
     for path in paths:
         # Three header lines (names, types, flags), then `group<TAB>text`.
@@ -233,7 +202,5 @@ def _corpus(
     paths: tuple[Path, ...], token_pattern: str
 ) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Return counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
-    from transferbench.data.text import count
-
     groups, texts = posts(paths)
     return (*count(texts, token_pattern), groups)

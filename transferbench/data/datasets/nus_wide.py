@@ -24,16 +24,21 @@ The laboratory's Train and Test parts are joined and split again at random.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._multilabel import (
+    assign_tasks,
+    problem_from_views,
+    train_mask,
+)
+from transferbench.data.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, TrainFraction
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}
@@ -71,15 +76,6 @@ def build(
     tasks, train, split: see `rcv1/subset1`. Raises Unavailable without a path, ValueError for files
     that are missing or in another format.
     """
-    import scipy.sparse as sp
-
-    from transferbench.data.datasets._multilabel import (
-        assign_tasks,
-        problem_from_views,
-        train_mask,
-    )
-    from transferbench.data.datasets._user_files import check_nonnegative, own_folder
-
     folder = own_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY)
     concepts, Y = _labels(folder)
     matrices: list[Matrix] = []
@@ -96,8 +92,6 @@ def build(
 
 def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
     """Return the concepts and Y (n, m) 0/1."""
-    import numpy as np
-
     prefix, suffix = LABELS.format("*", PARTS[0]).split("*")
     files = (f.relative_to(folder).as_posix() for f in folder.glob(f"{prefix}*{suffix}"))
     concepts = sorted(file.removeprefix(prefix).removesuffix(suffix) for file in files)
@@ -111,10 +105,6 @@ def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
 
 def _train_and_test(folder: Path, pattern: str, name: str) -> np.ndarray:
     """Return the rows of the Train file and of the Test file, stacked."""
-    import numpy as np
-
-    from transferbench.data.datasets._user_files import read_numbers
-
     parts = [read_numbers(folder / pattern.format(name, part)) for part in PARTS]
     if parts[0].shape[1] != parts[1].shape[1]:
         raise ValueError(f"{pattern.format(name, '…')}: Train and Test differ in columns")

@@ -24,16 +24,19 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._multilabel import problem_from_views, train_mask
+from transferbench.data.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, TrainFraction
+from transferbench.data.userdata.documents import check_size
+from transferbench.data.userdata.matrices import load_npz
 from transferbench.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"multilabel/own": "Your own multi-label data: multilabel/own:path=FOLDER"}
@@ -43,10 +46,8 @@ LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 def own_files(folder: Path) -> list[Path]:
     """Return the files that the task is built from."""
-    from transferbench.data.datasets._user_files import existing
-
     tables = (folder / f"{name}.csv" for name in ("labels", "tasks", "train"))
-    return [*sorted(folder.glob("views/[!.]*")), *existing(tables)]
+    return [*sorted(folder.glob("views/[!.]*")), *(file for file in tables if file.is_file())]
 
 
 def build(
@@ -63,10 +64,6 @@ def build(
     Unavailable without a folder, UserError, in one line with the file at fault, for a folder with
     another layout.
     """
-    from transferbench.data.datasets._multilabel import problem_from_views
-    from transferbench.data.datasets._user_files import own_folder
-    from transferbench.data.userdata.documents import check_size
-
     folder = own_folder(path, task, "multilabel/own: there is no folder", LAYOUT)
     for file in own_files(folder):
         check_size(file)
@@ -75,11 +72,7 @@ def build(
         Y = _binary(rows, "labels.csv")
         names, assigned = _tasks(folder, len(Y))
         seen = _seen(folder, len(Y), train, split)
-        views = {
-            f"views/{file.name}": _view(file)
-            for file in own_files(folder)
-            if file.parent.name == "views"
-        }
+        views = {f"views/{file.name}": _view(file) for file in sorted(folder.glob("views/[!.]*"))}
         if not views:
             raise ValueError("views/ has no file")
         sizes = {"tasks.csv": len(assigned), "train.csv": len(seen)}
@@ -95,25 +88,18 @@ def build(
 
 def _tasks(folder: Path, n: int) -> tuple[list[str], np.ndarray]:
     """Return the names of the tasks, and the index of each document's task."""
-    import numpy as np
-
     file = folder / "tasks.csv"
-    if not file.is_file():
-        return ["all"], np.zeros(n, np.intp)
-    tasks = [row[0] for row in _table(file, "task")[1]]
+    tasks = [row[0] for row in _table(file, "task")[1]] if file.is_file() else ["all"] * n
     names = list(dict.fromkeys(tasks))
     return names, np.array([names.index(name) for name in tasks], np.intp)
 
 
 def _seen(folder: Path, n: int, train: float, split: int) -> np.ndarray:
     """Return (n,) bool: True if a method may see the labels."""
-    from transferbench.data.datasets._multilabel import train_mask
-
     file = folder / "train.csv"
     if not file.is_file():
         return train_mask(n, train, split)
-    rows = _table(file, "train")[1]
-    return _binary(rows, file.name)[:, 0] > 0
+    return _binary(_table(file, "train")[1], file.name)[:, 0] > 0
 
 
 def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
@@ -135,8 +121,6 @@ def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
 
 def _binary(rows: list[list[str]], name: str) -> np.ndarray:
     """Return the rows as numbers 0 and 1."""
-    import numpy as np
-
     for number, row in enumerate(rows, 2):
         if not {*row} <= {"0", "1"}:
             raise ValueError(f"{name}, line {number}: expected 0 or 1 everywhere")
@@ -144,13 +128,7 @@ def _binary(rows: list[list[str]], name: str) -> np.ndarray:
 
 
 def _view(file: Path) -> Matrix:
-    """Read a view."""
-    import numpy as np
-    import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
-
-    from transferbench.data.datasets._user_files import check_nonnegative, read_numbers
-    from transferbench.data.userdata.matrices import load_npz
 
     name = f"views/{file.name}"
     if file.suffix == ".csv":

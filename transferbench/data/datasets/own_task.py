@@ -13,7 +13,7 @@ file without its suffix. Files are tables with a text and a label for each docum
 .libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line.
 If a file changes, the task is built again.
 
-Params for texts are those of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
+Texts have the options of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
 letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
 (true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it is) and
 unit_length (false). All are computed over the documents of all files together.
@@ -22,20 +22,20 @@ unit_length (false). All are computed over the documents of all files together.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from transferbench import strict_yaml
 from transferbench.data.fetch import File
+from transferbench.data.userdata.documents import Columns
+from transferbench.data.userdata.problem import documents_problem, feature_function
+from transferbench.data.userdata.read import companion_files, read
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.parameters import Params, resolve, schema
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from transferbench.data.userdata.documents import Columns
-    from transferbench.problem import Problem, Truth
-    from transferbench.strict_yaml import LineMap
+from transferbench.problem import Problem, Truth
+from transferbench.strict_yaml import LineMap
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"own": "A task of your own, described by a YAML file: FILE.yaml or own:path=FILE.yaml"}
@@ -44,8 +44,6 @@ FACTS: dict[str, dict[str, Any]] = {"own": {}}
 
 def own_files(path: Path) -> list[Path]:
     """Return the files that the task is built from, the YAML file first."""
-    from transferbench.data.userdata.read import companion_files
-
     if not path.is_file():
         return []
     spec = load(path)
@@ -59,9 +57,6 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
     path: the YAML file. Raises UserError, in one line with the file at fault, if a file cannot be
     read or the files make no task.
     """
-    from transferbench.data.userdata.problem import documents_problem
-    from transferbench.data.userdata.read import read
-
     if not path:
         raise Unavailable(
             "own: no file is named; describe your task in one (`transferbench describe own`), then "
@@ -103,10 +98,6 @@ def _keys(
 
 def load(path: Path) -> Spec:
     """Read the YAML file. Raises UserError with file and line for a mistake in it."""
-    from transferbench import strict_yaml
-    from transferbench.data.userdata.documents import Columns
-    from transferbench.data.userdata.problem import feature_function
-
     content, places = strict_yaml.load(path)
     if not isinstance(content, dict):
         raise places.error((), "expected family, source, targets, …; see `describe own`.")

@@ -28,17 +28,22 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._multilabel import (
+    assign_tasks,
+    problem_from_views,
+    topic_view,
+    train_mask,
+)
+from transferbench.data.datasets._term_counts import recover_counts
 from transferbench.data.fetch import File, Url
+from transferbench.data.formats.rda import Numbers, read
 from transferbench.data.options import Natural, TrainFraction, Views
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix, Problem, Truth
 
 ORIGIN = "https://raw.githubusercontent.com/fcharte/mldr.datasets"
 LICENCE = (
@@ -113,14 +118,6 @@ def build(
     fraction of the stories whose labels are seen, drawn at random; split: number of the draw.
     Raises ValueError for a file with other content than expected.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._multilabel import (
-        assign_tasks,
-        problem_from_views,
-        train_mask,
-    )
-
     path = files[needed(task)[0]]
     published = task.endswith("published")
     X, Y = _published(path) if published else _corrected(path)
@@ -142,10 +139,8 @@ def build(
 
 def _top_labels(Y: np.ndarray) -> np.ndarray:
     """Return (n, 4) bool labels of the top topics from those of all topics (n, 101)."""
-    import numpy as np
-
     columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
-    return np.stack([Y[:, some].any(axis=1) for some in columns], axis=1)
+    return np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
 
 
 Table = tuple["sp.csr_array", "np.ndarray"]
@@ -160,9 +155,6 @@ def _corrected(path: Path) -> Table:
 @lru_cache(maxsize=5)
 def _topics(path: Path, topics: int) -> np.ndarray:
     """Return P(z|d) (6000, topics) of a subset."""
-    from transferbench.data.datasets._multilabel import topic_view
-    from transferbench.data.datasets._term_counts import recover_counts
-
     counts, _ = recover_counts(_corrected(path)[0], IDF_DOCUMENTS)
     return topic_view(counts, topics)
 
@@ -170,11 +162,6 @@ def _topics(path: Path, topics: int) -> np.ndarray:
 @lru_cache(maxsize=5)
 def _published(path: Path) -> Table:
     """Return weights (n, d) and labels (n, 101) of a file as they are."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.data.formats.rda import Numbers, read
-
     variable = next(iter(read(path).values()))
     frame = variable.get("dataset") if isinstance(variable, dict) else None
     columns = [c for n, c in (frame or {}).items() if n.startswith(("Att", "Class"))]
@@ -195,9 +182,6 @@ def undo_shifts(X: sp.csr_array, Y: np.ndarray) -> Table:
 
     Raises ValueError if no shift gives every row length one, or the halves' labels disagree.
     """
-    import numpy as np
-    import scipy.sparse as sp
-
     table, half = sp.csr_array(sp.hstack([X, Y])), len(Y) // 2
     weights, labels = [], []
     for rows in (table[:half], table[half:]):
@@ -206,16 +190,14 @@ def undo_shifts(X: sp.csr_array, Y: np.ndarray) -> Table:
         part.resize((rows.shape[0], FEATURES))
         weights.append(part)
         labels.append(rows[:, start : start + Y.shape[1]].toarray())
-    one, other = (part.mean(axis=0) for part in labels)
-    if np.corrcoef(one, other)[0, 1] < 0.99 or not np.isin(labels, (0, 1)).all():
+    frequencies = [part.mean(axis=0) for part in labels]
+    if np.corrcoef(frequencies)[0, 1] < 0.99 or not np.isin(labels, (0, 1)).all():
         raise ValueError("the labels of the two halves do not agree, even shifted")
     return sp.csr_array(sp.vstack(weights)), np.vstack(labels)
 
 
 def _shift(rows: sp.csr_array, features: int) -> int:
     """Return by how many columns the labels are shifted to the left, into the features."""
-    import numpy as np
-
     square = rows.multiply(rows)
     for shift in range(min(len(TOPICS), features)):
         length = np.sqrt(square[:, : features - shift].sum(axis=1))

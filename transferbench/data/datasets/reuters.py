@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 ORIGIN = (
     "https://raw.githubusercontent.com/cswhjiang/Transfer-Spectral-Clustering/"
@@ -36,15 +34,11 @@ ORIGINALS = {
     "OrgsPeople_tar": (187_009, "eaed1ba8c112bb52cfa1406c4566e72e85b65be932f7264014c9410753abc4ac"),
     "OrgsPlaces_src": (152_368, "5afabffd3849a4df96b8cdb5b5cce95d6d5a56a7afb59cc72bc1084ec8da918a"),
     "OrgsPlaces_tar": (182_389, "fe081f5c1541c135f898b543e603966c4d201cbd315d57179cfc146dd10a8a85"),
-    "PeoplePlaces_src": (
-        147_511,
-        "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a",
-    ),
-    "PeoplePlaces_tar": (
-        180_298,
-        "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18",
-    ),
-}
+    "PeoplePlaces_src": (147_511,
+        "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a"),
+    "PeoplePlaces_tar": (180_298,
+        "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18"),
+}  # fmt: skip
 FILES = {
     f"reuters-cross-domain/{stem}.mat": File(
         name=f"reuters-cross-domain/{stem}.mat",
@@ -88,10 +82,6 @@ def build(
     weighting, unit_length: see `text.weight`; fitted on both domains together. Raises ValueError
     for a file with other content than expected.
     """
-    import numpy as np
-
-    from transferbench.data.datasets._from_counts import problem_from_counts
-
     names = LABELS[task][1]
     classes = sorted(names)  # in the order of the task's name
     class_of_label = np.array([classes.index(name) for name in names])
@@ -112,8 +102,6 @@ def build(
 
 def _read(path: Path) -> tuple[sp.csr_array, np.ndarray]:
     """Return counts (n, d) and (n,) labels 1 or 2 of a MATLAB file."""
-    import numpy as np
-    import scipy.sparse as sp
     from scipy.io import loadmat
 
     variables = [f"{path.stem}_data", f"{path.stem}_label"]

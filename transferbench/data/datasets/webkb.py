@@ -12,14 +12,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from transferbench.data.archive import members
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Members
 from transferbench.data.options import StopWords, Weighting
+from transferbench.data.text import count, select
 from transferbench.parameters import Count
-
-if TYPE_CHECKING:
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
@@ -64,12 +66,6 @@ def build(
     keep only so many, of highest document frequency. weighting, unit_length: see `text.weight`. All
     are computed over the four universities together.
     """
-    import numpy as np
-
-    from transferbench.data.archive import members
-    from transferbench.data.datasets._from_counts import problem_from_counts
-    from transferbench.data.text import count, select
-
     texts, labels, universities = [], [], []
     for path, page in sorted(members(files[ORIGINAL.name])):
         _, label, university, _ = path.split("/")
@@ -80,8 +76,9 @@ def build(
     columns = select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features
     )
-    y, at = np.array(labels), np.array(universities)
-    parts = {name: (counts[at == name], y[at == name]) for name in UNIVERSITIES}
+    y, university_of = np.array(labels), np.array(universities)
+    rows = {name: np.flatnonzero(university_of == name) for name in UNIVERSITIES}
+    parts = {name: (counts[r], y[r]) for name, r in rows.items()}
     return problem_from_counts(
         task,
         "clustering",

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.archive import members
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.datasets.webkb import CLASSES, UNIVERSITIES
 from transferbench.data.fetch import File, Url
 from transferbench.data.options import Weighting
-
-if TYPE_CHECKING:
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 WORDS = 1703
 ORIGINAL = File(
@@ -44,12 +46,6 @@ def build(
     weighting: for counts of 0 and 1, "tf" and "log-tf" are the same. unit_length: see
     `text.weight`. Both are computed over the four universities together.
     """
-    import numpy as np
-    import scipy.sparse as sp
-
-    from transferbench.data.archive import members
-    from transferbench.data.datasets._from_counts import problem_from_counts
-
     contents = dict(members(files[ORIGINAL.name]))
     parts = {}
     for name in UNIVERSITIES:

@@ -65,19 +65,19 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         line = line.partition("#")[0].strip()
         if not line:
             continue
-        parts = LINE.fullmatch(line)
+        match = LINE.fullmatch(line)
+        pairs = [pair.split(":") for pair in match[2].split()] if match else []
+        columns = [int(column) for column, _ in pairs]
         try:
-            pairs = [pair.split(":") for pair in parts[2].split()] if parts else [[]]
-            columns = [int(column) for column, _ in pairs]
             data.extend(float(value) for _, value in pairs)
         except ValueError:
-            parts = None
-        if not parts or any(b <= a for a, b in pairwise(columns)):
+            match = None
+        if not match or any(b <= a for a, b in pairwise(columns)):
             message = 'expected "<label> <feature>:<number> …", features ascending.'
             raise line_error(path, number, message)
         if columns and columns[-1] >= MAX_FEATURES:
             raise line_error(path, number, f"expected numbers of features below {MAX_FEATURES:,}.")
-        label = "" if labels == "none" or parts[1] == UNKNOWN else _class_name(parts[1])
+        label = "" if labels == "none" or match[1] == UNKNOWN else _class_name(match[1])
         names.append(check_label(path, number, label, labels))
         indices.extend(columns)
         starts.append(len(indices))

@@ -6,21 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.datasets._from_counts import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import count, document_frequency, select
+from transferbench.data.userdata.documents import Documents
 from transferbench.data.userdata.read import MATRICES
 from transferbench.errors import UserError, brief
 from transferbench.parameters import Count, Params, resolve
-
-if TYPE_CHECKING:
-    from transferbench.data.userdata.documents import Documents
-    from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem, Truth
 
 MAX_CLASSES = 1000
 
@@ -50,7 +48,7 @@ def documents_problem(
     """
     files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
-    y = [_class_indices(f, [] if clusters else classes) for f in files]
+    y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
     extract = feature_function(files[0].path)
     features = extract(files, **resolve(extract, options, "the documents"))
     if not features.counts.shape[1]:
@@ -100,9 +98,7 @@ def _classes(files: Sequence[Documents]) -> list[str]:
 
 
 def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class indices, −1 for documents without a label; without classes all −1."""
-    if not classes:
-        return np.full(len(file), -1)
+    """Return (n,) class indices, −1 for documents without a label."""
     index = {label: i for i, label in enumerate(classes)} | {"": -1}
     unknown = next((label for label in file.labels if label not in index), None)
     if unknown is not None:
@@ -124,8 +120,6 @@ def _text_features(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> Features:
-    from unicodedata import normalize
-
     texts: list[str] = []
     for file in files:
         if not isinstance(file.content, list):
@@ -149,23 +143,21 @@ def _matrix_features(
     weighting: Weighting = "tf",
     unit_length: bool = False,
 ) -> Features:
-    def is_npz(path: Path) -> bool:
-        return path.suffix.lower() == ".npz"
-
     first, views = files[0].path, []
+    is_npz = first.suffix.lower() == ".npz"
     for file in files:
         # Features of SVMlight are numbered from one, columns of a matrix from zero.
-        if isinstance(file.content, list) or is_npz(file.path) != is_npz(first):
+        if isinstance(file.content, list) or (file.path.suffix.lower() == ".npz") != is_npz:
             raise UserError(f"{file.path}: not like {first}; expected files of one kind.")
         views.append(file.content)
-    widths = [view.shape[1] for view in views]
-    for file, width in zip(files, widths, strict=True):
-        if is_npz(first) and width != widths[0]:
+        width, expected = file.content.shape[1], views[0].shape[1]
+        if is_npz and width != expected:
             raise UserError(
-                f"{file.path}: {width} features, {first} has {widths[0]}; expected as many."
+                f"{file.path}: {width} features, {first} has {expected}; expected as many."
             )
+    width = max(view.shape[1] for view in views)
     for view in views:
-        view.resize(view.shape[0], max(widths))
+        view.resize(view.shape[0], width)
     X = sp.csr_array(sp.vstack(views))
     columns = np.flatnonzero(document_frequency(X) >= min_df)
     return Features(X[:, columns], weighting, unit_length)

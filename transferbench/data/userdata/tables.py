@@ -42,53 +42,51 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
     ids: list[str] = []
     total, id_column = 0, columns.id
     for line, row in READERS[path.suffix.lower()](path, {*needed, "id"}):
-        for column in needed:
-            if column not in row:
-                problem = f"no column {column!r} among {reprlib.repr(list(row))}"
-                remedy = "name yours: --text-column, --label-column, --id-column"
-                raise line_error(path, line, f"{problem}; {remedy}.")
-        if not texts and id_column is None and "id" in row:
-            id_column = "id"
-        text = "" if row[columns.text] is None else row[columns.text]
-        if not isinstance(text, str):
-            raise line_error(
-                path, line, f"{columns.text}: expected text, got {reprlib.repr(text)}."
-            )
-        if len(text) > MAX_LINE_SIZE:
-            raise line_error(
-                path, line, f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it."
-            )
-        total += len(text)
-        if total > MAX_SIZE:
-            raise line_error(
-                path, line, f"more than {MAX_SIZE:,} characters of text; split the file."
-            )
-        label = ""
-        if labels != "none":
-            label = _text(path, line, columns.label, row[columns.label])
+        try:
+            for column in needed:
+                if column not in row:
+                    problem = f"no column {column!r} among {reprlib.repr(list(row))}"
+                    remedy = "name yours: --text-column, --label-column, --id-column"
+                    raise ValueError(f"{problem}; {remedy}.")
+            if not texts and id_column is None and "id" in row:
+                id_column = "id"
+            text = _text(row[columns.text], columns.text)
+            total += len(text)
+            if total > MAX_SIZE:
+                raise ValueError(f"more than {MAX_SIZE:,} characters of text; split the file.")
+            label = "" if labels == "none" else _name(row[columns.label], columns.label)
+            if id_column:
+                ids.append(_name(row.get(id_column), id_column))
+        except ValueError as error:
+            raise line_error(path, line, f"{error}") from None
         texts.append(text)
         names.append(check_label(path, line, label, labels))
-        if id_column:
-            ids.append(_text(path, line, id_column, row.get(id_column)))
     if not texts:
         raise UserError(f"{path}: there are no documents in it.")
     return Documents(path, texts, names, ids if id_column else None)
 
 
-def _text(path: Path, line: int, column: str, value: Any) -> str:
-    """Return a label or id as text, "" for none."""
+def _text(value: Any, column: str) -> str:
+    """Return the text of a document, "" for none. Raises ValueError for another value."""
+    text = "" if value is None else value
+    if not isinstance(text, str):
+        raise ValueError(f"{column}: expected text, got {reprlib.repr(text)}.")
+    if len(text) > MAX_LINE_SIZE:
+        raise ValueError(f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it.")
+    return text
+
+
+def _name(value: Any, column: str) -> str:
+    """Return a label or id as text, "" for none. Raises ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
-        expected = f"{column}: expected a text or a number"
-        raise line_error(path, line, f"{expected}, got {reprlib.repr(value)}.")
+        raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1 and 1.0 are one class
     text = value.strip() if isinstance(value, str) else json.dumps(value)
     if CONTROL_CHARACTERS.search(text):
-        raise line_error(
-            path, line, f"{column}: {ascii(text)[:60]} has control characters; remove them."
-        )
+        raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
     return text
 
 
@@ -118,9 +116,8 @@ def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise line_error(
-                path, number, f"{error}; expected a JSON object on each line."
-            ) from None
+            message = f"{error}; expected a JSON object on each line."
+            raise line_error(path, number, message) from None
         if not isinstance(row, dict):
             raise line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
         yield number, row
