@@ -187,16 +187,6 @@ class NMTF:
         targets = [(tie.weight, _values(tie.to)) for tie in self.ties if tie.F is F]
         return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
 
-    def gradient(self, F: Factor) -> np.ndarray:
-        """Return ∂objective/∂F = 2 (den − num), with the shape of F; for tests and diagnostics."""
-        P, Q, R = self.numerator_denominator(F)
-        half = Q - P if R is None else (Q - P) @ R
-        if F in self._graphs:
-            half = half + self._graphs[F][1] * F.value - self._WF(F)
-        for weight, target in self.tie_targets(F):
-            half = half + weight * (F.value - target)
-        return np.asarray(2 * half)
-
     def update(self, *factors: Factor) -> None:
         """Update each factor that is not fixed once, one after the other."""
         for factor in factors:

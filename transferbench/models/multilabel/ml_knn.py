@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 #: Memory for distances, in MiB.
 MAX_MEBIBYTES = 64
@@ -36,12 +36,11 @@ def fit(
     s: Positive = 1.0,
     view: View = "all",
     ensure_one_label: bool = False,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return posterior probabilities (n, m) of every domain.
 
     k: neighbours. s: smoothing. view: the first view, or all side by side. ensure_one_label: give a
-    document without a label its best one. watch is not called.
+    document without a label its best one.
     """
     views, Y, seen = join(problem, view)
     label = Y[seen] > 0

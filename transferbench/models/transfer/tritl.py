@@ -17,18 +17,14 @@ quoted settings. F starts at random positive values.
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
 from transferbench.models.transfer._shared import fit_each_target, label_factors
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
-
-CountOrZero = Annotated[int, Ge(0)]
 
 
 def fit(
@@ -40,7 +36,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     pool_tasks: bool = True,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:

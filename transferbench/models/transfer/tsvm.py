@@ -23,14 +23,13 @@ The share is an assumption about the target. By default it is that of the labell
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from annotated_types import Gt, Lt
 
 from transferbench.core.init import seen_rows, stack
-from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Matrix, Problem, Watch
+from transferbench.parameters import Count, Fraction, Positive
+from transferbench.problem import Fit, Matrix, Problem
 
 if TYPE_CHECKING:
     from sklearn.svm import LinearSVC
@@ -41,8 +40,7 @@ def fit(
     *,
     C: Positive = 1.0,
     doublings: Count = 10,
-    share: Annotated[float, Gt(0), Lt(1)] | None = None,
-    watch: Watch | None = None,
+    share: Fraction | None = None,
 ) -> Fit:
     """Return decision values (n, c) of every target, and the labels of every source.
 
