@@ -171,8 +171,8 @@ def finetune_sweep(stack: Stack) -> None:
         stack.update_R(level)
         stack.update_C(level)
         if level < len(layers) - 1:
-            own = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
-            Stack(own, [layers[level]], stack.loss, stack.beta).update_M()
+            layer_data = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
+            Stack(layer_data, [layers[level]], stack.loss, stack.beta).update_M()
 
 
 def predict(layers: list[Layer]) -> list[np.ndarray]:

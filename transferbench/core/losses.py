@@ -195,7 +195,7 @@ Loss: TypeAlias = Squares | Divergence
 
 
 def coupled_to(M: list[np.ndarray], j: int) -> list[np.ndarray]:
-    """Return what β couples M[j] to: the M of the labels, or for that, the last, those of views."""
+    """Return the factors coupled to M[j]: M of the labels, the last; for the labels, all views'."""
     return M[-1:] if j < len(M) - 1 else M[:-1]
 
 

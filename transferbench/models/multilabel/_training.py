@@ -103,10 +103,7 @@ def train(
         F[order] = np.vstack(hierarchy.predict(layers))
         return F
 
-    def repeat(
-        sweep: Callable[[Stack], None], own: Data, trained: list[Layer], times: int, last: bool
-    ) -> None:
-        stack = Stack(own, trained, loss, beta)
+    def repeat(sweep: Callable[[Stack], None], stack: Stack, times: int, last: bool) -> None:
         for iteration in range(1, times + 1):
             sweep(stack)
             if on_sweep and last:
@@ -116,13 +113,16 @@ def train(
     C.append(plan.start_C(data.X[-1], plan.q[0], len(C)))
     layers.append(make_layer(data, R, C))
     single = len(plan.p) == 1
-    repeat(hierarchy.pretrain_sweep, data, layers, plan.pretrain, last=single)
+    stack = Stack(data, layers, loss, beta)
+    repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=single)
     for level in range(1, len(plan.p)):
-        own = hierarchy.next_layer_data(layers[-1], alpha)
-        layers.append(plan.start_layer(own, level))
-        repeat(hierarchy.pretrain_sweep, own, layers[-1:], plan.pretrain, last=False)
+        layer_data = hierarchy.next_layer_data(layers[-1], alpha)
+        layers.append(plan.start_layer(layer_data, level))
+        stack = Stack(layer_data, layers[-1:], loss, beta)
+        repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=False)
     if not single:
-        repeat(hierarchy.finetune_sweep, data, layers, plan.finetune, last=True)
+        stack = Stack(data, layers, loss, beta)
+        repeat(hierarchy.finetune_sweep, stack, plan.finetune, last=True)
     return scores()
 
 

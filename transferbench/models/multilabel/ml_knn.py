@@ -47,10 +47,10 @@ def fit(
     C = neighbours(hstack_views(views), seen, k) @ label.astype(int)
     n, m = label.shape
     joint = []
-    for has in (label, ~label):
-        counts = np.array([np.sum(has & (C[seen] == j), axis=0) for j in range(k + 1)])
-        likelihood = (s + counts) / (s * (k + 1) + has.sum(axis=0))
-        prior = (s + has.sum(axis=0)) / (2 * s + n)
+    for with_label in (label, ~label):
+        counts = np.array([np.sum(with_label & (C[seen] == j), axis=0) for j in range(k + 1)])
+        likelihood = (s + counts) / (s * (k + 1) + with_label.sum(axis=0))
+        prior = (s + with_label.sum(axis=0)) / (2 * s + n)
         joint.append(prior * likelihood[C, np.arange(m)])
     scores = joint[0] / (joint[0] + joint[1])
     return Fit(scores_by_domain(problem, scores, ensure_one_label))

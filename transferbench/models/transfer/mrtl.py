@@ -48,6 +48,37 @@ def fit(
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
+    Vs = label_factors(problem, C, "rows")
+    data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
+    sources = [(X, Y) for X, Y in data if Y.fixed]
+    targets = [
+        (X, V, *_random_factors(m, c, k1, k2, len(sources), rng)) for X, V in data if not V.fixed
+    ]
+    Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
+    terms = []
+    for X, V, U, Ut, Θp, Θt, source_factors in targets:
+        terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
+        for (Xs, Y), (Us, Θs) in zip(sources, source_factors, strict=True):
+            terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
+        if lam:
+            terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
+    model = NMTF(terms, dtype=dtype)
+
+    def sweep() -> None:
+        for _, V, U, Ut, Θp, Θt, source_factors in targets:
+            Us, Θs = zip(*source_factors, strict=True)
+            model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
+            model.normalize(Ut, *Us, U, V)
+        if lam:
+            model.update(Θμ, Θσ)
+
+    return model.solve(sweep, max_iter, Vs, watch)
+
+
+def _random_factors(
+    m: int, c: int, k1: int, k2: int, sources: int, rng: np.random.Generator
+) -> tuple[Factor, Factor, Factor, Factor, list[tuple[Factor, Factor]]]:
+    """Return Uᵖ, U_tᵖ, Θ_μᵖ and Θ_tᵖ of a target p, and U_sᵖ and Θ_sᵖ of each source, at random."""
 
     def clusters(k: int) -> Factor:
         return Factor(rng.random((m, k)), normalize="columns")
@@ -55,32 +86,6 @@ def fit(
     def association(k: int) -> Factor:
         return Factor(rng.random((k, c)))
 
-    Vs = label_factors(problem, C, "rows")
-    data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
-    sources = [(X, Y) for X, Y in data if Y.fixed]
-    targets = []
-    for X, V in data:
-        if not V.fixed:
-            U, Ut = clusters(k1), clusters(k2 - k1)
-            Θp, Θt = association(k1), association(k2 - k1)
-            own = [(clusters(k2 - k1), association(k2 - k1)) for _ in sources]
-            targets.append((X, V, U, Ut, Θp, Θt, own))
-    Θμ, Θσ = association(k1), association(k2 - k1)
-    terms = []
-    for X, V, U, Ut, Θp, Θt, own in targets:
-        terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
-        for (Xs, Y), (Us, Θs) in zip(sources, own, strict=True):
-            terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
-        if lam:
-            terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
-    model = NMTF(terms, dtype=dtype)
-
-    def sweep() -> None:
-        for _, V, U, Ut, Θp, Θt, own in targets:
-            Us, Θs = zip(*own, strict=True)
-            model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
-            model.normalize(Ut, *Us, U, V)
-        if lam:
-            model.update(Θμ, Θσ)
-
-    return model.solve(sweep, max_iter, Vs, watch)
+    shared, own = k1, k2 - k1
+    target = clusters(shared), clusters(own), association(shared), association(own)
+    return *target, [(clusters(own), association(own)) for _ in range(sources)]

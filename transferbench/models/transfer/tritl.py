@@ -59,15 +59,15 @@ def fit(
 
     F1, S1, S2 = concepts(k1), association(k1), association(k2)
     Gs = label_factors(problem, C, "rows")
-    own = [(concepts(k2), concepts(k3), association(k3)) for _ in Gs]
+    by_domain = [(concepts(k2), concepts(k3), association(k3)) for _ in Gs]
     terms = [
         Term(sum_one(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
-        for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, own, strict=True)
+        for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
     ]
     model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for G, (F2, F3, S3) in zip(Gs, own, strict=True):
+        for G, (F2, F3, S3) in zip(Gs, by_domain, strict=True):
             model.update(F1, F2, F3, G)
             model.normalize(F1, F2, F3, G)
             model.update(S1, S2, S3)

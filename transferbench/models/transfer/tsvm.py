@@ -87,7 +87,7 @@ def transduce(
     target_sign = _largest(best.decision_function(T), positives)
     for level in levels:
         weight = np.repeat([C, level], [n, u])
-        falling = [np.inf]
+        at_level = [np.inf]
         while True:
             y = np.concatenate([sign, target_sign])
             svm = _train(both, y, weight)
@@ -96,14 +96,14 @@ def transduce(
             objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
             # The machine is optimal only up to a tolerance. Near the minimum the objective may
             # therefore rise a little; then stop.
-            if objective >= falling[-1]:
+            if objective >= at_level[-1]:
                 break
             best = svm
-            falling.append(objective)
+            at_level.append(objective)
             target_sign = _largest(f[n:], positives)
             if np.array_equal(target_sign, y[n:]):
                 break
-        objectives.append(falling[1:])
+        objectives.append(at_level[1:])
     return best, objectives
 
 
