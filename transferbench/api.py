@@ -37,12 +37,9 @@ def fit(
     iteration of models with a trace. Raise UserError for an unknown model or parameter, an invalid
     value, or a model for another family of problems.
     """
-    function = models.load(model)
     models.check_family(model, problem.family)
-    resolved = parameters.resolve(function, params, model)
-    if parameters.takes_seed(function):
-        resolved["seed"] = seed
-    return function(problem, watch=watch, **resolved)
+    resolved = parameters.resolve(models.load(model), params, model)
+    return models.fit(model, problem, resolved, seed=seed, watch=watch)
 
 
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:

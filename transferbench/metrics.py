@@ -32,15 +32,6 @@ def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
     return float(np.mean(truth == decided))
 
 
-def contingency(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Return the number of documents of each class in each cluster, (classes, clusters)."""
-    table = np.zeros(
-        (int(truth.max(initial=0)) + 1, int(decided.max(initial=0)) + 1), dtype=np.int64
-    )
-    np.add.at(table, (truth, decided), 1)
-    return table
-
-
 def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
     """Rename clusters (n,) to classes by the best one-to-one matching (Hungarian algorithm).
 
@@ -48,10 +39,13 @@ def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
     """
     from scipy.optimize import linear_sum_assignment
 
-    classes, clusters = linear_sum_assignment(contingency(truth, decided), maximize=True)
-    name = np.full(int(decided.max(initial=0)) + 1, -1)
-    name[clusters] = classes
-    return np.asarray(name[decided])
+    # Documents of each class in each cluster.
+    counts = np.zeros((truth.max(initial=0) + 1, decided.max(initial=0) + 1), dtype=np.int64)
+    np.add.at(counts, (truth, decided), 1)
+    classes, clusters = linear_sum_assignment(counts, maximize=True)
+    class_of_cluster = np.full(counts.shape[1], -1)
+    class_of_cluster[clusters] = classes
+    return np.asarray(class_of_cluster[decided])
 
 
 def clustering_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 from annotated_types import Ge, Gt, Lt
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Count = Annotated[int, Ge(1)]
 Weight = Annotated[float, Ge(0), Lt(math.inf)]  # of a term in an objective
 Positive = Annotated[float, Gt(0), Lt(math.inf)]
+CountOrZero = Annotated[int, Ge(0)]
+Fraction = Annotated[float, Gt(0), Lt(1)]
+Precision = Literal["float32", "float64"]
 
 #: A checked value of a parameter.
 Value: TypeAlias = bool | int | float | str | tuple["Value", ...] | None

@@ -166,7 +166,7 @@ def test_target_labels_are_masked_and_settings_of_scikit_learn_stay():
         Problem("p", "transfer", problem.classes, (source, *problem.domains[1:])), "svd", R
     )
     before, spy = sklearn.get_config(), Spy()
-    fit = _dense.adapt(dense, lambda: spy)
+    fit = _dense.adapt(dense, 1.0, lambda _: spy)
     assert sklearn.get_config() == before
     assert len(spy.calls) == 2
     for (X, y, domain), target in zip(spy.calls, dense.domains[1:], strict=True):

@@ -41,7 +41,7 @@ def test_exact_coupling_is_the_minimiser(beta):
     h, num, w, y = (rng.random(40) * 10.0 ** rng.integers(-2, 3, 40) for _ in range(4))
     num[:5] = 0.0  # then the minimum is y exp(−w / β)
     a = h * num
-    Divergence().step_view_M(h, num, w, y, beta)
+    Divergence().step_M([h, y], 0, num, w, beta)
     np.testing.assert_allclose(h[:5], (y * np.exp(-w / beta))[:5], atol=1e-300)
     # Σ w h − a log h + β D(h‖y) is convex, so its slope is zero at the minimum only.
     slopes = np.array([-a / h, w, beta * np.log(h / y)])[:, 5:]

@@ -32,12 +32,12 @@ SMALL_LAYERS = {"p": [6], "q": [6]}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
 
 
-def made(name: str, **size) -> tuple[Problem, Truth]:
+def make_small(name: str, **size) -> tuple[Problem, Truth]:
     """A small problem for a model."""
     return MAKE[models.get(name).family](**size)
 
 
-def small(name: str) -> dict:
+def small_params(name: str) -> dict:
     settings = SMALL_LAYERS if models.get(name).family == "multilabel" else SMALL
     return {
         key: value for key, value in settings.items() if key in parameters.schema(models.load(name))
@@ -47,7 +47,7 @@ def small(name: str) -> dict:
 def run(name: str, problem: Problem, seed: int = 3, **changes) -> Fit:
     """Fit with small settings; skip the test if an optional library is missing."""
     try:
-        return transferbench.fit(name, problem, seed=seed, **(small(name) | changes))
+        return transferbench.fit(name, problem, seed=seed, **(small_params(name) | changes))
     except Unavailable as error:
         pytest.skip(str(error))
 
@@ -133,7 +133,7 @@ def test_several_targets_are_accepted(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_scores_and_the_problem_is_unchanged(name):
-    problem, _ = made(name)
+    problem, _ = make_small(name)
     before = [[sp.csr_array(view).toarray() for view in (*d.views, d.Y)] for d in problem.domains]
     first, second = run(name, problem), run(name, problem)
     for one, two in zip(first.scores, second.scores, strict=True):
@@ -168,7 +168,7 @@ def test_the_order_of_features_and_classes_does_not_matter(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_sparse_and_dense_views_agree(name):
-    problem, _ = made(name)
+    problem, _ = make_small(name)
     for one, two in zip(
         run(name, problem).scores, run(name, changed(problem, dense=True)).scores, strict=True
     ):
@@ -178,7 +178,7 @@ def test_sparse_and_dense_views_agree(name):
 @pytest.mark.parametrize("name", ALL)
 def test_watch_is_called_after_every_iteration_or_never(name):
     calls = []
-    problem, _ = made(name)
+    problem, _ = make_small(name)
     fit = run(name, problem, seed=0, watch=lambda i, n, s: calls.append((i, n, len(s))))
     assert calls == [(i + 1, len(calls), 2) for i in range(len(calls))]
     assert len(fit.trace) == len(calls)
@@ -195,7 +195,7 @@ def test_an_unknown_parameter_is_an_error(name):
     from transferbench.errors import UserError
 
     with pytest.raises(UserError, match="unknown parameter"):
-        transferbench.fit(name, made(name)[0], no_such_thing=1)
+        transferbench.fit(name, make_small(name)[0], no_such_thing=1)
 
 
 @pytest.mark.parametrize("name", CLUSTERING)

@@ -142,7 +142,7 @@ def test_view_first_ignores_the_other_views(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_top1_gives_every_document_a_label(name):
+def test_ensure_one_label_gives_every_document_a_label(name):
     problem, _ = make(4)
     rare = changed(
         problem, lambda d: (d.views, d.Y * (np.arange(len(d.Y)) % 3 == 0)[:, None], d.seen)

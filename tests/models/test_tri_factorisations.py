@@ -239,7 +239,7 @@ def test_tritl_equals_the_updates_of_its_objective():
 
 
 @pytest.mark.parametrize("name", ["dtl", "tritl"])
-def test_together_false_fits_each_target_alone(name):
+def test_without_pooling_each_target_is_fitted_alone(name):
     problem, _ = make_problem(targets=3)
     got = fit(name, problem, pool_tasks=False)
     for i in (1, 2, 3):

@@ -3,3 +3,19 @@
 They are a plug-in: pyproject.toml declares them as entry points, as another package would, and the
 rest of transferbench does not import them. Names and parameters are available without the extra.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from transferbench.errors import Unavailable
+
+
+def need(name: str) -> Any:
+    """Import an optional module. Raise Unavailable, with the remedy, if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'transferbench[modern]'"
+        raise Unavailable(f"{error.name} is not installed ({remedy})") from None

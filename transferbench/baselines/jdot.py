@@ -15,14 +15,15 @@ Uniform marginals assume that the classes have the same frequencies in the targe
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Annotated
 
 from annotated_types import Ge, Lt
 
+from transferbench.baselines import need
 from transferbench.baselines._dense import Features, adapt, dense
-from transferbench.baselines._extra import need
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -33,24 +34,16 @@ def fit(
     alpha: Annotated[float, Ge(0), Lt(1)] = 0.5,
     max_iter: Count = 20,
     C: Positive = 1.0,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return class probabilities (n, c) of every target, and the labels of sources.
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
     coordinates of the SVD. alpha (α): weight of the labels against the distances. max_iter:
-    iterations. C: inverse regularisation. watch is not called. Raise Unavailable without the extra
-    `modern`, or if there are no embeddings.
+    iterations. C: inverse regularisation. Raise Unavailable without the extra `modern`,
+    or if there are no embeddings.
     """
-    from sklearn.linear_model import LogisticRegression
-
-    skada = need("skada")
+    jdot = partial(need("skada").JDOTClassifier, alpha=alpha, n_iter_max=max_iter)
     with warnings.catch_warnings():
         # max_iter is meant to end the iterations.
         warnings.filterwarnings("ignore", "Maximum number of iterations reached")
-        return adapt(
-            dense(problem, features, components),
-            lambda: skada.JDOTClassifier(
-                LogisticRegression(C=C, max_iter=1000), alpha=alpha, n_iter_max=max_iter
-            ),
-        )
+        return adapt(dense(problem, features, components), C, jdot)

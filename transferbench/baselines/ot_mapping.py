@@ -13,10 +13,12 @@ that the classes have the same frequencies in the target and the sources.
 
 from __future__ import annotations
 
+from functools import partial
+
+from transferbench.baselines import need
 from transferbench.baselines._dense import Features, adapt, dense
-from transferbench.baselines._extra import need
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -26,19 +28,13 @@ def fit(
     components: Count = 100,
     max_iter: Count = 1_000_000,
     C: Positive = 1.0,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return class probabilities (n, c) of every target, and the labels of sources.
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
     coordinates of the SVD. max_iter: steps of the network simplex; the default is enough for
-    thousands of documents. C: inverse regularisation. watch is not called. Raise Unavailable
-    without the extra `modern`, or if there are no embeddings.
+    thousands of documents. C: inverse regularisation. Raise Unavailable without the extra
+    `modern`, or if there are no embeddings.
     """
-    from sklearn.linear_model import LogisticRegression
-
-    skada = need("skada")
-    return adapt(
-        dense(problem, features, components),
-        lambda: skada.OTMapping(LogisticRegression(C=C, max_iter=1000), max_iter=max_iter),
-    )
+    mapping = partial(need("skada").OTMapping, max_iter=max_iter)
+    return adapt(dense(problem, features, components), C, mapping)

@@ -1,1 +1,1 @@
-"""What the models are built of."""
+"""Numerical core of the models: factorisation, losses, graphs, eigenpairs, topics."""

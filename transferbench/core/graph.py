@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,15 +19,14 @@ FIRST_THRESHOLD = 0.1
 
 @dataclass(frozen=True)
 class Graph:
-    """W (n, n) symmetric nonnegative with an empty diagonal; degree (n,) its row sums."""
+    """W (n, n), symmetric and nonnegative with an empty diagonal."""
 
     W: sp.csr_array
-    degree: np.ndarray
 
-    @classmethod
-    def of(cls, W: sp.csr_array) -> Graph:
-        """Return the graph of a symmetric W."""
-        return cls(W, np.asarray(W.sum(axis=1)).ravel())
+    @cached_property
+    def degree(self) -> np.ndarray:
+        """The row sums of W (n,)."""
+        return np.asarray(self.W.sum(axis=1)).ravel()
 
 
 def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
@@ -55,7 +55,7 @@ def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
         todo, count, threshold = todo[again], 8 * count, 0.0
     rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
     S = sp.csr_array((values, (rows, cols)), shape=(n, n))
-    return Graph.of(sp.csr_array(S.maximum(S.T)))
+    return Graph(sp.csr_array(S.maximum(S.T)))
 
 
 def unit_rows(X: Matrix) -> sp.csr_array:

@@ -15,13 +15,12 @@ small: first X with P = R_i M_ij or with Q = C_j, which have few columns, then t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
-from transferbench.core.losses import Loss, NumeratorDenominator
+from transferbench.core.losses import Loss
 from transferbench.problem import Matrix
 
 
@@ -78,36 +77,24 @@ class Stack:
 
         Eqs. 10, 11, 16, 17 or 34, 35, 40, 41.
         """
-        parts = [
-            term.numerator_denominator_P() if weight else None
-            for term, weight in zip(self.terms, self.weights, strict=True)
-        ]
-        for i in range(len(self.M)):
-            factors = [layer.R[i] for layer in self.layers]
-            self.loss.step(factors[level], *self._numerator_denominator_R(parts, i, level))
-            self._R[i] = chain_product(factors)
+        weighted = [j for j, weight in enumerate(self.weights) if weight]
+        parts = {j: self.terms[j].numerator_denominator_P() for j in weighted}
+        for i, M in enumerate(self.M):
+            R = [layer.R[i] for layer in self.layers]
+            A = chain_product(R[:level]) if level else None
+            num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
+            for j, (num_P, (left, right)) in parts.items():
+                B = self.weights[j] * chain_product([*R[level + 1 :], M[j]]).T
+                rows = self.data.rows[j][i]
+                for total, tall, small in ((num, num_P[rows], B), (den, left[rows], right @ B)):
+                    if A is None:
+                        total[: len(tall)] += tall @ small
+                    else:
+                        total += (A[: len(tall)].T @ tall) @ small
+            self.loss.step(R[level], num, den)
+            self._R[i] = chain_product(R)
         for j, term in enumerate(self.terms):
             term.set_factors(P=self._P(j))
-
-    def _numerator_denominator_R(
-        self, parts: Sequence[NumeratorDenominator | None], i: int, level: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return both for R of task i at one level; parts: those for P of each view with weight."""
-        R = [layer.R[i] for layer in self.layers]
-        A = chain_product(R[:level]) if level else None
-        num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
-        for j, part in enumerate(parts):
-            if part is None:
-                continue
-            num_P, (left, right) = part
-            B = self.weights[j] * chain_product([*R[level + 1 :], self.M[i][j]]).T
-            rows = self.data.rows[j][i]
-            for total, tall, small in ((num, num_P[rows], B), (den, left[rows], right @ B)):
-                if A is None:
-                    total[: len(tall)] += tall @ small
-                else:
-                    total += (A[: len(tall)].T @ tall) @ small
-        return num, den
 
     def update_C(self, level: int) -> None:
         """Update C of every view and of the labels at one level.
@@ -142,10 +129,7 @@ class Stack:
             rows = self.data.rows[j][i]
             A = weight * self._R[i][: rows.stop - rows.start].T
             num, den = A @ num_P[rows], (A @ left[rows]) @ right
-            if j + 1 < len(M):
-                self.loss.step_view_M(M[j], num, den, M[-1], self.beta)
-            else:
-                self.loss.step_label_M(M[-1], num, den, M[:-1], self.beta)
+            self.loss.step_M(M, j, num, den, self.beta)
         self.terms[j].set_factors(P=self._P(j))
 
     def objective(self) -> float:
@@ -187,8 +171,8 @@ def finetune_sweep(stack: Stack) -> None:
         stack.update_R(level)
         stack.update_C(level)
         if level < len(layers) - 1:
-            own = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
-            Stack(own, [layers[level]], stack.loss, stack.beta).update_M()
+            layer_data = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
+            Stack(layer_data, [layers[level]], stack.loss, stack.beta).update_M()
 
 
 def predict(layers: list[Layer]) -> list[np.ndarray]:

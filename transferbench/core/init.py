@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.problem import Matrix, Problem
 
 
-def stack(matrices: list[Matrix]) -> Matrix:
-    """Return the rows of several matrices over the same features as one matrix."""
+def stack(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
+    """Return matrices, sparse or dense, as one: their rows (axis 0) or columns (axis 1) joined."""
     if any(sp.issparse(matrix) for matrix in matrices):
-        return sp.csr_array(sp.vstack([sp.csr_array(matrix) for matrix in matrices]))
-    return np.vstack(matrices)
+        join = sp.hstack if axis else sp.vstack
+        return sp.csr_array(join([sp.csr_array(matrix) for matrix in matrices]))
+    return np.concatenate(matrices, axis)
 
 
 def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:

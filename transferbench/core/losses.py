@@ -146,17 +146,12 @@ class Squares:
         """Update the factor F in place."""
         F *= np.sqrt(safe_divide(num, den))
 
-    def step_view_M(
-        self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
+    def step_M(
+        self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M of a view in place; β couples it to Y, the M of the labels."""
-        self.step(M, num + beta * Y, den + beta * M)
-
-    def step_label_M(
-        self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
-    ) -> None:
-        """Update Y, the M of the labels, in place; β couples it to the M of all views."""
-        self.step(Y, num + beta * sum(views), den + beta * len(views) * Y)
+        """Update M[j] in place; β couples the M of each view to that of the labels, the last."""
+        others = coupled_to(M, j)
+        self.step(M[j], num + beta * sum(others), den + beta * len(others) * M[j])
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
         """Return Σ_j ‖M_j − M_Y‖², where M_Y is the last of M."""
@@ -179,20 +174,15 @@ class Divergence:
         """Update the factor F in place."""
         F *= safe_divide(num, den)
 
-    def step_view_M(
-        self, M: np.ndarray, num: np.ndarray, den: np.ndarray, Y: np.ndarray, beta: float
+    def step_M(
+        self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M of a view in place; β couples it to Y, the M of the labels."""
-        if self.coupling == "exact" and beta:
-            M[:] = _exact_coupling(M * num, den, Y, beta)
+        """Update M[j] in place; β couples the M of each view to that of the labels, the last."""
+        if self.coupling == "exact" and beta and j < len(M) - 1:
+            M[j][:] = _exact_coupling(M[j] * num, den, M[-1], beta)
         else:
-            M[:] = safe_divide(M * num + beta * Y, den + beta)
-
-    def step_label_M(
-        self, Y: np.ndarray, num: np.ndarray, den: np.ndarray, views: list[np.ndarray], beta: float
-    ) -> None:
-        """Update Y, the M of the labels, in place; β couples it to the M of all views."""
-        Y[:] = safe_divide(Y * num + beta * sum(views), den + beta * len(views))
+            others = coupled_to(M, j)
+            M[j][:] = safe_divide(M[j] * num + beta * sum(others), den + beta * len(others))
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
         """Return Σ_j D(M_j‖M_Y), where M_Y is the last of M."""
@@ -202,6 +192,11 @@ class Divergence:
 
 
 Loss: TypeAlias = Squares | Divergence
+
+
+def coupled_to(M: list[np.ndarray], j: int) -> list[np.ndarray]:
+    """Return the factors coupled to M[j]: M of the labels, the last; for the labels, all views'."""
+    return M[-1:] if j < len(M) - 1 else M[:-1]
 
 
 def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.ndarray:

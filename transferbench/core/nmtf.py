@@ -119,23 +119,23 @@ class NMTF:
         return cached[1]
 
     def _A(self, term: Term) -> np.ndarray:
-        """Σ_b U_b H_b  (m, c)."""
+        """Return Σ_b U_b H_b (m, c)."""
         factors = [factor for pair in term.parts for factor in pair]
         return self._cached(
             ("A", term), factors, lambda: sum(U.value @ H.value for U, H in term.parts)
         )
 
     def _XV(self, term: Term) -> np.ndarray:
-        """Xᵀ V  (m, c)."""
+        """Return Xᵀ V (m, c)."""
         X, V = id(term.X), term.V
         return self._cached(("XV", X, V), [V], lambda: self._Xt[X] @ V.value)
 
     def _gram(self, F: Factor) -> np.ndarray:
-        """Fᵀ F  (c, c)."""
+        """Return Fᵀ F (columns, columns)."""
         return self._cached(("gram", F), [F], lambda: F.value.T @ F.value)
 
     def _WF(self, F: Factor) -> np.ndarray:
-        """λ W F, with the shape of F."""
+        """Return λ W F, with the shape of F."""
         return self._cached(("WF", F), [F], lambda: self._graphs[F][0] @ F.value)
 
     def objective(self) -> float:
@@ -144,8 +144,7 @@ class NMTF:
         for term in self.terms:
             A, G = self._A(term), self._gram(term.V)
             cross = inner(self._XV(term), A)
-            own = self._norm2[id(term.X)]
-            total += term.weight * (own - 2 * cross + inner(A.T @ A, G))
+            total += term.weight * (self._norm2[id(term.X)] - 2 * cross + inner(A.T @ A, G))
         for F, (_, degree) in self._graphs.items():
             squares = np.einsum("ij,ij->i", F.value, F.value)
             total += inner(degree[:, 0], squares) - inner(F.value, self._WF(F))
@@ -187,16 +186,6 @@ class NMTF:
         targets = [(tie.weight, _values(tie.to)) for tie in self.ties if tie.F is F]
         return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
 
-    def gradient(self, F: Factor) -> np.ndarray:
-        """Return ∂objective/∂F = 2 (den − num), with the shape of F; for tests and diagnostics."""
-        P, Q, R = self.numerator_denominator(F)
-        half = Q - P if R is None else (Q - P) @ R
-        if F in self._graphs:
-            half = half + self._graphs[F][1] * F.value - self._WF(F)
-        for weight, target in self.tie_targets(F):
-            half = half + weight * (F.value - target)
-        return np.asarray(2 * half)
-
     def update(self, *factors: Factor) -> None:
         """Update each factor that is not fixed once, one after the other."""
         for factor in factors:
@@ -212,7 +201,7 @@ class NMTF:
             self._multiply(factor, *shares)
 
     def _multiply(self, F: Factor, P: np.ndarray, Q: np.ndarray, R: np.ndarray | None) -> None:
-        """F ← F ∘ √(num / den), block by block."""
+        """Update F ← F ∘ √(num / den), block by block."""
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
         for start in range(0, len(F.value), BLOCK_ROWS):

@@ -8,7 +8,6 @@ is formed: L + C·S is applied to vectors, and a kernel is ZZᵀ with Z of few c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,14 +17,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from transferbench.core.graph import cosine_graph
 from transferbench.problem import Matrix
-
-
-@dataclass(frozen=True)
-class Spectrum:
-    """Smallest eigenvalues of L + C·S, ascending (k,), and their unit eigenvectors (n, k)."""
-
-    values: np.ndarray
-    vectors: np.ndarray
 
 
 def affinity(views: Sequence[Matrix], p: int) -> sp.csr_array:
@@ -52,8 +43,10 @@ def smallest_eigenpairs(
     G: np.ndarray | None = None,
     C: float = 0.0,
     start: np.ndarray | None = None,
-) -> Spectrum:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the `count` smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½).
+
+    The eigenvalues (count,) are ascending, the eigenvectors (n, count) of length one.
 
     W (n, n) symmetric, nonnegative; G (n, m − 1). The basis of the null space is computed directly,
     because that of a Lanczos method depends on its start: D^½1 on each connected component, in the
@@ -71,7 +64,7 @@ def smallest_eigenpairs(
     null = _null_space(W, degree, G)
     known = null[:, :count]
     if known.shape[1] == count:
-        return Spectrum(np.zeros(count), known)
+        return np.zeros(count), known
 
     def apply(v: np.ndarray) -> np.ndarray:
         return np.asarray(v + M @ v - G @ (G.T @ v) - 2 * (null @ (null.T @ v)))
@@ -81,7 +74,7 @@ def smallest_eigenpairs(
         start = np.random.default_rng(0).standard_normal(n)
     values, vectors = eigsh(operator, count - known.shape[1], which="LA", v0=start)
     values, vectors = 2 - values[::-1], vectors[:, ::-1]
-    return Spectrum(np.r_[np.zeros(known.shape[1]), values], np.hstack([known, vectors]))
+    return np.r_[np.zeros(known.shape[1]), values], np.hstack([known, vectors])
 
 
 def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarray:

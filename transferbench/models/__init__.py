@@ -7,6 +7,7 @@ to a module with a `fit` function.
 from __future__ import annotations
 
 import importlib
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING
 from transferbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from transferbench.problem import Fit
+    from transferbench.parameters import Params
+    from transferbench.problem import Fit, Problem, Watch
 
 FOLDER = Path(__file__).parent
 FAMILIES = ("transfer", "clustering", "multilabel")
@@ -65,6 +67,16 @@ def get(name: str) -> Model:
 def load(name: str) -> Callable[..., Fit]:
     """Return the `fit` function of a model. Raises UserError for an unknown name."""
     return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
+
+
+def fit(
+    name: str, problem: Problem, params: Params, *, seed: int | None, watch: Watch | None
+) -> Fit:
+    """Fit a model with checked parameters, and with those of seed and watch that it takes."""
+    function = load(name)
+    arguments = inspect.signature(function).parameters
+    given = {"seed": seed, "watch": watch}
+    return function(problem, **params, **{n: v for n, v in given.items() if n in arguments})
 
 
 def check_family(name: str, family: str) -> None:

@@ -151,8 +151,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
     problem, truth = _load(job.task)
     loaded = time.perf_counter()
     watch = _Watch(job, truth)
-    seed = {} if run.seed is None else {"seed": run.seed}
-    fit = models.load(run.model)(problem, watch=watch, **run.params, **seed)
+    fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
     fitted = time.perf_counter()
     return replace(
         record,

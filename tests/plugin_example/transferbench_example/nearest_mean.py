@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from transferbench.parameters import Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, prior: Weight = 0.0, watch: Watch | None = None) -> Fit:
+def fit(problem: Problem, *, prior: Weight = 0.0) -> Fit:
     """Return negative squared distances (n, c), up to a constant for each document.
 
-    prior: number of documents at the origin that are added to every class. watch is not called.
+    prior: number of documents at the origin that are added to every class.
     """
     sums = sum(np.asarray(domain.X.T @ domain.Y) for domain in problem.sources)
     size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + prior

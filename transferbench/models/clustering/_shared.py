@@ -23,7 +23,7 @@ def clusters_fit(problem: Problem, scores: list[np.ndarray]) -> Fit:
 def cluster_kernel(
     problem: Problem, Z: np.ndarray, n_init: int, pool_tasks: bool, seed: int
 ) -> Fit:
-    """Kernel k-means with the kernel ZZᵀ, Z (n, k) over the documents of all tasks.
+    """Return kernel k-means with the kernel ZZᵀ; Z (n, k) has the documents of all tasks.
 
     With `pool_tasks` all tasks share their clusters; otherwise each task is clustered alone.
     """

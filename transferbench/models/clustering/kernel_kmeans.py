@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 BLOCK_COLUMNS = 512  # columns of the kernel computed at a time
 
@@ -27,7 +27,6 @@ def fit(
     pool_tasks: bool = False,
     max_iter: Count = 100,
     seed: int,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return negative squared distances (n, c) to the means of the clusters.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -22,11 +22,11 @@ def fit(
     n_init: Count = 1,
     max_iter: Count = 300,
     seed: int,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the means.
 
-    pool_tasks: cluster all tasks' documents at once. n_init: the best of so many starts is kept.
+    pool_tasks: cluster all tasks' documents at once. n_init: starts, of which the best is
+    returned.
     """
     from sklearn.cluster import KMeans
 

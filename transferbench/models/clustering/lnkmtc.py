@@ -17,15 +17,10 @@ import math
 
 import numpy as np
 
-from transferbench.core.spectral import (
-    affinity,
-    mean_matching,
-    smallest_eigenpairs,
-    trace_weights,
-)
+from transferbench.core import spectral
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -37,16 +32,15 @@ def fit(
     n_init: Count = 1,
     pool_tasks: bool = True,
     seed: int,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the cluster means in K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
-    and 1000 by accuracy; results do not change above 500. b: trace of the kernel. starts: the best
-    of so many starts of k-means is returned.
+    and 1000 by accuracy; results do not change above 500. b: trace of the kernel. n_init: starts of
+    k-means, of which the best is returned.
     """
-    W = affinity([domain.X for domain in problem.domains], p)
-    G = mean_matching([len(domain.seen) for domain in problem.domains])
-    spectrum = smallest_eigenpairs(W, math.ceil(b), G=G, C=C)
-    Z = spectrum.vectors * np.sqrt(trace_weights(spectrum.values, b))
+    W = spectral.affinity([domain.X for domain in problem.domains], p)
+    G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])
+    values, vectors = spectral.smallest_eigenpairs(W, math.ceil(b), G=G, C=C)
+    Z = vectors * np.sqrt(spectral.trace_weights(values, b))
     return cluster_kernel(problem, Z, n_init, pool_tasks, seed)

@@ -22,15 +22,10 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.spectral import (
-    affinity,
-    mean_matching,
-    smallest_eigenpairs,
-    spectral_weights,
-)
+from transferbench.core import spectral
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -44,18 +39,19 @@ def fit(
     n_init: Count = 1,
     pool_tasks: bool = True,
     seed: int,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return negative distances (n, c) to the cluster means in K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
-    and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. n_init: the best of so
-    many starts of k-means is returned.
+    and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. n_init: starts of
+    k-means, of which the best is returned.
     """
-    spectrum = smallest_eigenpairs(affinity([domain.X for domain in problem.domains], p), r)
-    G = mean_matching([len(domain.seen) for domain in problem.domains])
+    values, vectors = spectral.smallest_eigenpairs(
+        spectral.affinity([domain.X for domain in problem.domains], p), r
+    )
+    G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])
     step = slice(None, None, 1 if order == "ascending" else -1)
-    vectors = spectrum.vectors[:, step]
-    cost = spectrum.values[step] + C * ((G.T @ vectors) ** 2).sum(axis=0)
-    Z = vectors * np.sqrt(spectral_weights(cost, b))
+    values, vectors = values[step], vectors[:, step]
+    cost = values + C * ((G.T @ vectors) ** 2).sum(axis=0)
+    Z = vectors * np.sqrt(spectral.spectral_weights(cost, b))
     return cluster_kernel(problem, Z, n_init, pool_tasks, seed)

@@ -19,17 +19,10 @@ import scipy.sparse as sp
 from transferbench.core.graph import cosine_graph
 from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(
-    problem: Problem,
-    *,
-    p: Count = 10,
-    pool_tasks: bool = False,
-    seed: int,
-    watch: Watch | None = None,
-) -> Fit:
+def fit(problem: Problem, *, p: Count = 10, pool_tasks: bool = False, seed: int) -> Fit:
     """Return one-hot clusters (n, c).
 
     p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once.

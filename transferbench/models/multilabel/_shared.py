@@ -32,7 +32,6 @@ def best_setting(
     predict: Callable[[Setting, np.ndarray], np.ndarray],
     Y: np.ndarray,
     seen: np.ndarray,
-    *,
     validation_fraction: float,
     seed: int,
 ) -> Setting:

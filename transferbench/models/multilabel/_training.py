@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from transferbench.core import hierarchy
 from transferbench.core.hierarchy import Data, Layer, Stack
-from transferbench.core.init import stack as stack_rows
+from transferbench.core.init import stack as stack_matrices
 from transferbench.core.losses import Loss
 from transferbench.core.scale import drop_empty_columns
 from transferbench.models.multilabel._shared import best_setting, scores_by_domain
@@ -49,9 +47,9 @@ class Documents:
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
         by_view = zip(*(domain.views for domain in domains), strict=True)
-        X = [drop_empty_columns(stack_rows(list(parts))) for parts in by_view]
+        X = [drop_empty_columns(stack_matrices(parts)) for parts in by_view]
         if pool_views:
-            X = [_side_by_side(X)]
+            X = [stack_matrices(X, axis=1)]
         rows = np.arange(len(seen))
         cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
         return cls(
@@ -60,13 +58,6 @@ class Documents:
             seen,
             (rows,) if pool_tasks else tuple(np.split(rows, cuts)),
         )
-
-
-def _side_by_side(views: list[Matrix]) -> Matrix:
-    """Return (n, Σ d_j): the features of all views."""
-    if any(sp.issparse(view) for view in views):
-        return sp.csr_array(sp.hstack([sp.csr_array(view) for view in views]))
-    return np.hstack(views)
 
 
 def first_layer_data(
@@ -112,10 +103,7 @@ def train(
         F[order] = np.vstack(hierarchy.predict(layers))
         return F
 
-    def repeat(
-        sweep: Callable[[Stack], None], own: Data, trained: list[Layer], times: int, last: bool
-    ) -> None:
-        stack = Stack(own, trained, loss, beta)
+    def repeat(sweep: Callable[[Stack], None], stack: Stack, times: int, last: bool) -> None:
         for iteration in range(1, times + 1):
             sweep(stack)
             if on_sweep and last:
@@ -125,40 +113,37 @@ def train(
     C.append(plan.start_C(data.X[-1], plan.q[0], len(C)))
     layers.append(make_layer(data, R, C))
     single = len(plan.p) == 1
-    repeat(hierarchy.pretrain_sweep, data, layers, plan.pretrain, last=single)
+    stack = Stack(data, layers, loss, beta)
+    repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=single)
     for level in range(1, len(plan.p)):
-        own = hierarchy.next_layer_data(layers[-1], alpha)
-        layers.append(plan.start_layer(own, level))
-        repeat(hierarchy.pretrain_sweep, own, layers[-1:], plan.pretrain, last=False)
+        layer_data = hierarchy.next_layer_data(layers[-1], alpha)
+        layers.append(plan.start_layer(layer_data, level))
+        stack = Stack(layer_data, layers[-1:], loss, beta)
+        repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=False)
     if not single:
-        repeat(hierarchy.finetune_sweep, data, layers, plan.finetune, last=True)
+        stack = Stack(data, layers, loss, beta)
+        repeat(hierarchy.finetune_sweep, stack, plan.finetune, last=True)
     return scores()
 
 
 def fit_stack(
     problem: Problem,
+    documents: Documents,
     loss: Loss,
     plan: Plan,
-    *,
-    pool_tasks: bool,
-    pool_views: bool,
-    dtype: str,
-    alpha: tuple[float, ...],
-    beta: tuple[float, ...],
+    weights: list[tuple[float, float]],
     validation_fraction: float,
     ensure_one_label: bool,
     watch: Watch | None,
 ) -> Fit:
     """Return the scores of every domain, and the objective after each sweep of the last phase.
 
-    If alpha and beta hold several values, use the pair with the best example-based F₁ on a
-    validation_fraction of the seen rows; the other parameters are those of `himls.fit`. Raise
-    ValueError if no label is seen, FloatingPointError if the objective is not finite.
+    documents: those of the problem. weights: pairs (α, β); the one with the best example-based F₁
+    on a validation_fraction of the seen rows is used. Raise FloatingPointError if the objective is
+    not finite.
     """
-    documents = Documents.of(problem, pool_tasks, pool_views, dtype)
-    X = list(documents.X)
-    C = [plan.start_C(x, plan.q[0], j) for j, x in enumerate(X)]
-    start = plan.start_R(X, plan.p[0]), C
+    C = [plan.start_C(x, plan.q[0], j) for j, x in enumerate(documents.X)]
+    start = plan.start_R(list(documents.X), plan.p[0]), C
     trace: list[float] = []
 
     def on_sweep(iteration: int, stack: Stack, F: np.ndarray) -> None:
@@ -170,17 +155,13 @@ def fit_stack(
         if watch:
             watch(iteration, plan.last_phase_sweeps, scores_by_domain(problem, F, ensure_one_label))
 
-    def validation_scores(weights: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
-        F = train(documents, train_mask, loss, plan, weights, start)
+    def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
+        F = train(documents, train_mask, loss, plan, pair, start)
         return np.concatenate(scores_by_domain(problem, F, ensure_one_label))
 
-    weights = best_setting(
-        list(product(alpha, beta)),
-        validation_scores,
-        documents.Y,
-        documents.seen,
-        validation_fraction=validation_fraction,
-        seed=plan.seed,
+    seen = documents.seen
+    best = best_setting(
+        weights, validation_scores, documents.Y, seen, validation_fraction, plan.seed
     )
-    F = train(documents, documents.seen, loss, plan, weights, start, on_sweep)
+    F = train(documents, seen, loss, plan, best, start, on_sweep)
     return Fit(scores_by_domain(problem, F, ensure_one_label), tuple(trace))

@@ -21,14 +21,13 @@ Departures from the paper:
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from annotated_types import Gt, Lt
+from itertools import product
+from typing import Literal
 
 from transferbench.core.losses import Divergence
 from transferbench.models.multilabel._start import Columns, Plan, Start
-from transferbench.models.multilabel._training import fit_stack
-from transferbench.parameters import Count, Weight
+from transferbench.models.multilabel._training import Documents, fit_stack
+from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -39,7 +38,7 @@ def fit(
     q: tuple[Count, ...] = (100, 20),
     alpha: tuple[Weight, ...] = (0.01, 0.1, 1.0),
     beta: tuple[Weight, ...] = (1.0,),
-    validation_fraction: Annotated[float, Gt(0), Lt(1)] = 0.2,
+    validation_fraction: Fraction = 0.2,
     pretrain: Count = 50,
     finetune: Count = 50,
     coupling: Literal["exact", "paper"] = "exact",
@@ -49,7 +48,7 @@ def fit(
     pool_tasks: bool = False,
     pool_views: bool = False,
     ensure_one_label: bool = False,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
@@ -59,16 +58,15 @@ def fit(
     parameters and the errors raised are those of `himls.fit`.
     """
     plan = Plan(p, q, pretrain, finetune, start, start_iter, columns, seed)
+    documents = Documents.of(problem, pool_tasks, pool_views, dtype)
+    weights = list(product(alpha, beta))
     return fit_stack(
         problem,
+        documents,
         Divergence(coupling),
         plan,
-        pool_tasks=pool_tasks,
-        pool_views=pool_views,
-        dtype=dtype,
-        alpha=alpha,
-        beta=beta,
-        validation_fraction=validation_fraction,
-        ensure_one_label=ensure_one_label,
-        watch=watch,
+        weights,
+        validation_fraction,
+        ensure_one_label,
+        watch,
     )

@@ -25,7 +25,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from transferbench.core.views import View, join
 from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Positive, Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -36,13 +36,12 @@ def fit(
     mu: Weight = 0.1,
     view: View = "all",
     ensure_one_label: bool = False,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return mean predictions (n, m) of every domain.
 
     gamma (γ): weight of the regulariser. lam (λ): weight of the agreement of similar labels. mu
     (μ): weight of the agreement of views. view: the first view, or all. ensure_one_label: give a
-    document without a label its best one. watch is not called.
+    document without a label its best one.
     """
     views, Y, seen = join(problem, view)
     base = Y[seen].mean(axis=0)

@@ -17,21 +17,16 @@ from scipy.special import expit
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
-    problem: Problem,
-    *,
-    C: Positive = 1.0,
-    view: View = "all",
-    ensure_one_label: bool = False,
-    watch: Watch | None = None,
+    problem: Problem, *, C: Positive = 1.0, view: View = "all", ensure_one_label: bool = False
 ) -> Fit:
     """Return scores between 0 and 1 (n, m) of every domain.
 
     C: weight of the labelled documents. view: the first view, or all side by side.
-    ensure_one_label: give a document without a label its best one. watch is not called.
+    ensure_one_label: give a document without a label its best one.
     """
     from sklearn.svm import LinearSVC
 

@@ -24,15 +24,12 @@ unknown.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Ge
 
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import scores_by_domain
-from transferbench.parameters import Positive, Weight
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.parameters import CountOrZero, Positive, Weight
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -40,16 +37,15 @@ def fit(
     *,
     alpha: Weight = 3e-4,
     beta: Positive = 3e-4,
-    r: Annotated[int, Ge(0)] | None = None,
+    r: CountOrZero | None = None,
     view: View = "all",
     ensure_one_label: bool = False,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return regressions on 0/1 (n, m) of every domain.
 
     alpha (α): weight of the part outside the shared subspace. beta (β): weight of all. r: dimension
     of the subspace, by default half the number of labels. view: the first view, or all side by
-    side. ensure_one_label: give a document without a label its best one. watch is not called.
+    side. ensure_one_label: give a document without a label its best one.
     """
     from sklearn.linear_model import Ridge
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 #: Memory for distances, in MiB.
 MAX_MEBIBYTES = 64
@@ -36,22 +36,21 @@ def fit(
     s: Positive = 1.0,
     view: View = "all",
     ensure_one_label: bool = False,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return posterior probabilities (n, m) of every domain.
 
     k: neighbours. s: smoothing. view: the first view, or all side by side. ensure_one_label: give a
-    document without a label its best one. watch is not called.
+    document without a label its best one.
     """
     views, Y, seen = join(problem, view)
     label = Y[seen] > 0
     C = neighbours(hstack_views(views), seen, k) @ label.astype(int)
     n, m = label.shape
     joint = []
-    for has in (label, ~label):
-        counts = np.array([np.sum(has & (C[seen] == j), axis=0) for j in range(k + 1)])
-        likelihood = (s + counts) / (s * (k + 1) + has.sum(axis=0))
-        prior = (s + has.sum(axis=0)) / (2 * s + n)
+    for with_label in (label, ~label):
+        counts = np.array([np.sum(with_label & (C[seen] == j), axis=0) for j in range(k + 1)])
+        likelihood = (s + counts) / (s * (k + 1) + with_label.sum(axis=0))
+        prior = (s + with_label.sum(axis=0)) / (2 * s + n)
         joint.append(prior * likelihood[C, np.arange(m)])
     scores = joint[0] / (joint[0] + joint[1])
     return Fit(scores_by_domain(problem, scores, ensure_one_label))

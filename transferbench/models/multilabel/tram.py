@@ -28,21 +28,16 @@ from transferbench.core.graph import Graph, cosine_graph
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
-    problem: Problem,
-    *,
-    k: Count = 10,
-    view: View = "all",
-    ensure_one_label: bool = False,
-    watch: Watch | None = None,
+    problem: Problem, *, k: Count = 10, view: View = "all", ensure_one_label: bool = False
 ) -> Fit:
     """Return scores (n, m) of every domain: half the composition, plus ½ for each label given.
 
     Seen rows are their labels. k: neighbours in the graph. view: the first view, or all side by
-    side. ensure_one_label: give a document without a label its best one. watch is not called.
+    side. ensure_one_label: give a document without a label its best one.
     """
     views, Y, seen = join(problem, view)
     size = Y.sum(axis=1, keepdims=True)

@@ -102,7 +102,7 @@ class CoClustering:
         self.constant = _information(self.P) + lam * _information(labelled)
 
     def _by_document_cluster(self) -> np.ndarray:
-        """p(w, d̂)  (m, c)."""
+        """Return p(w, d̂) (m, c)."""
         return np.asarray(self.Pt @ np.eye(self.scores.shape[1])[self.documents])
 
     def _by_word_cluster(self, table: np.ndarray) -> np.ndarray:
@@ -148,11 +148,11 @@ def _word_start(mass: np.ndarray, k: int) -> np.ndarray:
     clusters[by_size[: k % c]] += 1
     words = np.zeros(len(mass), dtype=np.intp)
     for label in np.flatnonzero(clusters):
-        own = best == label
-        if own.any():
-            edges = np.quantile(strength[own], np.arange(1, clusters[label]) / clusters[label])
-            place = np.searchsorted(edges, strength[own], side="right")
-            words[own] = clusters[:label].sum() + place
+        in_class = best == label
+        if in_class.any():
+            edges = np.quantile(strength[in_class], np.arange(1, clusters[label]) / clusters[label])
+            place = np.searchsorted(edges, strength[in_class], side="right")
+            words[in_class] = clusters[:label].sum() + place
     return words
 
 

@@ -17,10 +17,9 @@ one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the same we
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 from transferbench.models.transfer._shared import fit_each_target, shared_association
-from transferbench.parameters import Count, Positive, Weight
+from transferbench.parameters import Count, Positive, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -31,7 +30,7 @@ def fit(
     alpha: Weight = 1.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:

@@ -19,15 +19,13 @@ lost 40 to 60 points in trials.
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
 from transferbench.models.transfer._shared import Start, fit_each_target, label_factors
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -35,12 +33,12 @@ def fit(
     problem: Problem,
     *,
     k: Count = 20,
-    kappa: Annotated[int, Ge(0)] = 10,
+    kappa: CountOrZero = 10,
     max_iter: Count = 50,
     C: Positive = 1.0,
     start: Start = "probabilities",
     pool_tasks: bool = True,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:

@@ -32,7 +32,7 @@ from transferbench.core.graph import cosine_graph
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
 from transferbench.models.transfer._shared import Start, label_factors
-from transferbench.parameters import Count, Positive, Weight
+from transferbench.parameters import Count, Positive, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -48,7 +48,7 @@ def fit(
     start: Start = "probabilities",
     scale: Literal["frobenius", "sum", "none"] = "frobenius",
     normalize: Normalize = "columns",
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:

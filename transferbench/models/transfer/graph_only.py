@@ -20,7 +20,7 @@ from transferbench.core.graph import cosine_graph
 from transferbench.core.init import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -30,7 +30,6 @@ def fit(
     alpha: Annotated[float, Ge(0), Lt(1)] = 0.99,
     max_iter: Count = 100,
     C: Positive = 1.0,
-    watch: Watch | None = None,
 ) -> Fit:
     """Return F (n, c) of every target, and the labels of every source.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from transferbench.core.init import label_start
 from transferbench.parameters import Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, C: Positive = 1.0, watch: Watch | None = None) -> Fit:
+def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
     """Return class probabilities (n, c) of every domain; seen rows have their labels.
 
     C: inverse regularisation.

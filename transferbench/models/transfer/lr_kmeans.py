@@ -11,12 +11,10 @@ import numpy as np
 
 from transferbench.core.init import label_start
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(
-    problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300, watch: Watch | None = None
-) -> Fit:
+def fit(problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300) -> Fit:
     """Return negative distances (n, c) to the class means of every target; labels of every source.
 
     C: inverse regularisation of the logistic regression. max_iter: iterations of k-means.

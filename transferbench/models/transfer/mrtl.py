@@ -17,52 +17,13 @@ allowed. The paper does not say how X is normalised; here it is as in DTL, on wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
 from transferbench.models.transfer._shared import label_factors
-from transferbench.parameters import Count, Positive, Weight
-from transferbench.problem import Fit, Matrix, Problem, Watch
-
-
-@dataclass
-class Target:
-    """Data and factors of one target p."""
-
-    X: Matrix
-    V: Factor
-    U: Factor
-    Ut: Factor
-    Θμ: Factor
-    Θt: Factor
-    sources: list[tuple[Factor, Factor]]  # (U_sᵖ, Θ_sᵖ) of each source
-
-    @classmethod
-    def random(
-        cls, X: Matrix, V: Factor, sources: int, k1: int, k2: int, rng: np.random.Generator
-    ) -> Target:
-        """Return a target whose factors, except V, are random positive values."""
-        m, c = X.shape[1], V.value.shape[1]
-
-        def clusters(k: int) -> Factor:
-            return Factor(rng.random((m, k)), normalize="columns")
-
-        def association(k: int) -> Factor:
-            return Factor(rng.random((k, c)))
-
-        return cls(
-            X=X,
-            V=V,
-            U=clusters(k1),
-            Ut=clusters(k2 - k1),
-            Θμ=association(k1),
-            Θt=association(k2 - k1),
-            sources=[(clusters(k2 - k1), association(k2 - k1)) for _ in range(sources)],
-        )
+from transferbench.parameters import Count, Positive, Precision, Weight
+from transferbench.problem import Fit, Problem, Watch
 
 
 def fit(
@@ -73,7 +34,7 @@ def fit(
     lam: Weight = 10.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
@@ -86,27 +47,45 @@ def fit(
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
     rng = np.random.default_rng(seed)
+    m, c = problem.domains[0].X.shape[1], len(problem.classes)
     Vs = label_factors(problem, C, "rows")
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
-    targets = [Target.random(X, V, len(sources), k1, k2, rng) for X, V in data if not V.fixed]
-    c = len(problem.classes)
+    targets = [
+        (X, V, *_random_factors(m, c, k1, k2, len(sources), rng)) for X, V in data if not V.fixed
+    ]
     Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
     terms = []
-    for p in targets:
-        terms.append(Term(p.X, p.V, ((p.U, p.Θμ), (p.Ut, p.Θt))))
-        for (X, Y), (Us, Θs) in zip(sources, p.sources, strict=True):
-            terms.append(Term(X, Y, ((p.U, p.Θμ), (Us, Θs))))
+    for X, V, U, Ut, Θp, Θt, source_factors in targets:
+        terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
+        for (Xs, Y), (Us, Θs) in zip(sources, source_factors, strict=True):
+            terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
         if lam:
-            terms.append(Term(p.X, p.V, ((p.U, Θμ), (p.Ut, Θσ)), lam))
+            terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
     model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for p in targets:
-            Us, Θs = zip(*p.sources, strict=True)
-            model.update(p.Ut, *Us, p.U, p.Θμ, p.Θt, *Θs, p.V)
-            model.normalize(p.Ut, *Us, p.U, p.V)
+        for _, V, U, Ut, Θp, Θt, source_factors in targets:
+            Us, Θs = zip(*source_factors, strict=True)
+            model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
+            model.normalize(Ut, *Us, U, V)
         if lam:
             model.update(Θμ, Θσ)
 
     return model.solve(sweep, max_iter, Vs, watch)
+
+
+def _random_factors(
+    m: int, c: int, k1: int, k2: int, sources: int, rng: np.random.Generator
+) -> tuple[Factor, Factor, Factor, Factor, list[tuple[Factor, Factor]]]:
+    """Return Uᵖ, U_tᵖ, Θ_μᵖ and Θ_tᵖ of a target p, and U_sᵖ and Θ_sᵖ of each source, at random."""
+
+    def clusters(k: int) -> Factor:
+        return Factor(rng.random((m, k)), normalize="columns")
+
+    def association(k: int) -> Factor:
+        return Factor(rng.random((k, c)))
+
+    shared, own = k1, k2 - k1
+    target = clusters(shared), clusters(own), association(shared), association(own)
+    return *target, [(clusters(own), association(own)) for _ in range(sources)]

@@ -54,11 +54,11 @@ def fit(
     """
     seen_rows(problem)  # raises ValueError if fewer than two classes are labelled
     c = len(problem.classes)
-    own = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
+    labelled = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
     views = [_float64(domain.X) for domain in problem.domains]
-    X = [views[i][np.flatnonzero(problem.domains[i].seen)] for i in own]
+    X = [views[i][np.flatnonzero(problem.domains[i].seen)] for i in labelled]
     Y = [np.where(d.Y[d.seen] > 0, 1.0, -1.0) for d in problem.domains if d.seen.any()]
-    Omega = np.eye(c * len(own)) / (c * len(own))
+    Omega = np.eye(c * len(labelled)) / (c * len(labelled))
     A = np.zeros((sum(map(len, Y)), c))
     trace = []
     for iteration in range(1, max_iter + 1):
@@ -66,8 +66,8 @@ def fit(
         loss = sum(np.sum((y - x @ w) ** 2) for x, y, w in zip(X, Y, _by_domain(W, c), strict=True))
         Omega, trace_norm = best_omega(W, epsilon)
         trace.append(float(loss + gamma * trace_norm**2))
-        weights = dict(zip(own, _by_domain(W, c), strict=True))
-        mean = sum(weights.values()) / len(own)
+        weights = dict(zip(labelled, _by_domain(W, c), strict=True))
+        mean = sum(weights.values()) / len(labelled)
         scores = tuple(view @ weights.get(i, mean) for i, view in enumerate(views))
         if watch:
             watch(iteration, max_iter, scores)

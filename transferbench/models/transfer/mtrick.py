@@ -19,10 +19,9 @@ Departures from the paper:
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 from transferbench.models.transfer._shared import Start, fit_each_target, shared_association
-from transferbench.parameters import Count, Positive, Weight
+from transferbench.parameters import Count, Positive, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -34,7 +33,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start: Start = "probabilities",
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:

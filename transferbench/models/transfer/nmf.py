@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, max_iter: Count = 200, seed: int, watch: Watch | None = None) -> Fit:
+def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
     """Return W (n, c) of every target, and the labels of every source."""
     from sklearn.decomposition import non_negative_factorization
 

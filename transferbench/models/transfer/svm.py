@@ -15,10 +15,10 @@ import numpy as np
 
 from transferbench.core.init import seen_rows
 from transferbench.parameters import Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, C: Positive = 1.0, watch: Watch | None = None) -> Fit:
+def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
     """Return decision values (n, c) of every domain; C: weight of the documents."""
     from sklearn.svm import LinearSVC
 

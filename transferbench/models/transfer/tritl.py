@@ -17,18 +17,14 @@ quoted settings. F starts at random positive values.
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
 from transferbench.models.transfer._shared import fit_each_target, label_factors
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
-
-CountOrZero = Annotated[int, Ge(0)]
 
 
 def fit(
@@ -40,7 +36,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     pool_tasks: bool = True,
-    dtype: Literal["float32", "float64"] = "float32",
+    dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
@@ -63,15 +59,15 @@ def fit(
 
     F1, S1, S2 = concepts(k1), association(k1), association(k2)
     Gs = label_factors(problem, C, "rows")
-    own = [(concepts(k2), concepts(k3), association(k3)) for _ in Gs]
+    by_domain = [(concepts(k2), concepts(k3), association(k3)) for _ in Gs]
     terms = [
         Term(sum_one(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
-        for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, own, strict=True)
+        for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
     ]
     model = NMTF(terms, dtype=dtype)
 
     def sweep() -> None:
-        for G, (F2, F3, S3) in zip(Gs, own, strict=True):
+        for G, (F2, F3, S3) in zip(Gs, by_domain, strict=True):
             model.update(F1, F2, F3, G)
             model.normalize(F1, F2, F3, G)
             model.update(S1, S2, S3)

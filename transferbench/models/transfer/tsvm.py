@@ -23,14 +23,13 @@ The share is an assumption about the target. By default it is that of the labell
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from annotated_types import Gt, Lt
 
 from transferbench.core.init import seen_rows, stack
-from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Matrix, Problem, Watch
+from transferbench.parameters import Count, Fraction, Positive
+from transferbench.problem import Fit, Matrix, Problem
 
 if TYPE_CHECKING:
     from sklearn.svm import LinearSVC
@@ -41,8 +40,7 @@ def fit(
     *,
     C: Positive = 1.0,
     doublings: Count = 10,
-    share: Annotated[float, Gt(0), Lt(1)] | None = None,
-    watch: Watch | None = None,
+    share: Fraction | None = None,
 ) -> Fit:
     """Return decision values (n, c) of every target, and the labels of every source.
 
@@ -89,7 +87,7 @@ def transduce(
     target_sign = _largest(best.decision_function(T), positives)
     for level in levels:
         weight = np.repeat([C, level], [n, u])
-        falling = [np.inf]
+        at_level = [np.inf]
         while True:
             y = np.concatenate([sign, target_sign])
             svm = _train(both, y, weight)
@@ -98,14 +96,14 @@ def transduce(
             objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
             # The machine is optimal only up to a tolerance. Near the minimum the objective may
             # therefore rise a little; then stop.
-            if objective >= falling[-1]:
+            if objective >= at_level[-1]:
                 break
             best = svm
-            falling.append(objective)
+            at_level.append(objective)
             target_sign = _largest(f[n:], positives)
             if np.array_equal(target_sign, y[n:]):
                 break
-        objectives.append(falling[1:])
+        objectives.append(at_level[1:])
     return best, objectives
 
 
