@@ -41,7 +41,7 @@ class FakePool:
 
 
 def make_jobs(tmp_path, count: int) -> list[Job]:
-    task = TaskFile("t", tmp_path, b"", Facts((), {}, {}, (), 0, 0.0, ""))
+    task = TaskFile("t", tmp_path, b"", Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
     return [Job(str(i), Run("t", "lr", {}, i), task) for i in range(count)]
 
 

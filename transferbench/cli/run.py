@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transferbench.cli._names import completing, model_names, task_names
-from transferbench.cli._options import Seeds, execution
+from transferbench.cli._options import execution, seeds
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="Parameter of the model; repeatable.",
 )
-@click.option("--seeds", type=Seeds(), default=None, help="Seeds, for example 0,3,7 or 0-9.")
+@click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7 or 0-9.")
 @click.option("--repeats", type=click.IntRange(1), default=None, help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference",
@@ -55,7 +55,7 @@ def command(
     """
     from transferbench.cli._execute import execute
     from transferbench.cli._report import report
-    from transferbench.runs.task_files import TaskFiles
+    from transferbench.runs.job import TaskFiles
 
     runs = _plan(task, names, assignments, seeds, repeats, reference and not as_json)
     files = TaskFiles(settings)
@@ -63,8 +63,10 @@ def command(
     if not records:  # a dry run
         return 0
     facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
-    lines = [record.to_json(indent=None) for record in records]
-    click.echo("\n".join(lines) if as_json else report(facts, records, settings))
+    if as_json:
+        click.echo("\n".join(record.to_json(indent=None) for record in records))
+    else:
+        click.echo(report(facts, records, settings))
     return 0 if all(record.done for record in records) else 1
 
 

@@ -42,11 +42,11 @@ PAUSE = 0.1
 
 def versions() -> dict[str, str]:
     """Return the versions of this package and of the libraries that results depend on."""
-    found = {"transferbench": __version__}
+    installed = {"transferbench": __version__}
     for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 def initialize(progress: Connection) -> None:

@@ -24,7 +24,7 @@ from transferbench.files import writing
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.runs import worker
 from transferbench.runs.engines import ProgressCallback
-from transferbench.runs.engines.local import Pool, share_memory, to_record
+from transferbench.runs.engines.local import Pool, to_record
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record
 
@@ -33,11 +33,11 @@ Identity = Mapping[str, str]
 
 def identity(names: Iterable[str]) -> dict[str, str]:
     """Return versions and fingerprints of this package and of the models with these names."""
-    found = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
+    known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
     for name in names:
         with suppress(UserError):  # a model of a package that is not installed here
-            found[f"model {name}"] = fingerprint(models.get(name).path)
-    return found
+            known[f"model {name}"] = fingerprint(models.get(name).path)
+    return known
 
 
 @cache
@@ -104,8 +104,7 @@ class _SharedPool:
     ) -> tuple[Pool, Future[Record]]:
         """Obtain the job's task, start the pool if necessary, and submit the job to it."""
         with self.lock:
-            limits = share_memory(job.limits, n_jobs)
-            job = replace(job, task=obtain(job.task, receive), limits=limits)
+            job = replace(job, task=obtain(job.task, receive))
             if self.pool and not self.pool.active:
                 self.stop()
             if self.pool is None:
