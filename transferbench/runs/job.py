@@ -1,4 +1,4 @@
-"""Jobs: runs with all that a process needs to perform them, above all the files of their tasks."""
+"""Jobs: what a process needs to perform a run, such as the file of its task."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Engine(Protocol):
     """Performs runs; the base class of all engines."""
 
     def prepare(self) -> None:
-        """Start what takes time, without waiting for it; called if there are runs to perform."""
+        """Start slow work in the background; called only if there are runs to perform."""
         return
 
     def records(

@@ -1,7 +1,7 @@
 """The engine for dask.distributed: workers of a running scheduler, or of this machine.
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
-dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records travel as pickles:
+dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records are pickled:
 scheduler, workers and caller trust each other.
 """
 
@@ -49,7 +49,7 @@ class Dask(Engine):
         on_progress: ProgressCallback,
         on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all jobs are made before the first starts."""
+        """See Engine; take all jobs before the first starts."""
         jobs = list(jobs)
         if not jobs:
             return
@@ -98,7 +98,7 @@ class Dask(Engine):
         return client
 
     def _check(self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback) -> None:
-        """Raise UserError without a worker, or if code or versions differ from the caller's."""
+        """Raise UserError if there is no worker, or if its code or versions differ from ours."""
         deadline = time.monotonic() + self.patience
         while not client.scheduler_info()["workers"]:
             if time.monotonic() > deadline:
@@ -167,7 +167,7 @@ class _StopRuns(WorkerPlugin):
     name = "transferbench"
 
     def teardown(self, worker: Any) -> None:
-        remote.stop()
+        remote.shared_pool.stop()
 
 
 def _perform(job: Job, caller: remote.Identity) -> Record:

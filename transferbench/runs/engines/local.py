@@ -38,14 +38,14 @@ class Local(Engine):
         """See Engine."""
         jobs = iter(jobs)
         first = next(jobs, None)
-        if first is None:  # no work, no processes
+        if first is None:  # start no processes
             return
         jobs = chain([first], jobs)
         with Pool(self.n_jobs, on_progress) as pool:
             schedule = Schedule(pool, on_done)
             try:
                 while True:
-                    # As many again wait: they start while the next job is being made.
+                    # Half of them wait, and start while the next job is prepared.
                     for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
                         schedule.submit(share_memory(job, self.n_jobs))
                     if not schedule.pending:
@@ -147,7 +147,7 @@ class Pool:
         self.receive, self.send = context.Pipe(duplex=False)
         self.pool = ProcessPool(
             max_workers=size,
-            max_tasks=0 if worker.FORKS else 1,
+            max_tasks=0 if worker.CAN_FORK else 1,
             context=context,
             initializer=worker.initialize,
             initargs=(self.send,),
@@ -201,12 +201,12 @@ class Pool:
 
 
 def to_record(job: Job, future: Future[Record]) -> Record:
-    """Return the record of a job that ended, in whatever way."""
+    """Return the record of a job that ended; an error of its process becomes the status."""
     try:
         return future.result()
     except TimeoutError:
         return job.record("timeout", f"exceeded its limit of {job.limits.seconds:g} s")
-    except Exception as error:  # the process failed, not the run: that costs this run only
+    except Exception as error:  # its process failed: only this run is lost
         code = getattr(error, "exitcode", None)
         reason = f"{type(error).__name__} in its process: {error}"
         if code is not None:

@@ -82,12 +82,12 @@ def perform(
     Raise UserError if code or versions differ from the caller's.
     """
     check_identity(caller, {place: identity([job.run.model])})
-    pool, future = _shared.submit(job, receive, n_jobs)
+    pool, future = shared_pool.submit(job, receive, n_jobs)
     while not wait([future], timeout=1).done:
-        if is_cancelled() or pool is not _shared.pool:
+        if is_cancelled() or pool is not shared_pool.pool:
             future.cancel()
         else:
-            _shared.report(job.key, on_progress)
+            shared_pool.report(job.key, on_progress)
     return to_record(job, future)
 
 
@@ -133,9 +133,7 @@ class _SharedPool:
             self.latest[key] = iteration, planned
 
 
-_shared = _SharedPool()
-#: End all runs of this worker.
-stop = _shared.stop
+shared_pool = _SharedPool()
 
 
 def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:

@@ -39,7 +39,7 @@ class Slurm(Engine):
     n_jobs  : runs at a time.
     options : of sbatch, by submitit's names (partition, account, …). The option cluster=local
               starts the jobs as processes of this machine, to try it out.
-    pause   : seconds between two looks at the jobs.
+    pause   : seconds between two checks of the jobs.
     """
 
     folder: Path
@@ -53,7 +53,7 @@ class Slurm(Engine):
         on_progress: ProgressCallback,
         on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all jobs are made before the first starts."""
+        """See Engine; take all jobs before the first starts."""
         jobs = list(jobs)
         if not jobs:
             return
@@ -108,7 +108,7 @@ class Slurm(Engine):
                 "Slurm is not installed here (srun not found); use a machine that has it."
             )
         seconds = max(each.seconds or 24 * 3600.0 for each in limits)
-        memory = max((each.memory or 0 for each in limits), default=0)
+        memory = max(each.memory or 0 for each in limits)
         parameters: dict[str, Any] = {
             "name": "transferbench",
             "timeout_min": ceil(seconds / 60) + 5,  # 5 minutes to start and to load the task
