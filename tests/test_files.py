@@ -47,7 +47,7 @@ def test_the_file_of_a_live_writer_is_kept(tmp_path):
     assert names(tmp_path) == ["a"]
 
 
-def test_one_process_at_a_time_and_the_other_is_told_to_wait(tmp_path):
+def test_only_one_process_enters_and_the_other_waits(tmp_path):
     lock, waits, order = tmp_path / "sub" / "lock", threading.Event(), []
 
     def second():

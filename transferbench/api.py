@@ -57,11 +57,11 @@ def results(name: str) -> DataFrame:
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
 
-    A line for each planned run and scored domain; of a curve over iterations, for each iteration.
-    The columns are
+    It has a line for each planned run and scored domain; of a curve over iterations, one for each
+    iteration. The columns are
 
     experiment, row, column : the place in the published table or figure. A column whose setting is
-        chosen in several ways is there once for each, as in the table.
+        chosen in several ways appears once for each, as in the table.
     x : the place on the figure's x axis; NaN in a table and for level lines.
     setting : NAME=VALUE of the column's grid; empty without a grid.
     chosen : True if the table shows this setting.
@@ -75,12 +75,11 @@ def results(name: str) -> DataFrame:
     threads, iterations, trace, data, code, versions, finished, key : as in runs.csv.
     run : the `Run`: task, model, all parameters, seed.
 
-    Raises UserError for an unknown experiment, or if its runs.csv is missing or damaged.
+    Raise UserError for an unknown experiment, or if its runs.csv is missing or damaged.
     """
     from transferbench import experiments
     from transferbench.evidence import frame
 
     file = experiments.load(name)
-    return frame.observations(
-        file, frame.read_runs(settings.load().results / file.name / "runs.csv")
-    )
+    runs = frame.read_runs(settings.load().results / file.name / "runs.csv")
+    return frame.observations(file, runs)

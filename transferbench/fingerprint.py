@@ -49,18 +49,13 @@ def summary(path: Path) -> str:
 
 @cache
 def _read(path: Path) -> tuple[str, list[Path]]:
-    """Return the syntax of a module as text, and the files it imports from this package."""
-    tree = _without_docstrings(ast.parse(path.read_text(encoding="utf-8")))
-    return _text(tree), [file for name in imports(tree) if (file := _file(name))]
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+    """Return a module's syntax without docstrings, and the files it imports from here."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
-        if isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        ) and ast.get_docstring(node, clean=False):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
-    return tree
+    return _text(tree), [file for name in imports(tree) if (file := _file(name))]
 
 
 def _text(node: Any) -> str:

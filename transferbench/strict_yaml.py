@@ -22,20 +22,15 @@ class LineMap:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lines: dict[tuple[str, ...], int] = {(): 1}
-
-    def add(self, keys: tuple[str, ...], line: int) -> None:
-        """Set the line of a path of keys; an index of a list is a key, too."""
-        self._lines[keys] = line
+        #: An index of a list is a key, too.
+        self.lines: dict[tuple[str, ...], int] = {(): 1}
 
     def line(self, keys: tuple[object, ...]) -> int:
         """Return the line of the longest part of the path that the file has."""
-        known: tuple[str, ...] = ()
-        for key in map(str, keys):
-            if (*known, key) not in self._lines:
-                break
-            known = (*known, key)
-        return self._lines[known]
+        known = tuple(map(str, keys))
+        while known not in self.lines:
+            known = known[:-1]
+        return self.lines[known]
 
     def error(self, keys: tuple[object, ...], message: str) -> UserError:
         """Return an error that shows the file and the line of these keys."""
@@ -93,7 +88,7 @@ class _Builder:
     """
 
     def __init__(self, text: str, lines: LineMap) -> None:
-        self._lines = lines
+        self._lines, self._path = lines.lines, lines.path
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         self._tag: Any = yaml.resolver.Resolver().resolve
         self._construct: Any = yaml.constructor.SafeConstructor().construct_object
@@ -110,7 +105,7 @@ class _Builder:
         return data
 
     def _error(self, event: Any, message: str) -> UserError:
-        return _error(self._lines.path, event.start_mark.line, message)
+        return _error(self._path, event.start_mark.line, message)
 
     def _value(self, event: Any, keys: tuple[str, ...]) -> Any:
         """Return the data that starts with an event; `keys` is its path."""
@@ -139,7 +134,7 @@ class _Builder:
         items: list[Any] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             path = (*keys, str(len(items)))
-            self._lines.add(path, event.start_mark.line + 1)
+            self._lines[path] = event.start_mark.line + 1
             items.append(self._value(event, path))
         return items
 
@@ -154,8 +149,9 @@ class _Builder:
             if name in names:
                 raise self._error(event, f"duplicate key {brief(event.value)}; expected it once.")
             names.add(name)
-            self._lines.add((*keys, name), event.start_mark.line + 1)
-            data[key] = self._value(next(self._events), (*keys, name))
+            path = (*keys, name)
+            self._lines[path] = event.start_mark.line + 1
+            data[key] = self._value(next(self._events), path)
         return data
 
 

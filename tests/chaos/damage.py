@@ -85,19 +85,19 @@ def _record(folder: Path) -> Kind:
 
 
 def _runs(folder: Path) -> Kind:
-    made = experiments.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
+    experiment = experiments.read(EXPERIMENT.replace("REPEATS", "3"), folder / "broken.yaml")
     rng = random.Random(0)
     lines: list[dict[str, str]] = []
-    for run in made.runs():
+    for run in experiment.runs():
         record = replace(RECORD, metrics={"one": {"accuracy": rng.random()}})
         lines += record.rows(run.row, run.column, run.x)
     path = folder / "runs.csv"
     path.write_text(runs_csv(lines))
-    pages.write(made, folder)
+    pages.write(experiment, folder)
 
     def read() -> str:
         try:
-            return "noticed" if pages.outdated(made, folder) else "harmless"
+            return "noticed" if pages.outdated(experiment, folder) else "harmless"
         except UserError:
             return "noticed"
 
@@ -119,7 +119,7 @@ KINDS = {
 
 
 def bits(kind: str) -> Callable[..., Outcome]:
-    """Return the scenario for one kind of file."""
+    """Return the scenario that flips single bits of one kind of file."""
 
     def run(folder: Path, times: int = 500) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,9 +139,9 @@ def bits(kind: str) -> Callable[..., Outcome]:
     return run
 
 
-def _tar(*infos: tuple[tarfile.TarInfo, bytes], mode: str = "w") -> bytes:
+def _tar(*infos: tuple[tarfile.TarInfo, bytes]) -> bytes:
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode=mode) as archive:
+    with tarfile.open(fileobj=packed, mode="w") as archive:
         for info, content in infos:
             info.size = len(content) if info.isreg() else 0
             archive.addfile(info, io.BytesIO(content))

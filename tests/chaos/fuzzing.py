@@ -132,10 +132,10 @@ def files(reader: Reader) -> st.SearchStrategy[bytes]:
 
     @st.composite
     def tree(draw: Any) -> bytes:
-        made = draw(st.sampled_from(reader.trees))
+        content = draw(st.sampled_from(reader.trees))
         for _ in range(draw(st.integers(1, 3))):
-            made = draw(twisted(made))
-        return reader.dump(made).encode("utf-8", "surrogatepass")
+            content = draw(twisted(content))
+        return reader.dump(content).encode("utf-8", "surrogatepass")
 
     kinds = [packed(), packed(), packed(), st.binary(max_size=300)]
     return st.one_of(*kinds, *([tree()] * 4 if reader.trees else []))
@@ -152,7 +152,7 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
         suppress_health_check=list(hypothesis.HealthCheck),
     )  # fmt: skip
     @hypothesis.given(files(reader))
-    def one(content: bytes) -> None:
+    def check(content: bytes) -> None:
         path.write_bytes(content)
         start = time.process_time()
         try:
@@ -167,14 +167,14 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
         assert len(message) < 2000, f"a message of {len(message)} characters"
         tally.slowest = max(tally.slowest, time.process_time() - start)
 
-    one()
+    check()
     return tally
 
 
 def _experiment(path: Path) -> None:
-    made = experiments.read(path.read_bytes().decode("utf-8", "replace"), path)
-    list(itertools.islice(made.runs(), 2000))
-    pages.render(made, frame.to_runs([]))
+    experiment = experiments.read(path.read_bytes().decode("utf-8", "replace"), path)
+    list(itertools.islice(experiment.runs(), 2000))
+    pages.render(experiment, frame.to_runs([]))
 
 
 def _task(path: Path) -> None:
@@ -243,8 +243,8 @@ def _rda_seed() -> Parts:
 
 
 def _runs_seed() -> bytes:
-    made = experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
-    lines = [line for run in made.runs() for line in RECORD.rows(run.row, run.column, run.x)]
+    experiment = experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
+    lines = [line for run in experiment.runs() for line in RECORD.rows(run.row, run.column, run.x)]
     return runs_csv(lines).encode()
 
 

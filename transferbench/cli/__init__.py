@@ -35,16 +35,12 @@ class Commands(click.Group):
         return sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(ctx):
+        if name.startswith("-"):
             return None
-        return getattr(importlib.import_module(f"{__name__}.{name}"), "command", None)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            raise unknown("command", args[0], self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
+        if name not in self.list_commands(ctx):
+            raise unknown("command", name, self.list_commands(ctx))
+        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        return command
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from transferbench.runs import engines, runner
+from transferbench.runs.job import TaskFiles, is_built
 from transferbench.runs.record import Limits, Record, Run
-from transferbench.runs.task_files import TaskFiles, is_built
 from transferbench.settings import Settings
 
 
@@ -37,38 +37,25 @@ def execute(
     """
     chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
-        _print_plan(runs, settings, force)
+        for run, done in zip(runs, runner.done(runs, settings), strict=True):
+            click.echo(f"{'done' if done and not force else 'to run'}  {run}")
         return []
     if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
         chosen.prepare()
 
+    def limits(run: Run) -> Limits:
+        default = default_limits(run)
+        return Limits(time_limit or default.seconds, memory_limit or default.memory, threads)
+
     def report(run: Run, record: Record) -> None:
-        _print_failure(run, record)
+        if record.status not in ("done", "unavailable"):
+            say(f"{record.status}: {run}: {record.reason}", err=True)
         on_record(run, record)
 
     return runner.run(
-        runs, settings, engine=chosen, force=force, on_record=report, task_files=task_files,
-        limits=lambda run: _limits(default_limits(run), time_limit, memory_limit, threads),
+        runs, settings, engine=chosen, limits=limits, force=force, on_record=report,
+        task_files=task_files,
     )  # fmt: skip
-
-
-def _limits(default: Limits, seconds: float | None, memory: int | None, threads: int) -> Limits:
-    """Return the default limits with those that the command line gives in their place."""
-    return Limits(
-        default.seconds if seconds is None else seconds,
-        default.memory if memory is None else memory,
-        threads,
-    )
-
-
-def _print_plan(runs: Sequence[Run], settings: Settings, force: bool) -> None:
-    for run, done in zip(runs, runner.done(runs, settings), strict=True):
-        click.echo(f"{'done' if done and not force else 'to run'}  {run}")
-
-
-def _print_failure(run: Run, record: Record) -> None:
-    if record.status not in ("done", "unavailable"):
-        say(f"{record.status}: {run}: {record.reason}", err=True)
 
 
 def say(message: Any, *, err: bool = False) -> None:

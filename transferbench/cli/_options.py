@@ -16,19 +16,15 @@ SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 MAX_SEEDS = 100_000  # of one command
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes, written as 500M or 4G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
-        if not match:
-            self.fail(f"{value!r} is not a size; expected for example 500M or 4G.", param, ctx)
-        size = float(match[1]) * SIZES[match[2].upper()]
-        if not 1 <= size < 2**63:
-            self.fail(f"{value!r} is out of range; expected for example 500M or 4G.", param, ctx)
-        return int(size)
+def size(text: str) -> int:
+    """Return a number of bytes, written as 500M or 4G."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
+    if not match:
+        raise click.BadParameter(f"{text!r} is not a size; expected for example 500M or 4G.")
+    number = float(match[1]) * SIZES[match[2].upper()]
+    if not 1 <= number < 2**63:
+        raise click.BadParameter(f"{text!r} is out of range; expected for example 500M or 4G.")
+    return int(number)
 
 
 class Seconds(click.FloatRange):
@@ -44,36 +40,26 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-class Seeds(click.ParamType[tuple[int, ...]]):
-    """Seeds, written as 0,3,7 or 0-9."""
-
-    name = "seeds"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
-        seeds: list[int] = []
-        for part in str(value).split(","):
-            match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-            if not match:
-                self.fail(f"{value!r} is not a list of seeds; expected 0,3,7 or 0-9.", param, ctx)
-            first, last = int(match[1]), int(match[2] or match[1])
-            if not first <= last < 2**32 or last - first >= MAX_SEEDS:
-                self.fail(f"{part!r}: expected up to {MAX_SEEDS} seeds below 2**32.", param, ctx)
-            seeds += range(first, last + 1)
-        return tuple(dict.fromkeys(seeds))
+def seeds(text: str) -> tuple[int, ...]:
+    """Return seeds, written as 0,3,7 or 0-9."""
+    numbers: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if not match:
+            raise click.BadParameter(f"{text!r} is not a list of seeds; expected 0,3,7 or 0-9.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last < 2**32 or last - first >= MAX_SEEDS:
+            raise click.BadParameter(f"{part!r}: expected up to {MAX_SEEDS} seeds below 2**32.")
+        numbers |= dict.fromkeys(range(first, last + 1))
+    return tuple(numbers)
 
 
-class Assignment(click.ParamType[tuple[str, str]]):
-    """A pair, written as NAME=VALUE."""
-
-    name = "assignment"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        name, equals, given = str(value).partition("=")
-        if not (name.isidentifier() and equals and given):
-            self.fail(f"{value!r} is not NAME=VALUE, for example partition=long.", param, ctx)
-        return name, given
+def assignment(text: str) -> tuple[str, str]:
+    """Return name and value, written as NAME=VALUE."""
+    name, _, value = text.partition("=")
+    if not (name.isidentifier() and value):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example partition=long.")
+    return name, value
 
 
 def execution(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,14 +72,14 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
                          help="Threads of each run."),
             click.option("--time-limit", type=Seconds(),
                          help="Seconds a run may take."),
-            click.option("--memory-limit", type=Size(),
+            click.option("--memory-limit", type=size,
                          help="Memory a run may take, for example 4G (enforced on Linux)."),
             click.option("--force", is_flag=True, help="Repeat runs that have a finished record."),
             click.option("--engine", type=click.Choice(list(engines.NAMES)),
                          help="Where runs are performed.  [default: local]"),
             click.option("--scheduler", metavar="ADDRESS",
                          help="Dask scheduler to use, for example tcp://host:8786."),
-            click.option("--slurm", multiple=True, type=Assignment(), metavar="NAME=VALUE",
+            click.option("--slurm", multiple=True, type=assignment, metavar="NAME=VALUE",
                          help="Option of Slurm jobs, for example partition=long; repeatable."),
             click.option("--dry-run", is_flag=True, help="Only print what would run."),
         )

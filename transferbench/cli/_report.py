@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 
-from transferbench.data import tasks
+from transferbench import experiments
 from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
 from transferbench.runs.record import Record
 from transferbench.runs.store import Store
-from transferbench.settings import Settings, experiments_dir
+from transferbench.settings import Settings
 
 
 def report(facts: Facts, records: Sequence[Record], settings: Settings) -> str:
@@ -20,8 +20,11 @@ def report(facts: Facts, records: Sequence[Record], settings: Settings) -> str:
     sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
     lines = [f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}", ""]
     lines += aligned(_rows(records))
-    store = Store(settings.results)
-    lines += ["", *(f"record: {_short(store.path(record.key))}" for record in records)]
+    lines.append("")
+    for record in records:
+        path = Store(settings.results).path(record.key)
+        inside = path.is_relative_to(Path.cwd())
+        lines.append(f"record: {path.relative_to(Path.cwd()) if inside else path}")
     return "\n".join(lines)
 
 
@@ -32,11 +35,6 @@ def aligned(rows: list[list[str]]) -> list[str]:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _short(path: Path) -> Path:
-    """Return the path relative to the current folder if it is inside."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _rows(records: Sequence[Record]) -> list[list[str]]:
@@ -77,7 +75,7 @@ def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
             scored = file.spec.rows[row].domain
             if (
                 value
-                and run.params == record.params
+                and (run.task, run.model, run.params) == (record.task, record.model, record.params)
                 and file.metric(row) == measure
                 and (scored == domain or (only and scored is None))
             ):
@@ -87,28 +85,11 @@ def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
 
 @cache
 def _experiments(task: str, model: str) -> list[Experiment]:
-    """Return our experiments with published percentages, cut down to this task and model.
+    """Return our experiments with published percentages that mention this task and model.
 
-    Only files that mention both are parsed, and no other model is imported.
+    No other is parsed, so few models are imported.
     """
-    import yaml
-
-    from transferbench.experiments.schema import Schema
-
-    short = task.partition(":")[0].rpartition("/")[2]
-    found = []
-    for path in sorted(experiments_dir().glob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        if not all(word in text for word in ("published:", f"model: {model}", short)):
-            continue
-        spec = Schema.model_validate(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-        rows = {
-            label: row
-            for label, row in spec.rows.items()
-            if short in row.task and tasks.Task.named(row.task).name == task
-        }
-        columns = {label: each for label, each in spec.columns.items() if each.model == model}
-        if spec.unit == "percent" and rows and columns:
-            spec = spec.model_copy(update={"rows": rows, "columns": columns})
-            found.append(Experiment(path.stem, spec))
-    return found
+    words = ("published:", f"model: {model}", task.partition(":")[0].rpartition("/")[2])
+    texts = {n: experiments.path(n).read_text(encoding="utf-8") for n in experiments.names()}
+    files = [experiments.load(n) for n, text in texts.items() if all(w in text for w in words)]
+    return [file for file in files if file.spec.unit == "percent"]

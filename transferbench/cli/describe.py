@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -18,9 +18,7 @@ from transferbench.cli._names import (
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.data.fetch import File
     from transferbench.data.tasks import Task
-    from transferbench.experiments.schema import Column
 
 
 @click.command()
@@ -33,14 +31,15 @@ def command(settings: Settings, name: str) -> None:
     the paper, rows, columns and settings.
     """
     if name in model_names():
-        click.echo(_model(name))
+        lines = _model(name)
     elif name in experiment_names():
-        click.echo(_experiment(name))
+        lines = _experiment(name)
     else:
-        click.echo(_task(name, settings))
+        lines = _task(name, settings)
+    click.echo("\n".join(lines))
 
 
-def _model(name: str) -> str:
+def _model(name: str) -> list[str]:
     import importlib
     import inspect
 
@@ -52,63 +51,59 @@ def _model(name: str) -> str:
     lines += ["Parameters (--set NAME=VALUE):"]
     lines += [f"  {parameter}" for parameter in parameters.schema(fit).values()] or ["  none"]
     random = parameters.takes_seed(fit)
-    lines += ["", "Random: one run for each seed." if random else "Deterministic: run once."]
-    return "\n".join(lines)
+    return [*lines, "", "Random: one run for each seed." if random else "Deterministic: run once."]
 
 
-def _task(name: str, settings: Settings) -> str:
-    from transferbench.data.tasks import YAML, Task
+def _task(name: str, settings: Settings) -> list[str]:
+    from transferbench.data import tasks
     from transferbench.errors import unknown
 
     base = name.partition(":")[0]
-    if base not in task_names() and not base.endswith(YAML):
+    if base not in task_names() and not base.endswith(tasks.YAML):
         raise unknown("name", name, all_names(), "See `transferbench list`.")
-    task = Task.named(name)
-    return _own_task(task, settings) if task.options.get("path") else _known_task(task.base)
+    task = tasks.Task.named(name)
+    if not task.options.get("path"):
+        return _known_task(task)
+    facts = tasks.facts(task, settings)  # only the user's own files have them
+    head = [task.name, "", f"A {facts.family} task of your own.", "", "Facts:"]
+    return [*head, *_facts(facts.to_json())]
 
 
-def _known_task(name: str) -> str:
+def _known_task(task: Task) -> list[str]:
     from transferbench import parameters
     from transferbench.data import datasets, tasks
 
-    module = datasets.tasks()[name]
+    name, module = task.base, datasets.tasks()[task.base]
     doc = (module.__doc__ or "").strip()
     lines = [name, "", module.TASKS[name], "", doc, "", "Facts, checked at every build:"]
     lines += _facts(module.FACTS.get(name, {})) or ["  none yet"]
     options = parameters.schema(module.build)
     lines += ["", f"Options ({name}:NAME=VALUE,…):", *(f"  {value}" for value in options.values())]
-    files = tasks.needed(tasks.Task.named(name)).values()
-    source = "your own files" if "path" in options else "nothing: it is generated"
-    lines += ["", "Built from:", *(map(_file, files) if files else [f"  {source}"])]
-    lines += ["", *dict.fromkeys(f"Licence: {file.licence}" for file in files)]
-    return "\n".join(lines)
-
-
-def _file(file: File) -> str:
-    size = f"{file.size:,} bytes" if file.size else "of unknown size"
-    return f"  {file.name}, {size}, {file.digest}"
+    lines += ["", "Built from:"]
+    files = tasks.needed(task).values()
+    for file in files:
+        size = f"{file.size:,} bytes" if file.size else "of unknown size"
+        lines.append(f"  {file.name}, {size}, {file.digest}")
+    if not files:
+        lines.append("  your own files" if "path" in options else "  nothing: it is generated")
+    return [*lines, "", *dict.fromkeys(f"Licence: {file.licence}" for file in files)]
 
 
 def _facts(facts: Mapping[str, object]) -> list[str]:
     return [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
 
 
-def _own_task(task: Task, settings: Settings) -> str:
-    """Describe a task from the user's own files; only the files have its facts."""
-    from transferbench.data import tasks
-
-    facts = tasks.facts(task, settings)
-    lines = [task.name, "", f"A {facts.family} task of your own.", "", "Facts:"]
-    lines += _facts(facts.to_json())
-    return "\n".join(lines)
-
-
-def _experiment(name: str) -> str:
+def _experiment(name: str) -> list[str]:
     from transferbench import experiments
 
     spec = experiments.load(name).spec
     paper, tolerance = spec.paper, spec.tolerance
-    lines = [
+    columns = []
+    for label, column in spec.columns.items():
+        params = ", ".join(f"{key}={value}" for key, value in column.params.items())
+        control = " (control)" if column.control else ""
+        columns.append(f"  {label}{control}: {column.model}({params})")
+    return [
         f"{name}: {spec.title}",
         f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",
         "",
@@ -119,15 +114,7 @@ def _experiment(name: str) -> str:
         *(f"  {label}: {row.task}" for label, row in spec.rows.items()),
         "",
         "Columns:",
-        *_columns(spec.columns.items()),
+        *columns,
         "",
         *(f"Note: {note}" for note in spec.notes),
     ]
-    return "\n".join(lines)
-
-
-def _columns(columns: Iterable[tuple[str, Column]]) -> Iterable[str]:
-    for label, column in columns:
-        params = ", ".join(f"{key}={value}" for key, value in column.params.items())
-        control = " (control)" if column.control else ""
-        yield f"  {label}{control}: {column.model}({params})"

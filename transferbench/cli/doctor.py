@@ -20,40 +20,30 @@ from transferbench.settings import Settings
 @click.pass_obj
 def command(settings: Settings, network: bool) -> int:
     """Show what is installed, cached and reachable."""
-    _software()
-    writable = [_folder("data", settings.data), _folder("results", settings.results)]
-    _configuration(settings)
-    _files(settings, network)
-    return 0 if all(writable) else 1
-
-
-def _software() -> None:
     import platform
 
-    from transferbench.runs import worker
+    from transferbench.runs import engines, worker
+    from transferbench.settings import config_path
 
     click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
     for name, version in worker.versions().items():
         click.echo(f"{name:<18} {version}")
+    writable = [_folder("data", settings.data), _folder("results", settings.results)]
+    click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
+    click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
+    click.echo(f"engines     {', '.join(filter(engines.installed, engines.NAMES))}")
+    _files(settings, network)
+    return 0 if all(writable) else 1
 
 
 def _folder(label: str, folder: Path) -> bool:
-    """Print a folder. Return True if it can be written, or made."""
+    """Print a folder. Return True if it can be written or created."""
     import os
 
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     writable = existing.is_dir() and os.access(existing, os.W_OK)
     click.echo(f"{label:<11} {folder}{'' if writable else '  CANNOT BE WRITTEN'}")
     return writable
-
-
-def _configuration(settings: Settings) -> None:
-    from transferbench.runs import engines
-    from transferbench.settings import config_path
-
-    click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
-    click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
-    click.echo(f"engines     {', '.join(filter(engines.installed, engines.NAMES))}")
 
 
 def _files(settings: Settings, network: bool) -> None:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from transferbench.cli._own import OwnData, own_data
-
-if TYPE_CHECKING:
-    from transferbench.data.userdata.documents import Documents
-    from transferbench.problem import Truth
 
 
 @click.command()
@@ -24,6 +18,7 @@ def command(own: OwnData) -> None:
     The model sees no label of a target; documents of a target without a label are not scored.
     Without a source the targets are clustered, in as many clusters as they have labels.
     """
+    from transferbench.cli._report import aligned
     from transferbench.errors import UserError
     from transferbench.metrics import evaluate
 
@@ -32,16 +27,10 @@ def command(own: OwnData) -> None:
         if not any(target.labels):
             raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
     metrics = evaluate(own.fit(problem, targets), truth)
-    click.echo(_table(metrics, truth, targets))
-
-
-def _table(metrics: dict[str, dict[str, float]], truth: Truth, targets: list[Documents]) -> str:
-    from transferbench.cli._report import aligned
-
     measures = list(next(iter(metrics.values())))
     rows = [["target", "documents", *(f"{measure} %" for measure in measures)]]
     scored = dict(zip(truth.names, truth.scored, strict=True))
     for (name, values), target in zip(metrics.items(), targets, strict=True):
         percent = [f"{100 * value:.2f}" for value in values.values()]
         rows.append([str(target.path), str(int(scored[name].sum())), *percent])
-    return "\n".join(aligned(rows))
+    click.echo("\n".join(aligned(rows)))

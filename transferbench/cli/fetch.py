@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from transferbench.cli._names import completing, task_names
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from transferbench.data.fetch import File
 
 
 @click.command()
@@ -24,31 +17,20 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     Without names, fetch those of all tasks.
     """
-    from transferbench.data import datasets, tasks
-
-    files: dict[str, File] = {}
-    for name in names or datasets.tasks():
-        files |= tasks.needed(tasks.Task.named(name))
-    act = _plan if dry_run else _fetch
-    act(files.values(), settings)
-
-
-def _plan(files: Iterable[File], settings: Settings) -> None:
-    from transferbench.data import fetch
-
-    for file in files:
-        plan = fetch.plan(file, settings)
-        size = f"{file.size / 1e6:.1f} MB" if file.size else "of unknown size"
-        source = plan.source or "no allowed source"
-        click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
-
-
-def _fetch(files: Iterable[File], settings: Settings) -> None:
-    from transferbench.data import fetch
+    from transferbench.data import datasets, fetch, tasks
     from transferbench.errors import Unavailable
 
+    files: dict[str, fetch.File] = {}
+    for name in names or datasets.tasks():
+        files |= tasks.needed(tasks.Task.named(name))
     missing = []
-    for file in files:
+    for file in files.values():
+        if dry_run:
+            plan = fetch.plan(file, settings)
+            size = f"{file.size / 1e6:.1f} MB" if file.size else "of unknown size"
+            source = plan.source or "no allowed source"
+            click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
+            continue
         try:
             click.echo(f"{file.name}  verified  {fetch.get(file, settings)}")
         except Unavailable as error:

@@ -9,16 +9,15 @@ import click
 @click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
 def command(what: str) -> None:
     """List models, tasks and experiments."""
-    sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
-    for title, items in sections.items():
+    from transferbench import experiments
+
+    sections = {"models": _models, "tasks": _tasks, "experiments": experiments.titles}
+    for title, summaries in sections.items():
         if what in ("all", title):
-            _echo(title.capitalize(), items())
-
-
-def _echo(title: str, items: dict[str, str]) -> None:
-    width = max(map(len, items), default=0)
-    lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
-    click.echo("\n".join([f"{title}:", *lines, ""]))
+            items = summaries()
+            width = max(map(len, items), default=0)
+            lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
+            click.echo("\n".join([f"{title.capitalize()}:", *lines, ""]))
 
 
 def _models() -> dict[str, str]:
@@ -32,9 +31,3 @@ def _tasks() -> dict[str, str]:
     from transferbench.data import datasets
 
     return {name: module.TASKS[name] for name, module in datasets.tasks().items()}
-
-
-def _experiments() -> dict[str, str]:
-    from transferbench import experiments
-
-    return experiments.titles()

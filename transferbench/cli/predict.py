@@ -26,21 +26,9 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
     softmax, if they can be negative): it ranks documents, but is no probability. Labels of targets
     are not read.
     """
-    from transferbench.data.userdata.predictions import rows, write
-    from transferbench.files import writing
-
-    _check(own, clusters, out)
-    problem, _, targets = own.read("none", clusters or 0)
-    with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fit = own.fit(problem, targets)
-        write(temporary, rows(problem, fit, targets), out.suffix)
-    click.echo(f"{out}: {sum(map(len, targets))} documents")
-
-
-def _check(own: OwnData, clusters: int | None, out: Path) -> None:
-    """Raise UserError if the options do not fit together."""
-    from transferbench.data.userdata.predictions import SUFFIXES
+    from transferbench.data.userdata.predictions import SUFFIXES, rows, write
     from transferbench.errors import UserError
+    from transferbench.files import writing
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
@@ -48,3 +36,8 @@ def _check(own: OwnData, clusters: int | None, out: Path) -> None:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
         raise UserError("expected --source, or --clusters to find some without a source.")
+    problem, _, targets = own.read("none", clusters or 0)
+    with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
+        fit = own.fit(problem, targets)
+        write(temporary, rows(problem, fit, targets), out.suffix)
+    click.echo(f"{out}: {sum(map(len, targets))} documents")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from transferbench.cli._names import completing, model_names, task_names
-from transferbench.cli._options import Seeds, execution
+from transferbench.cli._options import execution, seeds
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    from transferbench.runs.record import Run
 
 
 @click.command()
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="Parameter of the model; repeatable.",
 )
-@click.option("--seeds", type=Seeds(), default=None, help="Seeds, for example 0,3,7 or 0-9.")
-@click.option("--repeats", type=click.IntRange(1), default=None, help="Seeds 0 to N−1.")
+@click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7 or 0-9.")
+@click.option("--repeats", type=click.IntRange(1), help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference",
     default=True,
@@ -53,35 +50,28 @@ def command(
     Print their accuracy beside the paper's. A run with a finished record is not repeated; --force
     repeats it.
     """
+    from transferbench import models, parameters
     from transferbench.cli._execute import execute
     from transferbench.cli._report import report
-    from transferbench.runs.task_files import TaskFiles
-
-    runs = _plan(task, names, assignments, seeds, repeats, reference and not as_json)
-    files = TaskFiles(settings)
-    records = execute(runs, settings, task_files=files, **execution)
-    if not records:  # a dry run
-        return 0
-    facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
-    lines = [record.to_json(indent=None) for record in records]
-    click.echo("\n".join(lines) if as_json else report(facts, records, settings))
-    return 0 if all(record.done for record in records) else 1
-
-
-def _plan(
-    task: str, names: tuple[str, ...], assignments: tuple[str, ...],
-    seeds: tuple[int, ...] | None, repeats: int | None, reference: bool,
-) -> list[Run]:  # fmt: skip
-    """Return the runs of the models and, on a transfer task, of the reference."""
-    from transferbench import models, parameters
     from transferbench.errors import UserError
     from transferbench.runs import runner
+    from transferbench.runs.job import TaskFiles
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
     seeds = seeds or tuple(range(repeats or 1))
     given = parameters.parse(assignments)
     runs = [run for name in dict.fromkeys(names) for run in runner.plan(task, name, given, seeds)]
-    if reference and models.get(names[0]).family == "transfer" and "lr" not in names:
+    is_transfer = models.get(names[0]).family == "transfer"
+    if reference and is_transfer and not as_json and "lr" not in names:
         runs += runner.plan(task, "lr", {}, seeds)
-    return runs
+    files = TaskFiles(settings)
+    records = execute(runs, settings, task_files=files, **execution)
+    if not records:  # a dry run
+        return 0
+    facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
+    if as_json:
+        click.echo("\n".join(record.to_json(indent=None) for record in records))
+    else:
+        click.echo(report(facts, records, settings))
+    return 0 if all(record.done for record in records) else 1

@@ -1,12 +1,16 @@
-"""A job: a run with all that a process needs to perform it."""
+"""Jobs: what a process needs to perform a run, such as the file of its task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transferbench import models
+from transferbench.data import tasks
 from transferbench.data.facts import Facts
+from transferbench.errors import Unavailable
 from transferbench.runs.record import Limits, Record, Run, Status
+from transferbench.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,43 @@ class Job:
         return Record.of(self.key, self.run, status, reason, self.limits)
 
 
+class TaskFiles:
+    """Files of tasks by name; each task is fetched and built once, when it is first asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._known: dict[str, TaskFile | Unavailable] = {}
+
+    def get(self, name: str) -> TaskFile:
+        """Return the file of a task. Raise Unavailable if its data cannot be obtained."""
+        if name not in self._known:
+            try:
+                task = tasks.Task.named(name)
+                facts = tasks.facts(task, self.settings)
+                self._known[name] = TaskFile.of(name, task.cache(self.settings), facts)
+            except Unavailable as error:
+                self._known[name] = error
+        known = self._known[name]
+        if isinstance(known, Unavailable):
+            raise known
+        return known
+
+    def for_run(self, run: Run) -> TaskFile:
+        """Return the file of a run's task.
+
+        Raise Unavailable if its data cannot be obtained, UserError if the model is not made for
+        tasks of its family.
+        """
+        file = self.get(run.task)
+        models.check_family(run.model, file.facts.family)
+        return file
+
+
+def is_built(name: str, settings: Settings) -> bool:
+    """True if there is a built file of the task."""
+    return tasks.Task.named(name).cache(settings).is_file()
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(32)
+        return file.read(tasks.DIGEST_SIZE)

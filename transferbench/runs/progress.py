@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 
 class ProgressBar:
-    """A progress bar that counts ended runs, and a share of each running one by its iterations.
+    """A progress bar that counts runs that ended and the finished share of each running one.
 
     total: number of runs; shown: if false, or if there is no terminal, nothing is printed.
     """
@@ -16,7 +16,7 @@ class ProgressBar:
 
         self.ended = 0
         self.running: dict[str, Hashable] = {}  # key → run
-        self.shares: dict[str, float] = {}  # key → share of its iterations that are done
+        self.shares: dict[str, float] = {}  # key → finished share
         self.tqdm = tqdm(
             total=total,
             unit="run",
@@ -36,7 +36,7 @@ class ProgressBar:
         self.running[key] = run
 
     def update(self, key: str | None, iteration: int, planned: int) -> None:
-        """Show that a run has reached an iteration; ignore the key of a run that is not running."""
+        """Show the iteration of a run; ignore the key of a run that is not running."""
         if key in self.running:
             self.shares[key] = iteration / planned
             text = f"{self.running[key]} ({iteration}/{planned})"
@@ -51,7 +51,7 @@ class ProgressBar:
         self._refresh()
 
     def skip(self) -> None:
-        """Count a run that took no time, so it does not count for the estimate of the rest."""
+        """Count a run that took no time; leave it out of the estimate of the remaining time."""
         if not self.tqdm.disable:
             self.tqdm.initial += 1
         self.ended += 1

@@ -141,9 +141,8 @@ class Record:
         cls, key: str, run: Run, status: Status, reason: str = "", limits: Limits | None = None
     ) -> Record:
         """Return a record of a run that ends now, without measurements."""
-        return cls(
-            key, status, reason, run.task, run.model, run.params, run.seed, run.code, now(), limits
-        )
+        planned = (run.task, run.model, run.params, run.seed, run.code)
+        return cls(key, status, reason, *planned, now(), limits)
 
     @property
     def done(self) -> bool:
@@ -180,24 +179,17 @@ class Record:
             "row": row,
             "column": column,
             "x": short(x),
-            "task": self.task,
-            "model": self.model,
-            "params": json.dumps(self.params),
             "seed": "" if self.seed is None else str(self.seed),
-            "status": self.status,
-            "reason": self.reason,
+            "threads": "" if self.threads is None else str(self.threads),
             "objective": str(self.trace[-1]) if self.trace else "",
             "iterations": str(len(self.trace) or ""),
-            "seconds": short(self.seconds),
-            "load_seconds": short(self.load_seconds),
-            "peak_mib": short(self.peak_mib),
-            "threads": "" if self.threads is None else str(self.threads),
-            "data": self.data,
-            "code": self.code,
-            "versions": json.dumps(self.versions),
-            "finished": self.finished,
-            "key": self.key,
         }
+        for name in ("task", "model", "status", "reason", "data", "code", "finished", "key"):
+            common[name] = getattr(self, name)
+        for name in ("seconds", "load_seconds", "peak_mib"):
+            common[name] = short(getattr(self, name))
+        for name in ("params", "versions"):
+            common[name] = json.dumps(getattr(self, name))
         lines = []
         for domain, measures in (self.metrics or {"": {}}).items():
             line = common | {"domain": domain}

@@ -12,12 +12,11 @@ from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
-from transferbench.runs.job import Job
+from transferbench.runs.job import Job, TaskFiles, is_built
 from transferbench.runs.progress import ProgressBar
 from transferbench.runs.record import Limits, Record, Run
 from transferbench.runs.signals import DeferInterrupt
 from transferbench.runs.store import Store
-from transferbench.runs.task_files import TaskFiles, is_built
 from transferbench.settings import Settings
 
 
@@ -49,8 +48,8 @@ def run(
     limits     : returns the limits of a run.
     force      : also perform runs that have a finished record.
     progress   : show a progress bar on a terminal.
-    on_record  : called with each run and its record, found or new.
-    task_files : tasks that the caller has used already.
+    on_record  : called with each run and its record, stored or new.
+    task_files : files of tasks that the caller has loaded; by default none.
 
     A task is fetched and built when the first of its runs is due, while other runs are performed.
     Only this process writes records, each as soon as its run ends. A run that raises, crashes or
@@ -90,9 +89,9 @@ def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
 
 @dataclass
 class Batch:
-    """Runs being performed: what an engine and `run` share.
+    """State of one call of `run`, shared with the engine.
 
-    An engine takes `jobs` and calls `on_progress` and, from any thread, `on_done`. Every record it
+    The engine takes `jobs` and calls `on_progress` and, from any thread, `on_done`. Every record it
     yields goes to `finish`. `records` holds the results so far.
     """
 

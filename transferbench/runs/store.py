@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transferbench.files import write_text, writing
+from transferbench.files import write_text
 from transferbench.runs.record import Record
 
 
@@ -39,6 +39,6 @@ class Store:
 
     def probe(self) -> None:
         """Raise UserError if records cannot be written; called before any run starts."""
-        with writing(self.folder / "probe"):
-            pass
-        (self.folder / "probe").unlink(missing_ok=True)
+        probe = self.folder / "probe"
+        write_text(probe, "")
+        probe.unlink(missing_ok=True)

@@ -32,27 +32,27 @@ from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, now
 
-#: Pipe for progress messages to the caller: (key, iteration, planned), or None at the start.
-_progress: Connection | None = None
+#: Sends progress to the caller: (key, iteration, planned), or None when this process has started.
+_progress_pipe: Connection | None = None
 #: True if a process that has imported the numerical libraries can be forked safely.
-FORKS = sys.platform == "linux"
+CAN_FORK = sys.platform == "linux"
 #: Seconds between two progress messages of a run.
-PAUSE = 0.1
+PROGRESS_INTERVAL = 0.1
 
 
 def versions() -> dict[str, str]:
     """Return the versions of this package and of the libraries that results depend on."""
-    found = {"transferbench": __version__}
+    installed = {"transferbench": __version__}
     for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 def initialize(progress: Connection) -> None:
     """Prepare a new process: store the progress pipe; exit when the parent exits."""
-    global _progress
-    _progress = progress
+    global _progress_pipe
+    _progress_pipe = progress
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     progress.send(None)  # this process has started
     threading.Thread(target=_exit_with_parent, daemon=True).start()
@@ -78,11 +78,11 @@ def perform(job: Job) -> Record:
         versions={"python": platform.python_version()} | versions(),
         machine=f"{platform.system()} {platform.machine()}",
     )
-    with suppress(Exception):  # the run meets the same error and records it
+    with suppress(Exception):  # the fork raises the same error and records it
         _load(job.task)
         models.load(job.run.model)
     cpu = time.process_time() - cpu
-    if not FORKS:
+    if not CAN_FORK:
         return _attempt(record, job, start, 0.0)
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
@@ -178,11 +178,11 @@ class _Watch:
         if self.job.run.curve:
             for domain, measures in metrics.evaluate(Fit(scores), self.truth).items():
                 self.curve.setdefault(domain, []).append(next(iter(measures.values())))
-        due = time.perf_counter() - self.sent > PAUSE or iteration == planned
-        if _progress is not None and due:
+        due = time.perf_counter() - self.sent > PROGRESS_INTERVAL or iteration == planned
+        if _progress_pipe is not None and due:
             self.sent = time.perf_counter()
             # A short message is one atomic write, so processes can share the pipe.
-            _progress.send((self.job.key, iteration, planned))
+            _progress_pipe.send((self.job.key, iteration, planned))
 
 
 def _limit_memory(memory: int | None) -> None:
@@ -194,7 +194,7 @@ def _limit_memory(memory: int | None) -> None:
 
 
 def _peak_mib() -> float | None:
-    """Return the largest resident memory so far; None if the system does not report it."""
+    """Return the largest resident memory so far, in MiB; None if the system does not report it."""
     if sys.platform == "win32":
         return None
     import resource

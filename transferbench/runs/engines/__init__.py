@@ -31,10 +31,11 @@ class ProgressCallback(Protocol):
 
 
 class Engine(Protocol):
-    """Performs runs."""
+    """Performs runs; the base class of all engines."""
 
     def prepare(self) -> None:
-        """Start what takes time, without waiting for it: there will be runs to perform."""
+        """Start slow work in the background; called only if there are runs to perform."""
+        return
 
     def records(
         self,

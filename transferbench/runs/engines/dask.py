@@ -1,7 +1,7 @@
 """The engine for dask.distributed: workers of a running scheduler, or of this machine.
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
-dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records travel as pickles:
+dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records are pickled:
 scheduler, workers and caller trust each other.
 """
 
@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Future, LocalCluster, as_completed, get_client, get_worker
@@ -20,7 +20,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 from transferbench.errors import EngineLost, UserError
-from transferbench.runs.engines import ProgressCallback, remote
+from transferbench.runs.engines import Engine, ProgressCallback, remote
 from transferbench.runs.engines.local import share_memory
 from transferbench.runs.engines.server import block_interrupts
 from transferbench.runs.job import Job
@@ -31,7 +31,7 @@ TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
 
 
 @dataclass(frozen=True)
-class Dask:
+class Dask(Engine):
     """Performs runs on dask workers.
 
     n_jobs    : number of workers started on this machine, if there is no scheduler.
@@ -43,18 +43,26 @@ class Dask:
     scheduler: str | None = None
     patience: float = 30.0
 
-    def prepare(self) -> None:
-        """See Engine; nothing to do."""
-
     def records(
         self,
         jobs: Iterable[Job],
         on_progress: ProgressCallback,
         on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all jobs are made before the first starts."""
+        """See Engine; take all jobs before the first starts."""
+        jobs = list(jobs)
+        if not jobs:
+            return
         try:
-            yield from self._records(list(jobs), on_progress)
+            with ExitStack() as stack:
+                client = self._client(stack, len(jobs))
+                self._check(client, jobs, on_progress)
+                if self.scheduler:  # its workers may not see the caller's files
+                    stack.enter_context(_published(client, jobs))
+                else:
+                    jobs = [share_memory(job, self.n_jobs) for job in jobs]
+                    client.register_plugin(_StopRuns())
+                yield from _collect(client, jobs, on_progress)
         except OSError as error:
             place = f" at {self.scheduler}" if self.scheduler else ""
             raise EngineLost(
@@ -62,52 +70,35 @@ class Dask:
                 "continue."
             ) from error
 
-    def _records(
-        self, jobs: Sequence[Job], on_progress: ProgressCallback
-    ) -> Generator[Record, None, None]:
-        if not jobs:
-            return
-        if not self.scheduler:
-            jobs = [replace(job, limits=share_memory(job.limits, self.n_jobs)) for job in jobs]
-        with ExitStack() as stack:
-            client = stack.enter_context(self._client(len(jobs)))
-            self._check(client, jobs, on_progress)
-            if self.scheduler:  # its workers may not see the caller's files
-                stack.enter_context(_published(client, jobs))
-            else:
-                client.register_plugin(_StopRuns())
-            yield from _collect(client, jobs, on_progress)
-
-    @contextmanager
-    def _client(self, jobs: int) -> Iterator[Client]:
+    def _client(self, stack: ExitStack, jobs: int) -> Client:
+        """Return a client of the scheduler, or of new local workers; `stack` closes them."""
         for name in list(logging.root.manager.loggerDict):
             if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
                 logging.getLogger(name).setLevel(QUIET)
-        with ExitStack() as stack:
-            address: Any = self.scheduler
-            if not address:
-                # Do not warn about semaphores left by a worker that had to be killed.
-                os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-                with block_interrupts():
-                    address = stack.enter_context(
-                        LocalCluster(
-                            n_workers=min(self.n_jobs, jobs),
-                            threads_per_worker=1,
-                            dashboard_address="127.0.0.1:0",
-                            silence_logs=QUIET,
-                        )
+        address: Any = self.scheduler
+        if not address:
+            # Do not warn about semaphores left by a worker that had to be killed.
+            os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+            with block_interrupts():
+                address = stack.enter_context(
+                    LocalCluster(
+                        n_workers=min(self.n_jobs, jobs),
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=QUIET,
                     )
-            try:
-                client = stack.enter_context(Client(address, timeout=5))
-            except (OSError, ValueError) as error:
-                raise UserError(
-                    f"no dask scheduler answers at {self.scheduler} ({error}); start one there "
-                    "with `dask scheduler`, or give the address of another."
-                ) from error
-            yield client
+                )
+        try:
+            client: Client = stack.enter_context(Client(address, timeout=5))
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"no dask scheduler answers at {self.scheduler} ({error}); start one there "
+                "with `dask scheduler`, or give the address of another."
+            ) from error
+        return client
 
     def _check(self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback) -> None:
-        """Raise UserError without a worker, or if code or versions differ from the caller's."""
+        """Raise UserError if there is no worker, or if its code or versions differ from ours."""
         deadline = time.monotonic() + self.patience
         while not client.scheduler_info()["workers"]:
             if time.monotonic() > deadline:
@@ -176,7 +167,7 @@ class _StopRuns(WorkerPlugin):
     name = "transferbench"
 
     def teardown(self, worker: Any) -> None:
-        remote.stop()
+        remote.shared_pool.stop()
 
 
 def _perform(job: Job, caller: remote.Identity) -> Record:
@@ -189,11 +180,8 @@ def _perform(job: Job, caller: remote.Identity) -> Record:
         return known is None or known.state == "cancelled"
 
     n_jobs = worker.state.nthreads
-    if job.limits.memory is None and worker.memory_manager.memory_limit:
-        share = int(worker.memory_manager.memory_limit * 0.8 / n_jobs)
-        job = replace(job, limits=replace(job.limits, memory=share))
     return remote.perform(
-        job,
+        share_memory(job, n_jobs, worker.memory_manager.memory_limit),
         caller,
         lambda: get_client().get_dataset(_name(job)),
         lambda *progress: worker.log_event(TOPIC, progress),

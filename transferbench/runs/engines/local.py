@@ -14,13 +14,13 @@ from functools import partial
 from itertools import chain, islice
 from threading import RLock
 
-from transferbench.runs.engines import ProgressCallback, server
+from transferbench.runs.engines import Engine, ProgressCallback, server
 from transferbench.runs.job import Job
-from transferbench.runs.record import Limits, Record
+from transferbench.runs.record import Record
 
 
 @dataclass(frozen=True)
-class Local:
+class Local(Engine):
     """Performs `n_jobs` runs at a time; runs without a memory limit share 80 % of the memory."""
 
     n_jobs: int = 1
@@ -38,27 +38,25 @@ class Local:
         """See Engine."""
         jobs = iter(jobs)
         first = next(jobs, None)
-        if first is None:  # no work, no processes
+        if first is None:  # start no processes
             return
+        jobs = chain([first], jobs)
         with Pool(self.n_jobs, on_progress) as pool:
-            yield from self._perform(chain([first], jobs), Schedule(pool, on_done))
-
-    def _perform(self, jobs: Iterator[Job], schedule: Schedule) -> Generator[Record, None, None]:
-        try:
-            while True:
-                # As many again wait in the schedule: they start while the next job is being made.
-                for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
-                    limits = share_memory(job.limits, self.n_jobs)
-                    schedule.submit(replace(job, limits=limits))
-                if not schedule.pending:
-                    return
-                yield schedule.next_record()
-        except KeyboardInterrupt:
-            schedule.stop()
-            yield from (record for record in schedule.drain() if record.done)
-            raise
-        finally:
-            schedule.stop()
+            schedule = Schedule(pool, on_done)
+            try:
+                while True:
+                    # Half of them wait, and start while the next job is prepared.
+                    for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
+                        schedule.submit(share_memory(job, self.n_jobs))
+                    if not schedule.pending:
+                        return
+                    yield schedule.next_record()
+            except KeyboardInterrupt:
+                schedule.stop()
+                yield from (record for record in schedule.drain() if record.done)
+                raise
+            finally:
+                schedule.stop()
 
 
 class Schedule:
@@ -149,7 +147,7 @@ class Pool:
         self.receive, self.send = context.Pipe(duplex=False)
         self.pool = ProcessPool(
             max_workers=size,
-            max_tasks=0 if worker.FORKS else 1,
+            max_tasks=0 if worker.CAN_FORK else 1,
             context=context,
             initializer=worker.initialize,
             initargs=(self.send,),
@@ -203,12 +201,12 @@ class Pool:
 
 
 def to_record(job: Job, future: Future[Record]) -> Record:
-    """Return the record of a job that ended, in whatever way."""
+    """Return the record of a job that ended; an error of its process becomes the status."""
     try:
         return future.result()
     except TimeoutError:
         return job.record("timeout", f"exceeded its limit of {job.limits.seconds:g} s")
-    except Exception as error:  # the process failed, not the run: that costs this run only
+    except Exception as error:  # its process failed: only this run is lost
         code = getattr(error, "exitcode", None)
         reason = f"{type(error).__name__} in its process: {error}"
         if code is not None:
@@ -216,12 +214,15 @@ def to_record(job: Job, future: Future[Record]) -> Record:
         return job.record("crashed", reason)
 
 
-def share_memory(limits: Limits, n_jobs: int) -> Limits:
-    """Return the limits; if memory is not limited, limit it to 80 % of this machine's / n_jobs."""
-    if limits.memory is not None:
-        return limits
+def share_memory(job: Job, n_jobs: int, available: int | None = None) -> Job:
+    """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited.
+
+    available: bytes for all jobs; by default the memory of this machine.
+    """
+    if job.limits.memory is not None:
+        return job
     try:
-        pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = available or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return limits
-    return replace(limits, memory=int(pages * 0.8 / n_jobs))
+        return job
+    return replace(job, limits=replace(job.limits, memory=int(memory * 0.8 / n_jobs)))

@@ -24,7 +24,7 @@ from transferbench.files import writing
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.runs import worker
 from transferbench.runs.engines import ProgressCallback
-from transferbench.runs.engines.local import Pool, share_memory, to_record
+from transferbench.runs.engines.local import Pool, to_record
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record
 
@@ -33,11 +33,11 @@ Identity = Mapping[str, str]
 
 def identity(names: Iterable[str]) -> dict[str, str]:
     """Return versions and fingerprints of this package and of the models with these names."""
-    found = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
+    known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
     for name in names:
         with suppress(UserError):  # a model of a package that is not installed here
-            found[f"model {name}"] = fingerprint(models.get(name).path)
-    return found
+            known[f"model {name}"] = fingerprint(models.get(name).path)
+    return known
 
 
 @cache
@@ -82,12 +82,12 @@ def perform(
     Raise UserError if code or versions differ from the caller's.
     """
     check_identity(caller, {place: identity([job.run.model])})
-    pool, future = _shared.submit(job, receive, n_jobs)
+    pool, future = shared_pool.submit(job, receive, n_jobs)
     while not wait([future], timeout=1).done:
-        if is_cancelled() or pool is not _shared.pool:
+        if is_cancelled() or pool is not shared_pool.pool:
             future.cancel()
         else:
-            _shared.report(job.key, on_progress)
+            shared_pool.report(job.key, on_progress)
     return to_record(job, future)
 
 
@@ -104,8 +104,7 @@ class _SharedPool:
     ) -> tuple[Pool, Future[Record]]:
         """Obtain the job's task, start the pool if necessary, and submit the job to it."""
         with self.lock:
-            limits = share_memory(job.limits, n_jobs)
-            job = replace(job, task=obtain(job.task, receive), limits=limits)
+            job = replace(job, task=obtain(job.task, receive))
             if self.pool and not self.pool.active:
                 self.stop()
             if self.pool is None:
@@ -134,9 +133,7 @@ class _SharedPool:
             self.latest[key] = iteration, planned
 
 
-_shared = _SharedPool()
-#: End all runs of this worker.
-stop = _shared.stop
+shared_pool = _SharedPool()
 
 
 def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from submitit.core.utils import FailedJobError
 
 from transferbench.errors import UserError
 from transferbench.files import write_text
-from transferbench.runs.engines import ProgressCallback, remote
+from transferbench.runs.engines import Engine, ProgressCallback, remote
+from transferbench.runs.engines.local import share_memory
 from transferbench.runs.job import Job
 from transferbench.runs.record import Limits, Record
 
@@ -31,14 +32,14 @@ Submitted = tuple[Job, "submitit.Job[Result]"]
 
 
 @dataclass(frozen=True)
-class Slurm:
+class Slurm(Engine):
     """Performs runs as Slurm jobs.
 
     folder  : for files of the jobs, visible from every node.
     n_jobs  : runs at a time.
     options : of sbatch, by submitit's names (partition, account, …). The option cluster=local
               starts the jobs as processes of this machine, to try it out.
-    pause   : seconds between two looks at the jobs.
+    pause   : seconds between two checks of the jobs.
     """
 
     folder: Path
@@ -46,16 +47,13 @@ class Slurm:
     options: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.5
 
-    def prepare(self) -> None:
-        """See Engine; nothing to do."""
-
     def records(
         self,
         jobs: Iterable[Job],
         on_progress: ProgressCallback,
         on_done: Callable[[Record], None],
     ) -> Generator[Record, None, None]:
-        """See Engine; all jobs are made before the first starts."""
+        """See Engine; take all jobs before the first starts."""
         jobs = list(jobs)
         if not jobs:
             return
@@ -69,7 +67,11 @@ class Slurm:
             # Slurm limits the jobs at a time; for cluster=local they are submitted in parts.
             size = self.n_jobs if executor.cluster == "local" else len(jobs)
             for first in range(0, len(jobs), size):
-                part = _submit(executor, jobs[first : first + size], folder)
+                part: list[Submitted] = []
+                with executor.batch():  # one array of jobs
+                    for job in jobs[first : first + size]:
+                        caller = remote.identity([job.run.model])
+                        part.append((job, executor.submit(_perform, job, caller, folder)))
                 submitted += part
                 yield from self._collect(part, folder, on_progress)
         finally:
@@ -106,7 +108,7 @@ class Slurm:
                 "Slurm is not installed here (srun not found); use a machine that has it."
             )
         seconds = max(each.seconds or 24 * 3600.0 for each in limits)
-        memory = max((each.memory or 0 for each in limits), default=0)
+        memory = max(each.memory or 0 for each in limits)
         parameters: dict[str, Any] = {
             "name": "transferbench",
             "timeout_min": ceil(seconds / 60) + 5,  # 5 minutes to start and to load the task
@@ -125,21 +127,10 @@ class Slurm:
         return executor
 
 
-def _submit(executor: Any, jobs: Sequence[Job], folder: Path) -> list[Submitted]:
-    """Submit the jobs as one array."""
-    with executor.batch():
-        return [
-            (job, executor.submit(_perform, job, remote.identity([job.run.model]), folder))
-            for job in jobs
-        ]
-
-
 def _perform(job: Job, caller: remote.Identity, folder: Path) -> Result:
     """Perform a job; called by submitit in the Slurm job."""
-    given = os.environ.get("SLURM_MEM_PER_NODE")  # in MiB
-    if job.limits.memory is None and given:
-        share = int(int(given) * 2**20 * 0.8)
-        job = replace(job, limits=replace(job.limits, memory=share))
+    mib = int(os.environ.get("SLURM_MEM_PER_NODE") or 0)
+    job = share_memory(job, 1, mib * 2**20)
     file = folder / job.task.digest.hex()
     place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
 
