@@ -11,7 +11,8 @@ from typing import NamedTuple
 from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError, unknown
-from transferbench.experiments.schema import COSTS, METRICS, Schema
+from transferbench.experiments.measures import COSTS, METRICS
+from transferbench.experiments.schema import Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
 from transferbench.strict_yaml import LineMap
