@@ -12,7 +12,7 @@ significance level. Otherwise, or if runs are missing, the claim is undetermined
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -23,7 +23,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import unknown
-from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.frame import observations, read_runs, summarise, to_runs
 from transferbench.evidence.stats import ALPHA, Comparison, PairedTest
 from transferbench.experiments.claim import Better, Claim, Higher, Span, Stable
 from transferbench.experiments.experiment import Experiment
@@ -64,7 +64,7 @@ class Subject:
     printed: Mapping[tuple[str, str], float]
 
 
-def judge(experiment: Experiment, made: pd.DataFrame, others: Others) -> list[ClaimResult]:
+def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
     `others` are the experiments that claims name under `also`, with their cells; one that is
@@ -73,8 +73,8 @@ def judge(experiment: Experiment, made: pd.DataFrame, others: Others) -> list[Cl
     results = []
     for claim in experiment.spec.claims:
         also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
-        subject = _subject(claim, [(experiment, made), *also])
-        compared = tuple(_comparisons(claim, subject, competitors(experiment)))
+        subject = _subject(claim, [(experiment, cells), *also])
+        compared = _comparisons(claim, subject, competitors(experiment))
         missing = [
             f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
         ]
@@ -93,7 +93,7 @@ def others(experiment: Experiment, results: Path) -> Others:
 
 def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame]:
     experiment = experiments.load(name)
-    return experiment, cells(experiment, observations(experiment, runs))
+    return experiment, summarise(experiment, observations(experiment, runs))
 
 
 def competitors(experiment: Experiment) -> list[str]:
@@ -108,13 +108,13 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
     labels: dict[str, None] = {}
     points: dict[tuple[str, str], dict[float | None, Values]] = {}
     printed: dict[tuple[str, str], float] = {}
-    for i, (file, made) in enumerate(known):
+    for i, (file, cells) in enumerate(known):
         for column in named:
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure = claim.measure or file.spec.metric
         scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
-        for cell in made.itertuples():
+        for cell in cells.itertuples():
             among = i or not claim.among or cell.row in claim.among
             if not among or file.metric(cell.row) != measure:
                 continue
@@ -150,17 +150,14 @@ def _scale(measure: str, objective: bool) -> Callable[[float], float]:
     return scale
 
 
-def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the comparisons that a claim consists of."""
+def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> tuple[Comparison, ...]:
     given = claim.predicate
-    if isinstance(given, Better):
-        over = given.over or [rival for rival in rivals if rival not in given.columns]
-        for column, rival in product(given.columns, over):
-            yield _better(given, subject, column, rival)
-    elif isinstance(given, Higher):
-        yield _higher(given, subject)
-    else:
-        yield _stable(given, subject)
+    if isinstance(given, Higher):
+        return (_higher(given, subject),)
+    if isinstance(given, Stable):
+        return (_stable(given, subject),)
+    over = given.over or [rival for rival in rivals if rival not in given.columns]
+    return tuple(_better(given, subject, *pair) for pair in product(given.columns, over))
 
 
 def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:
@@ -179,8 +176,8 @@ def _better(given: Better, subject: Subject, column: str, rival: str) -> Compari
 def _higher(given: Higher, subject: Subject) -> Comparison:
     tests = []
     for row in subject.rows:
-        one, two = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
-        tests.append(_test(row, one, two, given.by))
+        high, low = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
+        tests.append(_test(row, high, low, given.by))
     label = f"{given.column} at {span(given.at)} over {span(given.than)}"
     return Comparison(label, tuple(tests), given.by)
 
@@ -227,6 +224,12 @@ def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
         significant = sum(test.p(contrary) <= share for test in comparison.tests)
         return 2 * significant > len(comparison.tests)
 
+    def as_claimed(comparison: Comparison) -> bool:
+        differences = comparison.rows.values()
+        if rows == "average":
+            return fmean(differences) > 0
+        return 2 * sum(d > 0 for d in differences) > len(differences)
+
     if rows == "every":
         holds = all(test.p() <= ALPHA for test in tests)
         fails = any(test.p(contrary=True) <= share for test in tests)
@@ -237,16 +240,9 @@ def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
         holds = all(on_most_rows(comparison) for comparison in compared)
         fails = any(on_most_rows(comparison, contrary=True) for comparison in compared)
     else:
-        holds = all(_as_claimed(rows, c) and c.p() <= ALPHA for c in compared)
+        holds = all(as_claimed(comparison) and comparison.p() <= ALPHA for comparison in compared)
         fails = any(c.p(contrary=True) <= ALPHA / len(compared) for c in compared)
     return "holds" if holds else "fails" if fails else "undetermined"
-
-
-def _as_claimed(rows: str, comparison: Comparison) -> bool:
-    differences = list(comparison.rows.values())
-    if rows == "average":
-        return fmean(differences) > 0
-    return 2 * sum(d > 0 for d in differences) > len(differences)
 
 
 def extent(claim: Claim) -> str:

@@ -1,6 +1,6 @@
 """One table of observations: the planned runs of an experiment and what its runs.csv reports.
 
-`read_runs` reads a runs.csv, `observations` joins it with the plan, and `cells` summarises the
+`read_runs` reads a runs.csv, `observations` joins it with the plan, and `summarise` summarises the
 observations by cell of the table or point of the figure. Every page is made of these tables.
 """
 
@@ -211,7 +211,7 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([joined[~curve], points]).sort_index(kind="stable")
 
 
-def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
+def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     """Summarise the chosen observations by cell of the table or point of the figure.
 
     Return a line for each row, column and x with: setting, by_seed (a dict from the seed, None if

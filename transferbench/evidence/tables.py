@@ -90,10 +90,10 @@ def _average(experiment: Experiment, label: str, entries: list[dict[str, Any]]) 
     }
 
 
-def by_row(made: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def by_row(entries: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return the entries, a named tuple each, by row and column."""
     rows: dict[str, dict[str, Any]] = {}
-    for entry in made.itertuples():
+    for entry in entries.itertuples():
         rows.setdefault(entry.row, {})[entry.column] = entry
     return rows
 
@@ -111,10 +111,10 @@ def measures(experiment: Experiment, unit: str) -> str:
     return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
-def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+def problems(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     names: dict[str, list[str]] = {}
-    for entry in made.itertuples():
+    for entry in entries.itertuples():
         if entry.row in experiment.spec.rows and entry.reason:
             why = f"{entry.verdict}, {entry.reason}"
             names.setdefault(why, []).append(f"{entry.row} {entry.column}")
@@ -122,13 +122,13 @@ def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
         f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
         for why, cells in names.items()
     ]
-    if (made["verdict"] == "unavailable").any():
+    if (entries["verdict"] == "unavailable").any():
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences
 
 
-def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+def choices(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
     """Return how the setting of each column with a grid was chosen, and which one."""
     sentences = []
     for label, name, choose in table_columns(experiment):
@@ -141,7 +141,9 @@ def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
             if choose == "explained"
             else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
         )
-        here = made[(made["column"] == label) & (made["chosen"] != "") & made["ours"].notna()]
+        here = entries[
+            (entries["column"] == label) & (entries["chosen"] != "") & entries["ours"].notna()
+        ]
         rows: dict[str, list[str]] = {}
         for setting, row in zip(here["chosen"], here["row"], strict=True):
             rows.setdefault(setting, []).append(row)
