@@ -105,10 +105,10 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
 def summary(compared: pd.DataFrame) -> tuple[str, bool]:
     """Return a sentence on the comparison, and True if measures were compared and none differs."""
     runs = compared.groupby("run", sort=False)
-    lost = int((runs["status"].first() == "unavailable").sum())
-    bad = int((~runs["same"].all()).sum()) - lost
+    unavailable = int((runs["status"].first() == "unavailable").sum())
+    differ = int((~runs["same"].all()).sum()) - unavailable
     figures = int((compared["status"] == "done").sum())
-    what = f"{bad} runs differ" if bad else "none differs"
-    what += f"; {lost} unavailable here" if lost else ""
-    sentence = f"{len(runs) - lost} runs made again, {figures} figures compared: {what}"
-    return sentence, bool(figures and not bad)
+    what = f"{differ} runs differ" if differ else "none differs"
+    what += f"; {unavailable} unavailable here" if unavailable else ""
+    sentence = f"{len(runs) - unavailable} runs made again, {figures} figures compared: {what}"
+    return sentence, bool(figures and not differ)

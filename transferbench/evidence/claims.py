@@ -45,7 +45,7 @@ class ClaimResult:
     reason: str = ""
 
 
-#: Values by seed (None if the method takes none), more being better, and why they do not count.
+#: Values by seed (None if the method takes none), and why they cannot be compared, or "".
 Values = tuple[Mapping[int | None, float], str]
 NO_RUNS: Values = {}, "no runs"
 #: Other experiments by name, with their cells.
@@ -103,13 +103,11 @@ def competitors(experiment: Experiment) -> list[str]:
 
 def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
     """Return the rows of all the claim's experiments that show its measure."""
-    given = claim.predicate
-    named = (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
     labels: dict[str, None] = {}
     points: dict[tuple[str, str], dict[float | None, Values]] = {}
     printed: dict[tuple[str, str], float] = {}
     for i, (file, cells) in enumerate(known):
-        for column in named:
+        for column in claim.columns:
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure = claim.measure or file.spec.metric

@@ -76,14 +76,14 @@ def objective(source: Any, store: Store) -> tuple[list[float], str]:
 
 def page(file: Experiment, source: Any, *, data: str, curve: str) -> str:
     """Return the explanation; data: digest of the task built here, "" if none; curve: its end."""
-    name = source.runs_behind[0].model
-    doc = inspect.getdoc(importlib.import_module(models.get(name).module)) or ""
+    module = importlib.import_module(models.get(source.runs_behind[0].model).module)
+    doc = inspect.getdoc(module) or ""
     title, *paragraphs = doc.split("\n\n")
     objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
+    x = "" if math.isnan(source.x) else f", x = {source.x:g}"
     return fill(
         "explain.txt.j2",
-        place=f"{file.name}, {source.row}, {source.column}"
-        + ("" if math.isnan(source.x) else f", x = {source.x:g}"),
+        place=f"{file.name}, {source.row}, {source.column}{x}",
         sections=[_number(file, source), _since(source, data)],
         model=title,
         text="\n\n".join(paragraphs[objective + 1 :]),
@@ -137,19 +137,14 @@ def _since(source: Any, data: str) -> dict[str, str]:
     """Return date, data, code and versions of the runs, and what differs here."""
     now = {"python": platform.python_version()} | worker.versions()
     then: dict[str, str] = json.loads(source.versions[0]) if source.versions else {}
-    changed = [
-        f"{name} {v} (here {now.get(name)})" for name, v in then.items() if v != now.get(name)
-    ]
+    changed = [f"{n} {v} (here {now.get(n)})" for n, v in then.items() if v != now.get(n)]
+    unchanged = "unchanged" if then else "not known"
     ended = sorted(source.finished)
     return {
         "run on": " to ".join(dict.fromkeys(ended[:1] + ended[-1:])),
         "data": _compare(source.data, data, "task not built here; `transferbench run` builds it"),
         "code": _compare(source.code, source.runs_behind[0].code),
-        "versions": f"changed: {', '.join(changed)}"
-        if changed
-        else "unchanged"
-        if then
-        else "not known",
+        "versions": f"changed: {', '.join(changed)}" if changed else unchanged,
     }
 
 

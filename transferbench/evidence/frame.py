@@ -248,7 +248,7 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
 def _summary(
     by_seed: dict[int | None, float], statuses: Sequence[str], reasons: Sequence[str]
 ) -> tuple[Any, ...]:
-    """Return SUMMARY but for the setting, from the values of finished runs and all runs' ends."""
+    """Return by_seed and the columns of SUMMARY after it; the texts are those of all runs."""
     values, planned = list(by_seed.values()), len(statuses)
     finite = bool(values) and all(map(math.isfinite, values))
     mean = fmean(values) if finite else math.nan

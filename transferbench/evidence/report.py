@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import stdev
 from typing import Any
 
 import pandas as pd
@@ -71,20 +70,19 @@ def render(results: Path) -> str:
         raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
     dialogs = Dialogs()
     papers: dict[str, list[dict[str, Any]]] = {}
-    observed = {
-        file.name: observations(file, read_runs(results / file.name / "runs.csv"))
-        for file in have_run
-    }
-    known = {file.name: (file, summarise(file, observed[file.name])) for file in have_run}
-    for file in have_run:
-        section = _section(file, observed[file.name], known, results / file.name, dialogs)
+    observed = [
+        observations(file, read_runs(results / file.name / "runs.csv")) for file in have_run
+    ]
+    known = {f.name: (f, summarise(f, each)) for f, each in zip(have_run, observed, strict=True)}
+    for file, each in zip(have_run, observed, strict=True):
+        section = _section(file, each, known, results / file.name, dialogs)
         papers.setdefault(file.spec.paper.title, []).append(section)
     sections = [section for group in papers.values() for section in group]
     return fill(
         "report.html.j2",
         papers=list(papers.values()),
         verdicts=sum((section["verdicts"] for section in sections), Counter[str]()),
-        outcomes=Counter(one.outcome for section in sections for one in section["results"]),
+        outcomes=Counter(r.outcome for section in sections for r in section["results"]),
         not_run=[file.name for file in files if file not in have_run],
         data=_script({"facts": FACTS, "texts": list(dialogs.texts), "cells": dialogs.cells}),
     )
@@ -144,13 +142,10 @@ def _points(file: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> dict[str
     assert figure is not None
     grid: dict[str, dict[str, Any]] = {}
     for source in known.sort_values("x", kind="stable").itertuples():
-        name = (
-            source.column if figure.rows else "any x" if math.isnan(source.x) else f"{source.x:g}"
-        )
+        x = "any x" if math.isnan(source.x) else f"{source.x:g}"
         several = not figure.rows and len(file.spec.columns) > 1
-        grid.setdefault(f"{source.row}, {source.column}" if several else source.row, {})[name] = (
-            source
-        )
+        label = f"{source.row}, {source.column}" if several else source.row
+        grid.setdefault(label, {})[source.column if figure.rows else x] = source
     names = list(dict.fromkeys(name for here in grid.values() for name in here))
     rows = {
         label: [_cell(file, here.get(name), None, dialogs) for name in names]
@@ -168,20 +163,18 @@ def _cell(file: Experiment, source: Any, entry: Any, dialogs: Dialogs) -> Cell:
     """Return what a cell shows from its source, None for an average, and entry of a table."""
     if source is None and entry is None:
         return Cell()
-    mean = entry.ours if entry else source.mean
-    values = list(source.by_seed.values()) if source else []
-    text = _number(file, mean) or "none"
-    std = _number(file, stdev(values)) if len(values) > 1 else ""
+    mean, std = (entry.ours, entry.std) if entry else (source.mean, source.std)
+    text, spread = _number(file, mean) or "none", _number(file, std)
     published = _number(file, entry.published) if entry else ""
     number = None
     if source:
         figure = file.spec.figure
         place = f", {figure.label} = {source.x:g}" if figure and not math.isnan(source.x) else ""
         title = f"{file.name}: {source.column}, {source.row}{place}"
-        facts = _facts(file, source, text + (f" ± {std}" if std else ""))
+        facts = _facts(file, source, text + (f" ± {spread}" if spread else ""))
         number = dialogs.add(title, facts | (_compared(file, entry) if entry else {}))
     verdict = entry.verdict if entry else ""
-    return Cell(text, std, published, verdict, "" if math.isnan(mean) else float(mean), number)
+    return Cell(text, spread, published, verdict, "" if math.isnan(mean) else float(mean), number)
 
 
 def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:

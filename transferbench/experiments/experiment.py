@@ -84,9 +84,7 @@ class Experiment:
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
         """Return the printed mean and standard deviation (None if not printed) of a cell."""
         value = self.spec.published.get(row, {}).get(column)
-        if value is None:
-            return None
-        return value if isinstance(value, tuple) else (value, None)
+        return value if value is None or isinstance(value, tuple) else (value, None)
 
 
 def check_names(spec: Schema, lines: LineMap) -> None:
@@ -144,10 +142,10 @@ def _check_measures(spec: Schema, lines: LineMap) -> None:
     if len(set(families.values())) > 1:
         raise lines.error(("columns",), f"models of several families: {families}")
     measures = METRICS[next(iter(families.values()))]
-    shown: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
-    shown += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
-    shown += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
-    for keys, measure in shown:
+    places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
+    places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
+    places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
+    for keys, measure in places:
         if measure and measure not in measures:
             expected = " or ".join(measures)
             raise lines.error(keys, f"expected {expected} for these models, got {measure}.")
