@@ -168,7 +168,8 @@ def _better(given: Better, subject: Subject, column: str, rival: str) -> Compari
             tests.append(_test(row, ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin))
         if (row, column) in subject.printed and (row, rival) in subject.printed:
             printed.append(subject.printed[row, column] - subject.printed[row, rival] - margin)
-    return Comparison(f"{column} over {rival}", tuple(tests), margin, tuple(printed))
+    known = tuple(difference for difference in printed if not math.isnan(difference))
+    return Comparison(f"{column} over {rival}", tuple(tests), margin, known)
 
 
 def _higher(given: Higher, subject: Subject) -> Comparison:
