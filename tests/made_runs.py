@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transferbench.evidence.frame import read_runs
+from transferbench.evidence.frame import observations, read_runs, summarise
 from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.runs.record import Record, runs_csv
 
@@ -23,17 +23,20 @@ def write_runs(
     lines, written = [], set()
     for i, planned in enumerate(file.runs()):
         row, column, x, run = planned
-        found = outcome(planned)
-        if found is None or (column, x, run.identity) in written:
+        end = outcome(planned)
+        if end is None or (column, x, run.identity) in written:
             continue
         written.add((column, x, run.identity))
-        if isinstance(found, str):
-            record = Record.of(f"k{i}", run, found, "why")
+        if isinstance(end, str):
+            record = Record.of(f"k{i}", run, end, "why")
         else:
-            fields = (
-                found if isinstance(found, dict) else {"metrics": {domain: {"accuracy": found}}}
-            )
+            fields = end if isinstance(end, dict) else {"metrics": {domain: {"accuracy": end}}}
             record = replace(Record.of(f"k{i}", run, "done"), **fields)
         lines += record.rows(row, column, x)
     (folder / "runs.csv").write_text(runs_csv(lines))
     return read_runs(folder / "runs.csv")
+
+
+def cells_of(file: Experiment, runs):
+    """Return the cells of an experiment with these runs."""
+    return summarise(file, observations(file, runs))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from transferbench.data import fetch, tasks
 from transferbench.errors import UserError
-from transferbench.evidence.frame import IDENTITY, read_runs
+from transferbench.evidence.frame import IDENTITY, read_runs, to_runs
 from transferbench.experiments.experiment import PlannedRun
 from transferbench.runs import runner
 from transferbench.settings import Settings
@@ -25,13 +25,13 @@ def forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
         [(name, each.run, *each.run.identity) for name, runs in planned.items() for each in runs],
         columns=["experiment", "run", *IDENTITY],
     ).drop_duplicates(IDENTITY)
-    plan["done"] = runner.done(list(plan["run"]), settings)
+    plan["finished"] = runner.done(list(plan["run"]), settings)
     spent = _seconds(planned, settings)
     by_setting = spent.groupby(IDENTITY[:3])["spent"].agg(fmean).rename("seconds")
     by_model = spent.groupby("model")["spent"].agg(fmean)
     plan = plan.merge(by_setting, on=IDENTITY[:3], how="left")
-    plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(~plan["done"])
-    plan["todo"], plan["finished"] = ~plan["done"], plan["done"]
+    plan["todo"] = ~plan["finished"]
+    plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(plan["todo"])
     plan["unknown"] = plan["todo"] & plan["seconds"].isna()
     columns = ["todo", "finished", "seconds", "unknown"]
     return plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
@@ -59,14 +59,14 @@ def megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
 
 def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     """Return what each finished run in the runs.csv of experiments took, to load and to fit."""
-    parts = [pd.DataFrame(columns=[*IDENTITY, "spent"])]
+    parts = []
     for name in names:
         try:
             runs = read_runs(settings.results / name / "runs.csv")
-        except UserError:  # not made yet
-            continue
+        except UserError:  # not reproduced yet
+            runs = to_runs([])
         runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time
         runs = runs[(runs["status"] == "done") & runs["seconds"].notna()]
         spent = runs["seconds"] + runs["load_seconds"].fillna(0)
         parts.append(runs[IDENTITY].assign(spent=spent))
-    return pd.concat(parts[1:] or parts).astype({"spent": float})
+    return pd.concat(parts)

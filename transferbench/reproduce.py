@@ -79,7 +79,7 @@ class Rebuild:
         except UserError:
             return {}
         done = runs[runs["status"] == "done"].groupby(IDENTITY)
-        return {identity: [lines[i] for i in indices] for identity, indices in done.groups.items()}
+        return {identity: [lines[i] for i in numbers] for identity, numbers in done.groups.items()}
 
     def _is_reused(self, run: Run) -> bool:
         return self.records[run].status == "unavailable" and run.identity in self.before
@@ -88,16 +88,6 @@ class Rebuild:
     def reused(self) -> int:
         """Number of unavailable runs that an earlier finished run stands in for."""
         return sum(map(self._is_reused, self.records))
-
-    @property
-    def nothing_ran(self) -> bool:
-        """True if runs were reused and none finished now: the results stay as they are."""
-        return self.reused > 0 and not any(record.done for record in self.records.values())
-
-    @property
-    def depends_on(self) -> list[str]:
-        """Names of the other experiments that the claims use, whose runs may end later."""
-        return [name for claim in self.file.spec.claims for name in claim.also]
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
@@ -124,17 +114,6 @@ def plan(
     return [Rebuild(file, planned[file.name], settings.results, repeats) for file in files]
 
 
-def limits(rebuilds: Sequence[Rebuild]) -> dict[Run, Limits]:
-    """Return the limits of every run, those of the first experiment that plans it."""
-    stated: dict[Run, Limits] = {}
-    for rebuild in rebuilds:
-        own = rebuild.file.spec.limits
-        memory = int(own.memory_gib * 2**30) if own.memory_gib else None
-        for each in rebuild.planned:
-            stated.setdefault(each.run, Limits(own.seconds, memory))
-    return stated
-
-
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
     """Perform all runs as one batch and write each experiment as its last run ends.
 
@@ -147,7 +126,7 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
         for rebuild in rebuilds:
             if not rebuild.take(run, record):
                 continue
-            if rebuild.nothing_ran:
+            if rebuild.reused and not any(each.done for each in rebuild.records.values()):
                 unchanged.append(rebuild.name)
                 continue
             for path in rebuild.write():
@@ -155,22 +134,24 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
             ended = sum(not each.waiting for each in rebuilds)
             say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
 
-    stated = limits(rebuilds)
-    records = execute(list(stated), default_limits=stated.__getitem__, on_record=take)
+    limits: dict[Run, Limits] = {}  # of each run, those of the first experiment that plans it
+    for rebuild in rebuilds:
+        own = rebuild.file.spec.limits
+        memory = int(own.memory_gib * 2**30) if own.memory_gib else None
+        for each in rebuild.planned:
+            limits.setdefault(each.run, Limits(own.seconds, memory))
+    records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
-        if rebuild.depends_on and rebuild.name not in unchanged:
+        # Runs of the experiments that its claims also use may have ended later.
+        if rebuild.name not in unchanged and any(c.also for c in rebuild.file.spec.claims):
             rebuild.write()
     if several:
-        for what, count in Counter(map(_end, records)).most_common():
-            say(f"{count:6d}  {what}")
+        ends = Counter(f"{record.status}: {record.reason}" for record in records)
+        for end, count in ends.most_common():
+            say(f"{count:6d}  {end.removesuffix(': ')}")
     if unchanged:
         message = f"{', '.join(unchanged)}: nothing could be run; the results are left as they are"
         if len(unchanged) == len(rebuilds):
             raise Unavailable(message)
         say(message, err=True)
     return 1 if {record.status for record in records} - {"done", "unavailable"} else 0
-
-
-def _end(record: Record) -> str:
-    """Return how a run ended and, if it did not finish, why."""
-    return f"{record.status}: {record.reason}".removesuffix(": ")

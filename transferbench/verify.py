@@ -13,22 +13,22 @@ from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, read_runs
 from transferbench.runs import runner
 from transferbench.runs.engines.local import Local
-from transferbench.runs.record import MEASURES, Record, Run
+from transferbench.runs.record import MEASURES, Record
 from transferbench.settings import Settings
 
 #: Rounding differs between processors and moves documents between two classes: one in 500 may, for
 #: a method whose repeats show no larger spread.
 ROUNDING = 0.002
-COLUMNS = ["experiment", "run", "seconds", "domain", "measure", "committed", "jitter"]
+COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 
 
 def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     """Return the measures of every finished run of experiments by name.
 
-    A line for each experiment, run, domain and measure, with the columns run (a `Run`), seconds of
-    its fit, committed (the value, a fraction) and jitter: the standard deviation over the seeds of
-    the run's model, parameters and task, at least ROUNDING. Raise UserError if a runs.csv is
-    missing.
+    A line for each experiment, run, domain and measure, with the columns run (a `Run`), model,
+    seconds of its fit, committed (the value, a fraction) and jitter: the standard deviation over
+    the seeds of the run's model, parameters and task, at least ROUNDING. Raise UserError if a
+    runs.csv is missing.
     """
     parts = []
     for name in names:
@@ -54,13 +54,8 @@ def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
     runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
     if runs.empty:
         raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")
-    first = runs[~runs["run"].map(_model).duplicated()]
-    chosen = measured.merge(first[["experiment", "run"]], on=["experiment", "run"])
-    return chosen.sort_values("run", key=lambda runs: runs.map(_model), kind="stable")
-
-
-def _model(run: Run) -> str:
-    return run.model
+    first = runs.drop_duplicates("model")[["experiment", "run"]]
+    return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
 
 
 def run_again(measured: pd.DataFrame, settings: Settings, jobs: int) -> list[Record]:
@@ -77,11 +72,11 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
     distance (from the committed value, in jitters) and same (True if the distance is at most 1).
     """
     by_run = dict(zip(measured["run"].unique(), records, strict=True))
-    found = [by_run[run] for run in measured["run"]]
-    places = zip(found, measured["domain"], measured["measure"], strict=True)
+    again = [by_run[run] for run in measured["run"]]
+    places = zip(again, measured["domain"], measured["measure"], strict=True)
     compared = measured.assign(
-        status=[record.status for record in found],
-        reason=[record.reason for record in found],
+        status=[record.status for record in again],
+        reason=[record.reason for record in again],
         now=[r.metrics[domain][name] if r.done else float("nan") for r, domain, name in places],
     )
     compared["distance"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
@@ -99,21 +94,21 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
             rows.append([mark, f"{run}", first["status"], "", "", "", first["reason"]])
             continue
         furthest = measures.sort_values("distance", ascending=False, kind="stable")
-        shown = furthest if (differ := furthest[~furthest["same"]]).empty else differ
-        for one in (shown.head(1) if differ.empty else shown).itertuples():
-            values = [f"{value:.4f}" for value in (one.committed, one.now, one.jitter)]
-            mark, place = "=" if one.same else "NO", f"{one.measure}, {one.domain}"
-            rows.append([mark, f"{run}", place, *values, one.experiment])
+        shown = furthest.head(1) if furthest["same"].all() else furthest[~furthest["same"]]
+        for line in shown.itertuples():
+            values = [f"{value:.4f}" for value in (line.committed, line.now, line.jitter)]
+            mark, place = "=" if line.same else "NO", f"{line.measure}, {line.domain}"
+            rows.append([mark, f"{run}", place, *values, line.experiment])
     return rows
 
 
 def summary(compared: pd.DataFrame) -> tuple[str, bool]:
     """Return a sentence on the comparison, and True if measures were compared and none differs."""
     runs = compared.groupby("run", sort=False)
-    lost = int((runs["status"].first() == "unavailable").sum())
-    bad = int((~runs["same"].all()).sum()) - lost
+    unavailable = int((runs["status"].first() == "unavailable").sum())
+    differ = int((~runs["same"].all()).sum()) - unavailable
     figures = int((compared["status"] == "done").sum())
-    what = f"{bad} runs differ" if bad else "none differs"
-    what += f"; {lost} unavailable here" if lost else ""
-    sentence = f"{len(runs) - lost} runs made again, {figures} figures compared: {what}"
-    return sentence, bool(figures and not bad)
+    what = f"{differ} runs differ" if differ else "none differs"
+    what += f"; {unavailable} unavailable here" if unavailable else ""
+    sentence = f"{len(runs) - unavailable} runs made again, {figures} figures compared: {what}"
+    return sentence, bool(figures and not differ)

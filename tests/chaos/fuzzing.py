@@ -171,10 +171,14 @@ def fuzz(name: str, folder: Path, examples: int, derandomise: bool = False) -> T
     return tally
 
 
+def _render(file, runs) -> None:
+    pages.render(file, frame.summarise(file, frame.observations(file, runs)))
+
+
 def _experiment(path: Path) -> None:
     experiment = experiments.read(path.read_bytes().decode("utf-8", "replace"), path)
     list(itertools.islice(experiment.runs(), 2000))
-    pages.render(experiment, frame.to_runs([]))
+    _render(experiment, frame.to_runs([]))
 
 
 def _task(path: Path) -> None:
@@ -190,7 +194,7 @@ def _own(path: Path) -> None:
 
 def _runs(path: Path) -> None:
     lines = frame.read_runs(path)
-    pages.render(experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
+    _render(experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml")), lines)
 
 
 def _record(path: Path) -> None:

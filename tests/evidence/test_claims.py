@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import write_runs
+from made_runs import cells_of, write_runs
 from scipy import stats
 from small_experiment import GOOD
 
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, claims_page, pages, ranks
-from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.frame import read_runs, to_runs
 from transferbench.evidence.stats import Comparison, PairedTest
 
 PATH = Path("mine.yaml")
@@ -60,7 +60,7 @@ def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None):
 
 
 def judge(file, found) -> list[claims.ClaimResult]:
-    return claims.judge(file, cells(file, observations(file, found)), {})
+    return claims.judge(file, cells_of(file, found), {})
 
 
 def judged(text: str, claim: str, values: dict, tmp_path: Path, **more) -> claims.ClaimResult:
@@ -278,7 +278,7 @@ def test_ranks_agree_with_scikit_posthocs():
 def _committed(name: str):
     path = Path(__file__).parent.parent.parent / "results" / name / "runs.csv"
     file = experiments.load(name)
-    return cells(file, observations(file, read_runs(path)))
+    return cells_of(file, read_runs(path))
 
 
 def test_small_or_unfinished_tables_are_not_ranked():

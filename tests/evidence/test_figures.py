@@ -6,12 +6,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from made_runs import write_runs
+from made_runs import cells_of, write_runs
 
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import figures, pages
-from transferbench.evidence.frame import cells, observations
 
 SWEEP = """
 title: t
@@ -42,7 +41,7 @@ def runs(file, tmp_path, value):
 
 def points(file, found) -> list:
     """The points of a figure; x is None for a level line."""
-    made = figures.points(file, cells(file, observations(file, found)))
+    made = figures.points(file, cells_of(file, found))
     made["x"] = made["x"].astype(object).where(made["x"].notna(), None)
     return list(made.rename(columns={"mean": "average"}).itertuples())
 

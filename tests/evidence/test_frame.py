@@ -12,7 +12,7 @@ from small_experiment import GOOD, PATH
 import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence.frame import observations, read_runs, to_runs
+from transferbench.evidence.frame import observations, read_lines, read_runs, to_runs
 
 FILE = experiments.read(GOOD, PATH)
 
@@ -47,8 +47,6 @@ def test_values_are_numbers_and_curves_are_lists(tmp_path):
      ("versions", "[]")],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, value):
-    from transferbench.evidence.frame import read_lines
-
     write_runs(tmp_path, FILE, lambda planned: 0.5)
     lines = read_lines(tmp_path / "runs.csv")
     lines[1][column] = value

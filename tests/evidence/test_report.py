@@ -14,7 +14,7 @@ import pytest
 from transferbench import experiments
 from transferbench.cli import invoke
 from transferbench.evidence import report
-from transferbench.evidence.frame import cells, observations, read_runs
+from transferbench.evidence.frame import observations, read_runs, summarise
 from transferbench.evidence.provenance import sources
 
 ROOT = Path(__file__).parent.parent.parent
@@ -72,7 +72,7 @@ def test_every_cell_and_claim_is_on_it(whole):
         for claim in file.spec.claims:
             assert html.escape(claim.says).replace("&#x27;", "&#39;") in whole
         observed = observations(file, read_runs(folder))
-        for one in sources(file, observed, cells(file, observed)).itertuples():
+        for one in sources(file, observed, summarise(file, observed)).itertuples():
             planned += 1
             place = f", {file.spec.figure.label} = {one.x:g}" if one.x == one.x else ""
             facts = dialogs[f"{file.name}: {one.column}, {one.row}{place}"]

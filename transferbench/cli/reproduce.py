@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from transferbench.cli._names import completing, experiment_names
 from transferbench.cli._options import execution
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    from transferbench.experiments.experiment import Experiment
 
 
 @click.command()
@@ -29,18 +24,11 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     files = [experiments.load(name) for name in names or have_run(settings)]
     if not files:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
-    if check:
-        return _check(files, settings)
-    for file in files:
-        for path in pages.write(file, settings.results / file.name):
-            click.echo(path)
-    return 0
-
-
-def _check(files: list[Experiment], settings: Settings) -> int:
-    """Print the outdated pages of experiments; return 1 if there are any, else 0."""
-    from transferbench.evidence import pages
-
+    if not check:
+        for file in files:
+            for path in pages.write(file, settings.results / file.name):
+                click.echo(path)
+        return 0
     outdated = [
         path for file in files for path in pages.outdated(file, settings.results / file.name)
     ]

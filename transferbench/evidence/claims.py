@@ -12,29 +12,22 @@ significance level. Otherwise, or if runs are missing, the claim is undetermined
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import unknown
-from transferbench.evidence.frame import cells, observations, read_runs, to_runs
+from transferbench.evidence.frame import observations, read_runs, summarise, to_runs
 from transferbench.evidence.stats import ALPHA, Comparison, PairedTest
+from transferbench.experiments.claim import Better, Claim, Higher, Span, Stable
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import (
-    COSTS,
-    LOWER_IS_BETTER,
-    Better,
-    Claim,
-    Higher,
-    Span,
-    Stable,
-)
+from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER
 
 #: Fewest rows with which the signed-rank test can be significant: 2⁻⁵ is below 5 per cent.
 MIN_ROWS = 5
@@ -52,36 +45,43 @@ class ClaimResult:
     reason: str = ""
 
 
-#: Values by seed (None if the method takes none), more being better, and why they do not count.
+#: Values by seed (None if the method takes none), and why they cannot be compared, or "".
 Values = tuple[Mapping[int | None, float], str]
 NO_RUNS: Values = {}, "no runs"
 #: Other experiments by name, with their cells.
 Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
-#: The cells that a claim is about, rows of a DataFrame, by row and column.
-Subject = Mapping[tuple[str, str], list[Any]]
 
 
-def judge(experiment: Experiment, made: pd.DataFrame, others: Others) -> list[ClaimResult]:
+@dataclass(frozen=True)
+class Subject:
+    """What a claim is about, by row and column, on a scale on which more is better.
+
+    points: the values at each x, None in a table and for level lines. printed: published values.
+    """
+
+    rows: list[str]
+    points: Mapping[tuple[str, str], Mapping[float | None, Values]]
+    printed: Mapping[tuple[str, str], float]
+
+
+def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
-    `others` are the experiments that claims name under `also`, with their cells; one that is not
-    there counts as not run. Raise UserError if one of them lacks a column of the claim.
+    `others` are the experiments that claims name under `also`, with their cells; one that is
+    missing counts as not run. Raise UserError if one of them lacks a column of the claim.
     """
-    known = {experiment.name: (experiment, made)}
-    for name in dict.fromkeys(name for claim in experiment.spec.claims for name in claim.also):
-        known[name] = others.get(name) or _with_cells(name, to_runs([]))
     results = []
     for claim in experiment.spec.claims:
-        subject = _subject(claim, [known[name] for name in (experiment.name, *claim.also)])
-        compared = tuple(_comparisons(claim, subject, competitors(experiment)))
+        also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
+        subject = _subject(claim, [(experiment, cells), *also])
+        compared = _comparisons(claim, subject, competitors(experiment))
         missing = [
             f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
         ]
-        if missing:
-            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            results.append(ClaimResult(claim, "undetermined", compared, missing[0] + more))
-        else:
-            results.append(ClaimResult(claim, _outcome(claim, compared), compared))
+        reason = missing[0] if missing else ""
+        reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        outcome = "undetermined" if missing else _outcome(claim, compared)
+        results.append(ClaimResult(claim, outcome, compared, reason))
     return results
 
 
@@ -93,7 +93,7 @@ def others(experiment: Experiment, results: Path) -> Others:
 
 def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame]:
     experiment = experiments.load(name)
-    return experiment, cells(experiment, observations(experiment, runs))
+    return experiment, summarise(experiment, observations(experiment, runs))
 
 
 def competitors(experiment: Experiment) -> list[str]:
@@ -102,52 +102,37 @@ def competitors(experiment: Experiment) -> list[str]:
 
 
 def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
-    """Return the cells of the rows, of all the claim's experiments, that show its measure.
-
-    Our values and the printed ones are on a scale on which more is better; x is None in a table and
-    for level lines.
-    """
-    given = claim.predicate
-    named = (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
-    parts = []
-    for i, (file, made) in enumerate(known):
-        for column in named:
+    """Return the rows of all the claim's experiments that show its measure."""
+    labels: dict[str, None] = {}
+    points: dict[tuple[str, str], dict[float | None, Values]] = {}
+    printed: dict[tuple[str, str], float] = {}
+    for i, (file, cells) in enumerate(known):
+        for column in claim.columns:
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure = claim.measure or file.spec.metric
-        labels = {
-            row: f"{file.name}, {row}" if i else row
-            for row in file.spec.rows
-            if file.metric(row) == measure and (i or not claim.among or row in claim.among)
-        }
         scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
-        part = made[made["row"].isin(list(labels))]
-        places = zip(part["row"], part["column"], strict=True)
-        parts.append(
-            part.assign(
-                row=part["row"].map(labels),
-                x=part["x"].astype(object).where(part["x"].notna(), None),
-                by_seed=[{s: scale(v) for s, v in values.items()} for values in part["by_seed"]],
-                printed=[scale((file.published(*place) or (math.nan,))[0]) for place in places],
-            )
-        )
-    subject: dict[tuple[str, str], list[Any]] = {}
-    for cell in pd.concat(parts).itertuples():
-        subject.setdefault((cell.row, cell.column), []).append(cell)
-    return subject
-
-
-def _rows(subject: Subject) -> list[str]:
-    return list(dict.fromkeys(row for row, _ in subject))
+        for cell in cells.itertuples():
+            among = i or not claim.among or cell.row in claim.among
+            if not among or file.metric(cell.row) != measure:
+                continue
+            place = (f"{file.name}, {cell.row}" if i else cell.row, cell.column)
+            values = {seed: scale(value) for seed, value in cell.by_seed.items()}
+            x = None if math.isnan(cell.x) else cell.x
+            labels[place[0]] = None
+            points.setdefault(place, {})[x] = values, cell.reason
+            if published := file.published(cell.row, cell.column):
+                printed[place] = scale(published[0])
+    return Subject(list(labels), points, printed)
 
 
 def _at(subject: Subject, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
     """Return the values of a column at each x of the span, all if None, and of its level line."""
     first, last = span if isinstance(span, tuple) else (span, span)
     here = {
-        cell.x: (cell.by_seed, cell.reason)
-        for cell in subject.get((row, column), [])
-        if cell.x is None or first is None or last is None or first <= cell.x <= last
+        x: values
+        for x, values in subject.points.get((row, column), {}).items()
+        if x is None or first is None or last is None or first <= x <= last
     }
     return here or {None: NO_RUNS}
 
@@ -163,39 +148,35 @@ def _scale(measure: str, objective: bool) -> Callable[[float], float]:
     return scale
 
 
-def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the comparisons that a claim consists of."""
+def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> tuple[Comparison, ...]:
     given = claim.predicate
-    if isinstance(given, Better):
-        over = given.over or [rival for rival in rivals if rival not in given.columns]
-        for column, rival in product(given.columns, over):
-            yield _better(given, subject, column, rival)
-    elif isinstance(given, Higher):
-        yield _higher(given, subject)
-    else:
-        yield _stable(given, subject)
+    if isinstance(given, Higher):
+        return (_higher(given, subject),)
+    if isinstance(given, Stable):
+        return (_stable(given, subject),)
+    over = given.over or [rival for rival in rivals if rival not in given.columns]
+    return tuple(_better(given, subject, *pair) for pair in product(given.columns, over))
 
 
 def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:
     margin = given.by + math.log10(given.times)
-    tests, printed = [], []
-    for row in _rows(subject):
+    tests: list[PairedTest] = []
+    printed: list[float] = []
+    for row in subject.rows:
         theirs = _at(subject, row, rival, given.x)
         for x, ours in _at(subject, row, column, given.x).items():
             tests.append(_test(row, ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin))
-        if (row, column) in subject and (row, rival) in subject:
-            printed.append(
-                subject[row, column][0].printed - subject[row, rival][0].printed - margin
-            )
+        if (row, column) in subject.printed and (row, rival) in subject.printed:
+            printed.append(subject.printed[row, column] - subject.printed[row, rival] - margin)
     known = tuple(difference for difference in printed if not math.isnan(difference))
     return Comparison(f"{column} over {rival}", tuple(tests), margin, known)
 
 
 def _higher(given: Higher, subject: Subject) -> Comparison:
     tests = []
-    for row in _rows(subject):
-        one, two = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
-        tests.append(_test(row, one, two, given.by))
+    for row in subject.rows:
+        high, low = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
+        tests.append(_test(row, high, low, given.by))
     label = f"{given.column} at {span(given.at)} over {span(given.than)}"
     return Comparison(label, tuple(tests), given.by)
 
@@ -203,7 +184,7 @@ def _higher(given: Higher, subject: Subject) -> Comparison:
 def _stable(given: Stable, subject: Subject) -> Comparison:
     """Compare on each row the lowest mean, plus the range allowed, with the highest mean."""
     tests = []
-    for row in _rows(subject):
+    for row in subject.rows:
         points = list(_at(subject, row, given.column, given.x).values())
         complete = [point for point in points if not point[1]] or points
         low, high = (end(complete, key=lambda p: fmean(p[0].values() or [0])) for end in (min, max))
@@ -242,6 +223,12 @@ def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
         significant = sum(test.p(contrary) <= share for test in comparison.tests)
         return 2 * significant > len(comparison.tests)
 
+    def as_claimed(comparison: Comparison) -> bool:
+        differences = comparison.rows.values()
+        if rows == "average":
+            return fmean(differences) > 0
+        return 2 * sum(d > 0 for d in differences) > len(differences)
+
     if rows == "every":
         holds = all(test.p() <= ALPHA for test in tests)
         fails = any(test.p(contrary=True) <= share for test in tests)
@@ -252,16 +239,9 @@ def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
         holds = all(on_most_rows(comparison) for comparison in compared)
         fails = any(on_most_rows(comparison, contrary=True) for comparison in compared)
     else:
-        holds = all(_as_claimed(rows, c) and c.p() <= ALPHA for c in compared)
+        holds = all(as_claimed(comparison) and comparison.p() <= ALPHA for comparison in compared)
         fails = any(c.p(contrary=True) <= ALPHA / len(compared) for c in compared)
     return "holds" if holds else "fails" if fails else "undetermined"
-
-
-def _as_claimed(rows: str, comparison: Comparison) -> bool:
-    differences = list(comparison.rows.values())
-    if rows == "average":
-        return fmean(differences) > 0
-    return 2 * sum(d > 0 for d in differences) > len(differences)
 
 
 def extent(claim: Claim) -> str:

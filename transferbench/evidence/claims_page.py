@@ -6,8 +6,9 @@ from statistics import fmean
 
 from transferbench.evidence.claims import ClaimResult, extent, span
 from transferbench.evidence.stats import ALPHA, Comparison
+from transferbench.experiments.claim import Better, Claim, Higher
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import COSTS, NAMES, Better, Claim, Higher
+from transferbench.experiments.measures import COSTS, NAMES
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 ROWS = {

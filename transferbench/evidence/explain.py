@@ -16,7 +16,7 @@ import pandas as pd
 from transferbench import models
 from transferbench.errors import UserError, unknown
 from transferbench.evidence import tables
-from transferbench.evidence.frame import cells, observations
+from transferbench.evidence.frame import observations, summarise
 from transferbench.evidence.pages import fill
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
@@ -31,18 +31,16 @@ def find(file: Experiment, runs: pd.DataFrame, row: str, column: str, x: float |
     if x is needed to tell which.
     """
     observed = observations(file, runs)
-    made = cells(file, observed)
-    known = sources(file, observed, made)
+    cells = summarise(file, observed)
+    known = sources(file, observed, cells)
     if not file.spec.figure:
-        compared = tables.entries(file, made)[["row", "column", "difference", "verdict"]]
+        compared = tables.entries(file, cells)[["row", "column", "difference", "verdict"]]
         known = known.merge(compared, on=["row", "column"])
-    row = _match("row", row, known["row"])
-    known = known[known["row"] == row]
-    column = _match("column", column, known["column"])
-    known = known[known["column"] == column]
-    found = known if x is None else known[known["x"] == x]
-    if len(found) == 1:
-        return next(found.itertuples())
+    known = known[known["row"] == _match("row", row, known["row"])]
+    known = known[known["column"] == _match("column", column, known["column"])]
+    at_x = known if x is None else known[known["x"] == x]
+    if len(at_x) == 1:
+        return next(at_x.itertuples())
     places = ", ".join(f"{place:g}" for place in known["x"].dropna())
     raise UserError(
         f"expected --x, one of {places}." if places else "there is no x; leave out --x."
@@ -56,10 +54,10 @@ def _match(what: str, name: str, known: Iterable[str]) -> str:
         return re.sub(r"[\W_]+", "", text).casefold() or text
 
     known = list(dict.fromkeys(known))
-    same = [one for one in known if bare(one) == bare(name)]
-    if name in known or len(same) == 1:
-        return name if name in known else same[0]
-    raise unknown(what, name, known)
+    same = [name] if name in known else [each for each in known if bare(each) == bare(name)]
+    if len(same) != 1:
+        raise unknown(what, name, known)
+    return same[0]
 
 
 def objective(source: Any, store: Store) -> tuple[list[float], str]:
@@ -78,18 +76,17 @@ def objective(source: Any, store: Store) -> tuple[list[float], str]:
 
 def page(file: Experiment, source: Any, *, data: str, curve: str) -> str:
     """Return the explanation; data: digest of the task built here, "" if none; curve: its end."""
-    name = source.runs_behind[0].model
-    title, *paragraphs = (
-        inspect.getdoc(importlib.import_module(models.get(name).module)) or ""
-    ).split("\n\n")
-    after = [i for i, text in enumerate(paragraphs) if "min " in text][:1]
+    module = importlib.import_module(models.get(source.runs_behind[0].model).module)
+    doc = inspect.getdoc(module) or ""
+    title, *paragraphs = doc.split("\n\n")
+    objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
+    x = "" if math.isnan(source.x) else f", x = {source.x:g}"
     return fill(
         "explain.txt.j2",
-        place=f"{file.name}, {source.row}, {source.column}"
-        + ("" if math.isnan(source.x) else f", x = {source.x:g}"),
+        place=f"{file.name}, {source.row}, {source.column}{x}",
         sections=[_number(file, source), _since(source, data)],
         model=title,
-        text="\n\n".join(paragraphs[after[0] + 1 :] if after else paragraphs),
+        text="\n\n".join(paragraphs[objective + 1 :]),
         curve=curve,
     )
 
@@ -100,9 +97,7 @@ def _number(file: Experiment, source: Any) -> dict[str, str]:
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(metric, "")
     unit = " %" if file.scale(source.row) == 100 else unit
 
-    def text(number: float) -> str:
-        return f"{number:.2f}" if spec.unit == "percent" else f"{number:.4g}"
-
+    text = ("{:.2f}" if spec.unit == "percent" else "{:.4g}").format
     ours = "none" if math.isnan(source.mean) else text(source.mean) + unit
     ours += "" if math.isnan(source.std) else f" ± {text(source.std)}"
     mean, std = file.published(source.row, source.column) or (None, None)
@@ -139,20 +134,20 @@ def _cost(source: Any) -> str:
 
 
 def _since(source: Any, data: str) -> dict[str, str]:
-    """Return with what the runs were made, and whether that is here, too."""
+    """Return date, data, code and versions of the runs, and what differs here."""
     now = {"python": platform.python_version()} | worker.versions()
     then: dict[str, str] = json.loads(source.versions[0]) if source.versions else {}
-    moved = [f"{name} {v} (here {now.get(name)})" for name, v in then.items() if v != now.get(name)]
-    same = "unchanged" if then else "not known"
+    changed = [f"{n} {v} (here {now.get(n)})" for n, v in then.items() if v != now.get(n)]
+    unchanged = "unchanged" if then else "not known"
     ended = sorted(source.finished)
     return {
-        "run on": " to ".join(dict.fromkeys((ended[0], ended[-1]))) if ended else "",
+        "run on": " to ".join(dict.fromkeys(ended[:1] + ended[-1:])),
         "data": _compare(source.data, data, "task not built here; `transferbench run` builds it"),
         "code": _compare(source.code, source.runs_behind[0].code),
-        "versions": f"changed: {', '.join(moved)}" if moved else same,
+        "versions": f"changed: {', '.join(changed)}" if changed else unchanged,
     }
 
 
-def _compare(then: list[str], now: str, otherwise: str = "") -> str:
-    same = "unchanged" if then == [now] else f"now {now}"
-    return f"{', '.join(then) or 'not known'}; {same if now else otherwise}"
+def _compare(then: list[str], now: str, without_now: str = "") -> str:
+    change = "unchanged" if then == [now] else f"now {now}" if now else without_now
+    return f"{', '.join(then) or 'not known'}; {change}"

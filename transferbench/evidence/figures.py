@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from transferbench import experiments
@@ -31,8 +32,8 @@ def points(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     x is NaN for a level line.
     """
     levels = published_levels(experiment)
-    made = cells[cells["runs"] > 0]
-    return made.assign(published=made["row"].map(levels).astype(float))[POINT_COLUMNS]
+    shown = cells[cells["runs"] > 0]
+    return shown.assign(published=shown["row"].map(levels).astype(float))[POINT_COLUMNS]
 
 
 def published_levels(experiment: Experiment) -> dict[str, float]:
@@ -45,7 +46,7 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
     return {row: value[0] for row, value in printed.items() if value}
 
 
-def draw(experiment: Experiment, made: pd.DataFrame, folder: Path) -> list[Path]:
+def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw figure.svg and figure.png from the points: a panel for each row, a line for each column.
 
     Raise UserError if a file cannot be written.
@@ -55,30 +56,35 @@ def draw(experiment: Experiment, made: pd.DataFrame, folder: Path) -> list[Path]
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    spec, figure = experiment.spec, _figure(experiment)
+    spec, figure = experiment.spec, experiment.spec.figure
+    assert figure is not None
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
-    style: dict[Any, Any] = {
-        "svg.hashsalt": experiment.name,
-        "font.size": 9,
-        "axes.grid": True,
-        "grid.alpha": 0.3,
-    }
+    style: dict[Any, Any] = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
     levels = published_levels(experiment)
-    with plt.rc_context(style):
+    with plt.rc_context(style | {"svg.hashsalt": experiment.name}):
         size = (max(3.4 * across, 5.0), (3.4 if figure.rows else 2.6) * down + 0.7)
         drawing, axes = plt.subplots(
             down, across, figsize=size, squeeze=False, layout="constrained"
         )
         for ax, row in zip(axes.flat, rows, strict=False):
-            shown = made[made["row"] == row] if row else made
+            shown = points[points["row"] == row] if row else points
             if figure.rows and shown["x"].isna().all():
                 _bars(experiment, ax, shown)
             else:
-                _panel(experiment, ax, row, shown)
-                _published_level(ax, levels.get(row))
-            _axes(experiment, ax, row)
+                _lines(experiment, figure, ax, shown)
+            if row in levels:
+                ax.axhline(levels[row], color="grey", linewidth=1)
+                # A label on the line itself: all line styles are taken.
+                ax.text(0.99, levels[row], "published", transform=ax.get_yaxis_transform(),
+                        fontsize=7, ha="right", va="bottom")  # fmt: skip
+            unit = "%" * (spec.unit == "percent")
+            ax.set_title(row, fontsize=9)
+            ax.set_xlabel(figure.label)
+            ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
+            if figure.objective or (figure.rows and figure.log):
+                ax.set_yscale("log")
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
         handles, labels = axes.flat[0].get_legend_handles_labels()
@@ -90,11 +96,6 @@ def draw(experiment: Experiment, made: pd.DataFrame, folder: Path) -> list[Path]
                 drawing.savefig(temporary, format=kind, dpi=150, metadata={varying: None})
         plt.close(drawing)
     return paths
-
-
-def _figure(experiment: Experiment) -> Figure:
-    assert experiment.spec.figure is not None
-    return experiment.spec.figure
 
 
 def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
@@ -111,11 +112,10 @@ def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
     ax.set_xticks(range(len(rows)), rows)
 
 
-def _panel(experiment: Experiment, ax: Axes, row: str, shown: pd.DataFrame) -> None:
+def _lines(experiment: Experiment, figure: Figure, ax: Axes, shown: pd.DataFrame) -> None:
     """Draw a line, or a level line, for each column."""
     from matplotlib.ticker import MaxNLocator
 
-    figure = _figure(experiment)
     for i, column in enumerate(experiment.spec.columns):
         here = shown[shown["column"] == column]
         line = here[here["x"].notna()].sort_values("x", kind="stable")
@@ -129,32 +129,12 @@ def _panel(experiment: Experiment, ax: Axes, row: str, shown: pd.DataFrame) -> N
             x, mean, label=column, linewidth=1.3, linestyle=style, color=colour,
             marker=MARKERS[i % len(MARKERS)], markersize=4, markevery=max(1, len(x) // 8),
         )  # fmt: skip
-        std = pd.Series(std).fillna(0).to_numpy()
+        std = np.nan_to_num(std)
         ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
     if not figure.log:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    else:
-        ax.set_xscale("log")
-    if figure.log and figure.values:
+        return
+    ax.set_xscale("log")
+    if figure.values:
         ax.set_xticks(figure.values, [short(value) for value in figure.values])
         ax.minorticks_off()
-
-
-def _published_level(ax: Axes, level: float | None) -> None:
-    if level is None:
-        return
-    ax.axhline(level, color="grey", linewidth=1)
-    # A label on the line itself: all line styles are taken.
-    place = ax.get_yaxis_transform()
-    ax.text(0.99, level, "published", transform=place, fontsize=7, ha="right", va="bottom")
-
-
-def _axes(experiment: Experiment, ax: Axes, row: str) -> None:
-    """Set title, labels, scales and ticks."""
-    spec, figure = experiment.spec, _figure(experiment)
-    unit = "%" * (spec.unit == "percent")
-    ax.set_title(row, fontsize=9)
-    ax.set_xlabel(figure.label)
-    ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
-    if figure.objective or (figure.rows and figure.log):
-        ax.set_yscale("log")

@@ -1,6 +1,6 @@
 """One table of observations: the planned runs of an experiment and what its runs.csv reports.
 
-`read_runs` reads a runs.csv, `observations` joins it with the plan, and `cells` summarises the
+`read_runs` reads a runs.csv, `observations` joins it with the plan, and `summarise` summarises the
 observations by cell of the table or point of the figure. Every page is made of these tables.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -57,9 +58,9 @@ def read_lines(path: Path) -> list[dict[str, str]]:
 
 
 def read_runs(path: Path) -> pd.DataFrame:
-    """Return a runs.csv as a typed table, a line for each run and domain.
+    """Return a runs.csv as a typed table, a line for each run and domain, without row, column, x.
 
-    A run that serves several columns of the experiment is there once. `params` is sorted JSON;
+    A run that serves several columns of the experiment occurs once. `params` is sorted JSON;
     `trace` and `curve` are lists of numbers, None if the run has none; the index is the number of
     the line among those of `read_lines`. Raise UserError if the file is missing or damaged.
     """
@@ -75,8 +76,8 @@ def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.Da
         except (TypeError, ValueError, RecursionError):
             message = f"{path}:{number}: not a line of runs; run `reproduce` again."
             raise UserError(message) from None
-    runs = pd.DataFrame(typed, columns=list(RUNS_COLUMNS))
-    runs = runs.astype({**dict.fromkeys(NUMBERS, float), "curve": object, "trace": object})
+    runs = pd.DataFrame(typed, columns=[name for name in RUNS_COLUMNS if name not in CELL])
+    runs = runs.astype({**dict.fromkeys(NUMBERS[1:], float), "curve": object, "trace": object})
     return runs.drop_duplicates([*IDENTITY, "domain"], keep="last")
 
 
@@ -114,9 +115,7 @@ def observations(experiment: Experiment, runs: pd.DataFrame) -> pd.DataFrame:
     """
     planned = _plan(experiment)
     planned["chosen"] = _chosen(planned, runs)
-    joined = _join(experiment, planned, runs)
-    joined = joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"} | {"reason": ""})
-    joined = _with_values(experiment, joined)
+    joined = _with_values(experiment, _join(experiment, planned, runs))
     joined["experiment"] = experiment.name
     joined["trace"] = joined["trace"].astype(object).where(joined["trace"].notna(), None)
     joined["seed"] = pd.to_numeric(joined["seed"], errors="coerce").astype("Int64")
@@ -131,9 +130,9 @@ def _plan(experiment: Experiment) -> pd.DataFrame:
         for label, name, choose in table_columns(experiment):
             for _, _, x, run in cell if name == column else ():
                 setting = ", ".join(f"{p}={parameter(run.params[p])}" for p in grid)
-                place = (row, label, math.nan if x is None else x, setting, choose, run)
-                planned.append((*place, *run.identity))
-    return pd.DataFrame(planned, columns=[*CELL, "setting", "choose", "run", *IDENTITY])
+                planned.append((row, label, x, setting, choose, run, *run.identity))
+    columns = [*CELL, "setting", "choose", "run", *IDENTITY]
+    return pd.DataFrame(planned, columns=columns).astype({"x": float})
 
 
 def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
@@ -161,9 +160,9 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
     """
     chosen = pd.Series(True, index=planned.index)
     for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
-        found = grids[[*CELL, *IDENTITY]].merge(runs.drop(columns=CELL), on=IDENTITY)
-        found["done"] = found["status"] == "done"
-        settings = found.groupby(["row", "column", "params"], sort=False)
+        lines = grids[[*CELL, *IDENTITY]].merge(runs, on=IDENTITY)
+        lines["done"] = lines["status"] == "done"
+        settings = lines.groupby(["row", "column", "params"], sort=False)
         means = settings[measure].agg(fmean)
         means = means[settings["done"].all() & means.map(math.isfinite)]
         best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
@@ -178,31 +177,27 @@ def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> 
     rows = experiment.spec.rows
     # pandas drops None from the keys of a group, so "" stands for every domain.
     scored = planned["row"].map(lambda row: rows[row].domain or "")
-    lines = runs.drop(columns=CELL)
     parts = []
     for domain, some in planned.assign(order=planned.index).groupby(scored, sort=False):
-        wanted = lines
-        if domain:
-            wanted = lines[(lines["status"] != "done") | (lines["domain"] == domain)]
-        parts.append(some.merge(wanted, on=IDENTITY, how="left"))
-    return pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
+        lines = runs[(runs["status"] != "done") | (runs["domain"] == domain)] if domain else runs
+        parts.append(some.merge(lines, on=IDENTITY, how="left"))
+    joined = pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
+    return joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"})
 
 
 def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     """Add measure, value and, in a figure of curves or rows, x."""
     spec, figure = experiment.spec, experiment.spec.figure
     objective = bool(figure and figure.objective)
-    joined["measure"], joined["value"] = "", math.nan
-    for row in spec.rows:
-        here = joined["row"] == row
-        scale = 1 if objective else experiment.scale(row)
-        joined.loc[here, "measure"] = measure = experiment.metric(row)
-        joined.loc[here, "value"] = joined.loc[here, measure] * scale
-        joined.loc[here, "scale"] = scale
-        if figure and figure.rows and spec.rows[row].x is not None:
-            joined.loc[here, "x"] = spec.rows[row].x
-    joined.loc[joined["status"] != "done", "value"] = math.nan
-    curve = (joined["status"] == "done") & joined["curve"].notna()
+    done = joined["status"] == "done"
+    joined["measure"] = joined["row"].map(experiment.metric)
+    joined["scale"] = 1 if objective else joined["row"].map(experiment.scale)
+    number, names = pd.factorize(joined["measure"])
+    shown = joined[list(names)].to_numpy()[range(len(joined)), number]
+    joined["value"] = (shown * joined["scale"]).where(done)
+    if figure and figure.rows:
+        joined["x"] = joined["row"].map(lambda row: spec.rows[row].x).astype(float)
+    curve = done & joined["curve"].notna()
     if not (figure and figure.iterations and curve.any()):
         return joined
     points = joined[curve].assign(value=joined["trace" if objective else "curve"])
@@ -216,7 +211,7 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([joined[~curve], points]).sort_index(kind="stable")
 
 
-def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
+def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     """Summarise the chosen observations by cell of the table or point of the figure.
 
     Return a line for each row, column and x with: setting, by_seed (a dict from the seed, None if
@@ -224,52 +219,46 @@ def cells(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     (finished), planned, status ("" if there are enough finished runs for a verdict, else
     "inconclusive" or "unavailable") and reason.
     """
-    figure = experiment.spec.figure
-    # The runs of a curve are planned without x; its points come from their iterations.
-    place = CELL[:2] if figure and figure.iterations else CELL
+    curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
     shown = observed[observed["chosen"]]
-    runs = shown.drop_duplicates([*place, "seed"]).groupby(place, dropna=False, sort=False)
-    made = runs[["setting", "status", "reason"]].agg(list).reset_index()
-    made = made.merge(_by_seed(shown), on=place, how="left")
-    summaries = [
-        (cell.setting[0], *_summary(cell.by_seed, cell.status, cell.reason))
-        for cell in made.itertuples()
-    ]
-    return pd.concat([made[CELL], pd.DataFrame(summaries, columns=SUMMARY)], axis=1)
+    # NaN and NA equal nothing, so None stands for them in the keys.
+    keys = shown[[*CELL, "seed"]].astype(object)
+    keys = keys.where(keys.notna(), None).itertuples(index=False)
+    ends: dict[Any, dict[int | None, tuple[str, str, str]]] = {}
+    values: dict[Any, dict[float | None, dict[int | None, list[float]]]] = {}
+    for (row, column, x, seed), setting, status, reason, value in zip(
+        keys, shown["setting"], shown["status"], shown["reason"], shown["value"], strict=True
+    ):
+        # The runs of a curve are planned without x; its points come from their iterations.
+        place = (row, column, None if curves else x)
+        ends.setdefault(place, {}).setdefault(seed, (setting, status, reason))
+        if status == "done":
+            domains = values.setdefault(place, {}).setdefault(x, {})
+            domains.setdefault(seed, []).append(value)
+    summaries = []
+    for place, runs in ends.items():
+        settings, statuses, reasons = zip(*runs.values(), strict=True)
+        for x, domains in values.get(place, {place[2]: {}}).items():
+            by_seed = {seed: fmean(each) for seed, each in domains.items()}
+            summary = _summary(by_seed, statuses, reasons)
+            summaries.append((*place[:2], x, settings[0], *summary))
+    return pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
 
 
-def _by_seed(shown: pd.DataFrame) -> pd.DataFrame:
-    """Return the values of finished runs by seed, a dict for each cell or point."""
-    done = shown[shown["status"] == "done"]
-    seeds = done["seed"].astype(object).where(done["seed"].notna(), None)
-    listed = done.assign(seed=seeds).groupby(CELL, dropna=False, sort=False)[["seed", "value"]]
-    listed = listed.agg(list).reset_index()
-    listed["by_seed"] = list(map(_means, listed["seed"], listed["value"]))
-    return listed[[*CELL, "by_seed"]]
-
-
-def _means(seeds: list[int | None], values: list[float]) -> dict[int | None, float]:
-    """Return the mean of the values of each seed, those of its domains."""
-    domains: dict[int | None, list[float]] = {}
-    for seed, value in zip(seeds, values, strict=True):
-        domains.setdefault(seed, []).append(value)
-    return {seed: fmean(each) for seed, each in domains.items()}
-
-
-def _summary(by_seed: Any, statuses: list[str], reasons: list[str]) -> tuple[Any, ...]:
-    """Return SUMMARY but for the setting, from the values of finished runs and all runs' ends."""
-    by_seed = by_seed if isinstance(by_seed, dict) else {}
+def _summary(
+    by_seed: dict[int | None, float], statuses: Sequence[str], reasons: Sequence[str]
+) -> tuple[Any, ...]:
+    """Return by_seed and the columns of SUMMARY after it; the texts are those of all runs."""
     values, planned = list(by_seed.values()), len(statuses)
     finite = bool(values) and all(map(math.isfinite, values))
     mean = fmean(values) if finite else math.nan
     std = stdev(values) if finite and len(values) > 1 else math.nan
     ends = list(zip(statuses, reasons, strict=True))
-    away = [reason for status, reason in ends if status == "unavailable"]
-    lost = [f"{status}: {reason}" for status, reason in ends if status not in ("done", "missing")]
-    if away:
-        status, reason = "unavailable", away[0]
-    elif lost:
-        status, reason = "inconclusive", lost[0]
+    failed = [f"{s}: {reason}" for s, reason in ends if s not in ("done", "missing")]
+    if "unavailable" in statuses:
+        status, reason = "unavailable", reasons[statuses.index("unavailable")]
+    elif failed:
+        status, reason = "inconclusive", failed[0]
     elif not finite or len(values) < min(MIN_RUNS, planned):
         status, reason = "inconclusive", f"{len(values)} of {planned} runs"
     else:

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench.evidence import claims, claims_page, figures, ranks, tables
-from transferbench.evidence.frame import cells, observations, read_runs, table_columns
+from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 
@@ -25,10 +25,33 @@ TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
 
 
 def render(
-    experiment: Experiment, runs: pd.DataFrame, others: claims.Others | None = None
+    experiment: Experiment, cells: pd.DataFrame, others: claims.Others | None = None
 ) -> dict[str, str]:
-    """Return the texts of an experiment's pages by file name; `others`: see `claims.judge`."""
-    return _render(experiment, cells(experiment, observations(experiment, runs)), others or {})
+    """Return the texts of an experiment's pages by file name.
+
+    cells: the experiment's cells; others: see `claims.judge`.
+    """
+    common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
+    if experiment.spec.figure:
+        points = figures.points(experiment, cells)
+        files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
+    else:
+        files = _tables(experiment, tables.entries(experiment, cells), common)
+    if experiment.spec.claims:
+        files["claims.md"] = fill(
+            "claims.md.j2",
+            file=experiment,
+            results=claims.judge(experiment, cells, others or {}),
+            ranking=ranks.ranking(experiment, cells),
+            **common,
+        )
+    return files
+
+
+def _read(experiment: Experiment, folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the cells of the folder's runs.csv and the pages made of them."""
+    cells = summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
+    return cells, render(experiment, cells, claims.others(experiment, folder.parent))
 
 
 def write(experiment: Experiment, folder: Path) -> list[Path]:
@@ -36,14 +59,13 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
 
     Raise UserError if runs.csv cannot be read or a file cannot be written.
     """
-    made = cells(experiment, observations(experiment, read_runs(folder / "runs.csv")))
-    paths = []
-    for name, text in _render(experiment, made, claims.others(experiment, folder.parent)).items():
+    cells, files = _read(experiment, folder)
+    for name, text in files.items():
         write_text(folder / name, text)
-        paths.append(folder / name)
+    paths = [folder / name for name in files]
     if experiment.spec.figure:
-        return paths + figures.draw(experiment, figures.points(experiment, made), folder)
-    ranking = ranks.ranking(experiment, made) if experiment.spec.claims else None
+        return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
+    ranking = ranks.ranking(experiment, cells) if experiment.spec.claims else None
     if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
         paths.append(folder / "ranks.svg")
     return paths
@@ -54,51 +76,33 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
 
     Pictures are not compared: their bytes change with the version of the drawing library.
     """
-    runs = read_runs(folder / "runs.csv")
-    files = render(experiment, runs, claims.others(experiment, folder.parent))
     return [
         folder / name
-        for name, text in files.items()
+        for name, text in _read(experiment, folder)[1].items()
         if not (folder / name).is_file()
         or (folder / name).read_text(encoding="utf-8", errors="replace") != text
     ]
 
 
-def _render(experiment: Experiment, made: pd.DataFrame, others: claims.Others) -> dict[str, str]:
-    common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
-    if experiment.spec.figure:
-        points = figures.points(experiment, made)
-        files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
-    else:
-        files = _tables(experiment, tables.entries(experiment, made), common)
-    if experiment.spec.claims:
-        files["claims.md"] = fill(
-            "claims.md.j2",
-            file=experiment,
-            results=claims.judge(experiment, made, others),
-            ranking=ranks.ranking(experiment, made),
-            **common,
-        )
-    return files
-
-
-def _tables(experiment: Experiment, made: pd.DataFrame, common: dict[str, Any]) -> dict[str, str]:
+def _tables(
+    experiment: Experiment, entries: pd.DataFrame, common: dict[str, Any]
+) -> dict[str, str]:
     spec = experiment.spec
     notes = [f"{name}: {column.note}" for name, column in spec.columns.items() if column.note]
+    unit = {"percent": "per cent"}.get(spec.unit, "fractions")
     context = common | {
         "columns": [label for label, _, _ in table_columns(experiment)],
-        "rows": tables.by_row(made),
+        "rows": tables.by_row(entries),
         "digits": tables.digits(experiment),
+        "measures": tables.measures(experiment, unit),
+        "sections": {
+            "Notes": [*notes, *tables.choices(experiment, entries), *spec.notes],
+            "Without a verdict": tables.problems(experiment, entries),
+        },
     }
-    sections = {
-        "Notes": [*notes, *tables.choices(experiment, made), *spec.notes],
-        "Without a verdict": tables.problems(experiment, made),
-    }
-    unit = {"percent": "per cent"}.get(spec.unit, "fractions")
-    shown = tables.measures(experiment, unit)
     return {
-        "table.md": fill("table.md.j2", measures=shown, sections=sections, **context),
-        "table.csv": _csv(made),
+        "table.md": fill("table.md.j2", **context),
+        "table.csv": _csv(entries),
         "table.tex": fill("table.tex.j2", **context),
     }
 

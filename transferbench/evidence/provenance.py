@@ -20,10 +20,10 @@ LISTED = ["run", "seconds", "peak_mib", "data", "code", "versions", "threads", "
           "trace", "iterations"]  # fmt: skip
 
 
-def sources(experiment: Experiment, observed: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
+def sources(experiment: Experiment, observed: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Return the cells of a table, or points of a figure, with what their runs report.
 
-    observed: the observations; made: their cells. To the columns of the cells are added, over the
+    observed: the observations; cells: their cells. To the columns of the cells are added, over the
     runs of the cell: command, which repeats them; runs_behind (`Run` objects); seconds of a fit
     (mean) and peak_mib (largest), NaN if none finished; the different values of data, code,
     versions, threads and finished; and for each run its key, trace (None if runs.csv has none) and
@@ -33,7 +33,7 @@ def sources(experiment: Experiment, observed: pd.DataFrame, made: pd.DataFrame) 
     place = CELL
     if figure and figure.iterations:
         place = CELL[:2]
-        made = made.drop_duplicates(place, keep="last")
+        cells = cells.drop_duplicates(place, keep="last")
     runs = observed[observed["chosen"]].drop_duplicates([*place, "seed"])
     listed = runs.groupby(place, dropna=False, sort=False)[LISTED].agg(list).reset_index(drop=True)
     listed["command"] = listed["run"].map(command)
@@ -42,7 +42,7 @@ def sources(experiment: Experiment, observed: pd.DataFrame, made: pd.DataFrame) 
     for name in ("data", "code", "versions", "threads", "finished"):
         listed[name] = [list(dict.fromkeys(given(values))) for values in listed[name]]
     listed = listed.rename(columns={"run": "runs_behind"})
-    return pd.concat([made.reset_index(drop=True), listed], axis=1)
+    return pd.concat([cells.reset_index(drop=True), listed], axis=1)
 
 
 def given(values: Iterable[Any]) -> list[Any]:

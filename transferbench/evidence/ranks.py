@@ -15,7 +15,7 @@ from transferbench.evidence.claims import competitors
 from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.stats import ALPHA
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import LOWER_IS_BETTER
+from transferbench.experiments.measures import LOWER_IS_BETTER
 from transferbench.files import writing
 
 

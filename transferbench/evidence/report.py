@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, figures, ranks, tables
-from transferbench.evidence.frame import cells, observations, read_runs, table_columns
+from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
@@ -45,14 +44,6 @@ class Dialogs:
         return len(self.cells) - 1
 
 
-class Picture(NamedTuple):
-    """A picture as a data URL, and its size in pixels."""
-
-    src: str
-    width: int
-    height: int
-
-
 @dataclass(frozen=True)
 class Cell:
     """What the page shows of a cell. number: of its dialog, None if no runs are behind it."""
@@ -63,31 +54,6 @@ class Cell:
     verdict: str = ""
     sort: float | str = ""
     number: int | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a table of results; foot: it is an average, shown below the others."""
-
-    label: str
-    cells: list[Cell]
-    foot: bool = False
-
-
-@dataclass(frozen=True)
-class Section:
-    """What the page shows of one experiment. columns: label, True if it is a control."""
-
-    file: Experiment
-    columns: list[tuple[str, bool]]
-    rows: list[Row]
-    verdicts: Counter[str]
-    notes: list[str]
-    problems: list[str]
-    results: list[claims.ClaimResult]
-    ranking: ranks.Ranking | None
-    picture: Picture | None
-    ranks_picture: Picture | None
 
 
 def render(results: Path) -> str:
@@ -103,21 +69,20 @@ def render(results: Path) -> str:
     if not have_run:
         raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
     dialogs = Dialogs()
-    papers: dict[str, list[Section]] = {}
-    observed = {
-        file.name: observations(file, read_runs(results / file.name / "runs.csv"))
-        for file in have_run
-    }
-    known = {file.name: (file, cells(file, observed[file.name])) for file in have_run}
-    for file in have_run:
-        section = _section(file, observed[file.name], known, results / file.name, dialogs)
+    papers: dict[str, list[dict[str, Any]]] = {}
+    observed = [
+        observations(file, read_runs(results / file.name / "runs.csv")) for file in have_run
+    ]
+    known = {f.name: (f, summarise(f, each)) for f, each in zip(have_run, observed, strict=True)}
+    for file, each in zip(have_run, observed, strict=True):
+        section = _section(file, each, known, results / file.name, dialogs)
         papers.setdefault(file.spec.paper.title, []).append(section)
     sections = [section for group in papers.values() for section in group]
     return fill(
         "report.html.j2",
         papers=list(papers.values()),
-        verdicts=sum((section.verdicts for section in sections), Counter[str]()),
-        outcomes=Counter(one.outcome for section in sections for one in section.results),
+        verdicts=sum((section["verdicts"] for section in sections), Counter[str]()),
+        outcomes=Counter(r.outcome for section in sections for r in section["results"]),
         not_run=[file.name for file in files if file not in have_run],
         data=_script({"facts": FACTS, "texts": list(dialogs.texts), "cells": dialogs.cells}),
     )
@@ -135,93 +100,87 @@ def _script(data: Any) -> str:
 
 def _section(
     file: Experiment, observed: pd.DataFrame, known: claims.Others, folder: Path, dialogs: Dialogs
-) -> Section:
-    _, made = known[file.name]
-    described = sources(file, observed, made)
+) -> dict[str, Any]:
+    """Return what the template shows of one experiment."""
+    _, cells = known[file.name]
+    described = sources(file, observed, cells)
+    entries = tables.entries(file, cells.head(0) if file.spec.figure else cells)
     if file.spec.figure:
-        entries = tables.entries(file, made.head(0))
-        columns, rows = _points(file, described, dialogs)
+        values = _points(file, described, dialogs)
     else:
-        entries = tables.entries(file, made)
-        columns, rows = _table(file, described, entries, dialogs)
+        values = _table(file, described, entries, dialogs)
     own = entries[entries["row"].isin(list(file.spec.rows)) & (entries["verdict"] != "")]
-    return Section(
-        file,
-        columns,
-        rows,
-        Counter(own["verdict"]),
-        [*tables.choices(file, entries), *file.spec.notes],
-        tables.problems(file, entries),
-        claims.judge(file, made, known),
-        ranks.ranking(file, made),
-        inline(folder / "figure.svg") if file.spec.figure else None,
-        inline(folder / "ranks.svg"),
-    )
+    return values | {
+        "file": file,
+        "verdicts": Counter(own["verdict"]),
+        "notes": [*tables.choices(file, entries), *file.spec.notes],
+        "problems": tables.problems(file, entries),
+        "results": claims.judge(file, cells, known),
+        "ranking": ranks.ranking(file, cells),
+        "picture": inline(folder / "figure.svg") if file.spec.figure else None,
+        "ranks_picture": inline(folder / "ranks.svg"),
+    }
 
 
 def _table(
     file: Experiment, known: pd.DataFrame, entries: pd.DataFrame, dialogs: Dialogs
-) -> tuple[list[tuple[str, bool]], list[Row]]:
-    source = {(one.row, one.column): one for one in known.itertuples()}
+) -> dict[str, Any]:
+    """Return a table: columns (label, True if it is a control), rows and averages by label."""
+    by_place = {(source.row, source.column): source for source in known.itertuples()}
     columns = [(label, file.spec.columns[name].control) for label, name, _ in table_columns(file)]
-    rows = [
-        Row(
-            row,
-            [_cell(file, source.get((row, label)), here[label], dialogs) for label, _ in columns],
-            foot=row not in file.spec.rows,
-        )
+    rows = {
+        row: [_cell(file, by_place.get((row, label)), here[label], dialogs) for label, _ in columns]
         for row, here in tables.by_row(entries).items()
-    ]
-    return columns, rows
+    }
+    averages = {row: rows.pop(row) for row in list(rows) if row not in file.spec.rows}
+    return {"columns": columns, "rows": rows, "averages": averages}
 
 
-def _points(
-    file: Experiment, known: pd.DataFrame, dialogs: Dialogs
-) -> tuple[list[tuple[str, bool]], list[Row]]:
+def _points(file: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> dict[str, Any]:
     """Return the points of a figure as a table: x, or the methods, along its columns."""
     figure = file.spec.figure
     assert figure is not None
     grid: dict[str, dict[str, Any]] = {}
-    for one in known.sort_values("x", kind="stable").itertuples():
-        name = one.column if figure.rows else "any x" if math.isnan(one.x) else f"{one.x:g}"
+    for source in known.sort_values("x", kind="stable").itertuples():
+        x = "any x" if math.isnan(source.x) else f"{source.x:g}"
         several = not figure.rows and len(file.spec.columns) > 1
-        grid.setdefault(f"{one.row}, {one.column}" if several else one.row, {})[name] = one
+        label = f"{source.row}, {source.column}" if several else source.row
+        grid.setdefault(label, {})[source.column if figure.rows else x] = source
     names = list(dict.fromkeys(name for here in grid.values() for name in here))
+    rows = {
+        label: [_cell(file, here.get(name), None, dialogs) for name in names]
+        for label, here in grid.items()
+    }
     levels = {} if figure.rows else figures.published_levels(file)
-    rows = []
-    for label, here in grid.items():
-        shown = [_cell(file, here.get(name), None, dialogs) for name in names]
-        if levels:
-            level = levels.get(next(iter(here.values())).row)
-            shown.append(Cell() if level is None else Cell(_number(file, level), sort=level))
-        rows.append(Row(label, shown))
-    return [(name, False) for name in [*names, *["published"] * bool(levels)]], rows
+    for label, shown in rows.items() if levels else ():
+        level = levels.get(next(iter(grid[label].values())).row)
+        shown.append(Cell() if level is None else Cell(_number(file, level), sort=level))
+    columns = [(name, False) for name in [*names, *["published"] * bool(levels)]]
+    return {"columns": columns, "rows": rows, "averages": {}}
 
 
 def _cell(file: Experiment, source: Any, entry: Any, dialogs: Dialogs) -> Cell:
     """Return what a cell shows from its source, None for an average, and entry of a table."""
     if source is None and entry is None:
         return Cell()
-    mean = entry.ours if entry else source.mean
-    values = list(source.by_seed.values()) if source else []
-    text = _number(file, mean) or "none"
-    std = _number(file, stdev(values)) if len(values) > 1 else ""
+    mean, std = (entry.ours, entry.std) if entry else (source.mean, source.std)
+    text, spread = _number(file, mean) or "none", _number(file, std)
     published = _number(file, entry.published) if entry else ""
     number = None
     if source:
         figure = file.spec.figure
         place = f", {figure.label} = {source.x:g}" if figure and not math.isnan(source.x) else ""
         title = f"{file.name}: {source.column}, {source.row}{place}"
-        facts = _facts(file, source, text + (f" ± {std}" if std else ""))
+        facts = _facts(file, source, text + (f" ± {spread}" if spread else ""))
         number = dialogs.add(title, facts | (_compared(file, entry) if entry else {}))
     verdict = entry.verdict if entry else ""
-    return Cell(text, std, published, verdict, "" if math.isnan(mean) else float(mean), number)
+    return Cell(text, spread, published, verdict, "" if math.isnan(mean) else float(mean), number)
 
 
 def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
     """Return the facts of a cell's dialog that its runs give."""
     by_seed = {seed: _number(file, v) for seed, v in source.by_seed.items() if seed is not None}
-    days = sorted(finished[:10] for finished in source.finished)
+    days = sorted(time[:10] for time in source.finished)
     versions = [
         ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
         for text in source.versions
@@ -235,7 +194,7 @@ def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
         "By seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
         "Seconds a fit": "" if math.isnan(source.seconds) else f"{source.seconds:.3g}",
         "Peak memory": "" if math.isnan(source.peak_mib) else f"{source.peak_mib:.0f} MiB",
-        "Run on": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
+        "Run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
         "Data digest": ", ".join(source.data),
         "Code": ", ".join(source.code),
         "Versions": "; ".join(versions),
@@ -264,8 +223,11 @@ def _number(file: Experiment, value: float) -> str:
     return f"{value:.3g}" if file.spec.unit == "seconds" else f"{value:.{tables.digits(file)}f}"
 
 
-def inline(path: Path) -> Picture | None:
-    """Return an SVG file as a picture, without what only editors read; None if it is missing."""
+def inline(path: Path) -> dict[str, Any] | None:
+    """Return an SVG file, without what only editors read; None if it is missing.
+
+    src: a data URL; width and height: in pixels.
+    """
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8")
@@ -280,4 +242,4 @@ def inline(path: Path) -> Picture | None:
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     width, height = (round(float(side) * 4 / 3) for side in size.groups()) if size else (640, 480)
     src = "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-    return Picture(src, width, height)
+    return {"src": src, "width": width, "height": height}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from transferbench.evidence.frame import parameter, table_columns
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import COSTS, NAMES
+from transferbench.experiments.measures import COSTS, NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 #: Verdicts of entries with too few finished runs for a comparison.
@@ -28,71 +28,70 @@ def entries(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     Values are in the table's unit and NaN if there is none. `chosen` is the setting taken from the
     column's grid. See ENTRY_COLUMNS.
     """
-    made = cells.rename(columns={"mean": "ours", "status": "verdict", "setting": "chosen"})
-    printed = [
-        experiment.published(row, column) or (math.nan, None)
-        for row, column in zip(made["row"], made["column"], strict=True)
+    made = []
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in cells.itertuples():
+        published, std = experiment.published(cell.row, cell.column) or (math.nan, None)
+        difference = cell.mean - published
+        judged = verdict(difference, experiment.tolerance(cell.row))
+        entry = {
+            "row": cell.row,
+            "column": cell.column,
+            "ours": cell.mean,
+            "std": cell.std,
+            "runs": cell.runs,
+            "planned": cell.planned,
+            "published": published,
+            "published_std": math.nan if std is None else std,
+            "difference": difference,
+            "verdict": cell.status or judged,
+            "reason": cell.reason,
+            "chosen": cell.setting,
+        }
+        made.append(entry)
+        groups.setdefault((experiment.spec.rows[cell.row].group, cell.column), []).append(entry)
+    # A named group of a single row needs no average.
+    averages = [
+        _average(experiment, f"average {group}".strip(), entries)
+        for (group, _), entries in groups.items()
+        if not group or len(entries) > 1
     ]
-    made["published"] = [mean for mean, _ in printed]
-    made["published_std"] = [math.nan if std is None else std for _, std in printed]
-    made["difference"] = made["ours"] - made["published"]
-    tolerances = made["row"].map(experiment.tolerance)
-    made["verdict"] = [
-        status or verdict(difference, tolerance)
-        for status, difference, tolerance in zip(
-            made["verdict"], made["difference"], tolerances, strict=True
-        )
-    ]
-    averages = pd.DataFrame(_averages(experiment, made), columns=ENTRY_COLUMNS)
-    return pd.concat([made[ENTRY_COLUMNS], averages.astype(made[ENTRY_COLUMNS].dtypes)])
+    return pd.DataFrame(made + averages, columns=ENTRY_COLUMNS)
 
 
 def verdict(difference: float, tolerance: float | None) -> str:
     """Return "within", "above" or "below"; "" if there is no published value or tolerance."""
-    if math.isnan(difference) or tolerance is None or math.isnan(tolerance):
+    if math.isnan(difference) or tolerance is None:
         return ""
     if abs(difference) <= tolerance:
         return "within"
     return "above" if difference > 0 else "below"
 
 
-def _averages(experiment: Experiment, made: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the mean of each group of rows, ours and the published one, by column.
-
-    A named group of a single row needs no average.
-    """
-    groups = made["row"].map(lambda row: experiment.spec.rows[row].group)
-    averages = []
-    for (group, column), rows in made.groupby([groups, "column"], sort=False):
-        if group and len(rows) == 1:
-            continue
-        ours, published = (
-            math.nan if rows[name].isna().any() else fmean(rows[name])
-            for name in ("ours", "published")
-        )
-        undecided = next(rows[rows["verdict"].isin(UNDECIDED)].itertuples(), None)
-        judged = verdict(ours - published, experiment.tolerance(rows["row"].iloc[0]))
-        averages.append(
-            {
-                "row": f"average {group}".strip(),
-                "column": column,
-                "ours": ours,
-                "runs": rows["runs"].min(),
-                "planned": rows["planned"].max(),
-                "published": published,
-                "difference": ours - published,
-                "verdict": undecided.verdict if undecided else judged,
-                "reason": f"{undecided.row} is {undecided.verdict}" if undecided else "",
-                "chosen": "",
-            }
-        )
-    return averages
+def _average(experiment: Experiment, label: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of entries of one column, ours and the published one."""
+    first = entries[0]
+    ours, published = (fmean(entry[name] for entry in entries) for name in ("ours", "published"))
+    undecided = next((entry for entry in entries if entry["verdict"] in UNDECIDED), None)
+    judged = verdict(ours - published, experiment.tolerance(first["row"]))
+    return {
+        "row": label,
+        "column": first["column"],
+        "ours": ours,
+        "runs": min(entry["runs"] for entry in entries),
+        "planned": max(entry["planned"] for entry in entries),
+        "published": published,
+        "difference": ours - published,
+        "verdict": undecided["verdict"] if undecided else judged,
+        "reason": f"{undecided['row']} is {undecided['verdict']}" if undecided else "",
+        "chosen": "",
+    }
 
 
-def by_row(made: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def by_row(entries: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return the entries, a named tuple each, by row and column."""
     rows: dict[str, dict[str, Any]] = {}
-    for entry in made.itertuples():
+    for entry in entries.itertuples():
         rows.setdefault(entry.row, {})[entry.column] = entry
     return rows
 
@@ -110,21 +109,24 @@ def measures(experiment: Experiment, unit: str) -> str:
     return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
-def problems(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+def problems(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
-    own = made[made["row"].isin(list(experiment.spec.rows)) & (made["reason"] != "")]
-    sentences = []
-    own = own.assign(cell=own["row"] + " " + own["column"])
-    for (judged, reason), names in own.groupby(["verdict", "reason"], sort=False)["cell"]:
-        where = ", ".join(names) if len(names) < 7 else f"{len(names)} cells"
-        sentences.append(f"{judged}, {reason}: {where}")
-    if (made["verdict"] == "unavailable").any():
+    names: dict[str, list[str]] = {}
+    for entry in entries.itertuples():
+        if entry.row in experiment.spec.rows and entry.reason:
+            why = f"{entry.verdict}, {entry.reason}"
+            names.setdefault(why, []).append(f"{entry.row} {entry.column}")
+    sentences = [
+        f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
+        for why, cells in names.items()
+    ]
+    if (entries["verdict"] == "unavailable").any():
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences
 
 
-def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
+def choices(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
     """Return how the setting of each column with a grid was chosen, and which one."""
     sentences = []
     for label, name, choose in table_columns(experiment):
@@ -137,13 +139,16 @@ def choices(experiment: Experiment, made: pd.DataFrame) -> list[str]:
             if choose == "explained"
             else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
         )
-        here = made[(made["column"] == label) & (made["chosen"] != "") & made["ours"].notna()]
-        rows = {setting: list(rows) for setting, rows in here.groupby("chosen", sort=False)["row"]}
-        found = "; ".join(
+        here = entries[
+            (entries["column"] == label) & (entries["chosen"] != "") & entries["ours"].notna()
+        ]
+        rows: dict[str, list[str]] = {}
+        for setting, row in zip(here["chosen"], here["row"], strict=True):
+            rows.setdefault(setting, []).append(row)
+        settings = "; ".join(
             f"{setting} on {', '.join(where)}" if len(rows) > 1 else setting
             for setting, where in rows.items()
         )
-        sentences.append(
-            f"{label}: {among}, chosen for each task {by}" + f" ({found})" * bool(found)
-        )
+        sentence = f"{label}: {among}, chosen for each task {by}"
+        sentences.append(f"{sentence} ({settings})" if settings else sentence)
     return sentences

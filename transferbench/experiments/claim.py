@@ -89,16 +89,19 @@ class Claim(StrictModel):
         assert given is not None
         return given
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the predicate names."""
+        given = self.predicate
+        return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+
     def check(self, spec: Schema) -> None:
         """Raise Fault if rows, columns, the measure or values of x are not the experiment's."""
         check_known("row", self.among, spec.rows, "among")
         self._check_measure(spec)
         given = self.predicate
         with below(type(given).__name__.lower()):
-            if isinstance(given, Better):
-                check_known("column", (*given.columns, *given.over), spec.columns)
-            else:
-                check_known("column", (given.column,), spec.columns)
+            check_known("column", self.columns, spec.columns)
             for span in (getattr(given, key, None) for key in ("x", "at", "than")):
                 if span is not None:
                     _check_span(span, spec.figure)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError, unknown
-from transferbench.experiments.schema import COSTS, METRICS, Schema
+from transferbench.experiments.measures import COSTS, METRICS
+from transferbench.experiments.schema import Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
 from transferbench.strict_yaml import LineMap
@@ -83,9 +84,7 @@ class Experiment:
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
         """Return the printed mean and standard deviation (None if not printed) of a cell."""
         value = self.spec.published.get(row, {}).get(column)
-        if value is None:
-            return None
-        return value if isinstance(value, tuple) else (value, None)
+        return value if value is None or isinstance(value, tuple) else (value, None)
 
 
 def check_names(spec: Schema, lines: LineMap) -> None:
@@ -143,10 +142,10 @@ def _check_measures(spec: Schema, lines: LineMap) -> None:
     if len(set(families.values())) > 1:
         raise lines.error(("columns",), f"models of several families: {families}")
     measures = METRICS[next(iter(families.values()))]
-    shown: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
-    shown += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
-    shown += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
-    for keys, measure in shown:
+    places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
+    places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
+    places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
+    for keys, measure in places:
         if measure and measure not in measures:
             expected = " or ".join(measures)
             raise lines.error(keys, f"expected {expected} for these models, got {measure}.")

@@ -46,7 +46,7 @@ def check_known(what: str, names: Collection[str], known: Collection[str], *keys
 
 def first_fault(error: ValidationError, model: type[BaseModel], lines: LineMap) -> UserError:
     """Return one of pydantic's errors with its line; unknown keys come before all others."""
-    detail = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    detail = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     keys = detail["loc"]
     name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))[:200]
     if detail["type"] == "extra_forbidden":
@@ -68,5 +68,5 @@ def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
         field = getattr(part, "model_fields", {}).get(key)
         if field:
             inner = getattr(field.annotation, "__args__", ())
-            part = next((one for one in inner if hasattr(one, "model_fields")), field.annotation)
+            part = next((each for each in inner if hasattr(each, "model_fields")), field.annotation)
     return list(getattr(part, "model_fields", {}))

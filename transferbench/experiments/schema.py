@@ -8,14 +8,10 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import Field, Strict, model_validator
 
-from transferbench.experiments.claim import Better, Claim, Finite, Higher, Span, Stable
+from transferbench.experiments.claim import Claim, Finite
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known
-from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS, NAMES, Metric
+from transferbench.experiments.measures import Metric
 from transferbench.parameters import Positive, Weight
-
-__all__ = ["COSTS", "LOWER_IS_BETTER", "METRICS", "NAMES", "Better", "Claim", "Column", "Figure",
-           "Higher", "Levels", "Limit", "Metric", "Paper", "Row", "Schema", "Span", "Stable",
-           "Tolerance"]  # fmt: skip
 
 MAX_SETTINGS = 10_000  # of a grid
 #: A printed mean, or mean and standard deviation.
