@@ -18,6 +18,12 @@ def test_fit_and_evaluate_with_given_parameters_and_seed():
     assert one != two
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32, "a", 1.5])
+def test_a_seed_that_is_no_natural_number_raises(seed):
+    with pytest.raises(UserError, match="seed: expected an integer from 0"):
+        transferbench.fit("gcmf", make_problem()[0], seed=seed)
+
+
 def test_model_of_another_family_raises():
     problem, _ = make_problem()
     other = transferbench.Problem("p", "clustering", problem.classes, problem.domains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import tempfile
@@ -44,10 +45,11 @@ def writing(path: Path) -> Iterator[Path]:
         if not fcntl:
             temporary.replace(path)
     except OSError as error:
-        reason = error.strerror or str(error)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "free space there, or " if full else ""
         raise UserError(
-            f"cannot write {path}: {reason}; free space there, or choose other folders with "
-            "--data and --results."
+            f"cannot write {path}: {error.strerror or error}; {remedy}choose another place with "
+            "--data, --results or --out."
         ) from error
     finally:
         if temporary is not None:

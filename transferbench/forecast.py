@@ -51,7 +51,7 @@ def megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
     files: dict[str, fetch.File] = {}
     for name in names:
         task = tasks.Task.named(name)
-        if not task.cache(settings).is_file():
+        if not task.built_path(settings).is_file():
             files |= tasks.needed(task)
     plans = [fetch.plan(file, settings) for file in files.values()]
     return sum(plan.size or 0 for plan in plans if plan.source and not plan.cached) / 1e6

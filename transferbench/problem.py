@@ -19,7 +19,7 @@ Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 
 @dataclass(frozen=True)
 class Domain:
-    """Documents of one domain (or task).
+    """Documents of one domain (in multi-task learning: of one of the tasks).
 
     name   : name of the domain in tables.
     views  : one or more matrices (n, d), documents by features, sparse CSR or dense. The first is

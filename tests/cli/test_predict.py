@@ -153,8 +153,8 @@ def test_warnings_are_printed_and_the_file_is_still_written(call, here):
         ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
         ({"--out": "s.csv"}, "one of the files to read"),
         ({"--out": "s.csv/a.csv"}, "cannot write s.csv/a.csv"),
-        ({"--clusters": "3"}, "expected --source, or --clusters"),
-        ({"--source": None}, "expected --source, or --clusters"),
+        ({"--clusters": "3"}, "expected either --source"),
+        ({"--source": None}, "expected either --source"),
         ({"--target": None}, "Missing option '--target'"),
     ],
 )

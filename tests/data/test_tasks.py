@@ -109,7 +109,7 @@ def test_facts_in_json_come_back_and_have_no_family():
 def test_a_damaged_cache_is_rebuilt(own, home, damage, reader):
     task = tasks.Task.named("own/small")
     first = tasks.load(task, home)
-    path = task.cache(home)
+    path = task.built_path(home)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     header = bytearray(path.read_bytes())
@@ -134,8 +134,8 @@ def test_options_change_the_task_and_defaults_do_not(own, home):
     assert len(tasks.load(other, home)[0].domains[0].seen) == 50
     assert tasks.load(other, home)[0].name == other.name
     plain, given = tasks.Task.named("own/small"), tasks.Task.named("own/small:documents=40")
-    assert plain.cache(home) == given.cache(home)
-    assert plain.cache(home) != other.cache(home)
+    assert plain.built_path(home) == given.built_path(home)
+    assert plain.built_path(home) != other.built_path(home)
 
 
 def test_default_options_are_not_part_of_the_name(own):
@@ -156,7 +156,7 @@ def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch):
     task = tasks.Task.named("own/small")
     with pytest.raises(ValueError, match=r"features is \[60\], expected \[61\]"):
         tasks.load(task, home)
-    assert not task.cache(home).exists()
+    assert not task.built_path(home).exists()
 
 
 def test_facts_depend_on_positions_labels_and_weights():

@@ -312,6 +312,7 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "}}", "}, higher: {column: A, at: 5, than: 6}}", "expected one of better"),
         (TABLE, "[B]", "[Bee]", "unknown column 'Bee'"),
         (TABLE, "[B]", "[A]", "is named under columns and under over"),
+        (TABLE, "[A], over: [B]", "[A, B, C]", "no other column to compare with"),
         (TABLE, "over", "ovr", "unknown key 'ovr'. Did you mean 'over'?"),
         (TABLE, "place: p", "section: p", "unknown key 'section'"),
         (TABLE, "[B]", "[B], rows: all", "rows"),

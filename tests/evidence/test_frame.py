@@ -44,7 +44,7 @@ def test_values_are_numbers_and_curves_are_lists(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value"),
     [("seed", "one"), ("seconds", "long"), ("curve", "{1}"), ("trace", '["a"]'), ("params", "{"),
-     ("versions", "[]")],
+     ("versions", "[]"), ("status", "dome")],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, value):
     write_runs(tmp_path, FILE, lambda planned: 0.5)

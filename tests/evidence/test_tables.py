@@ -203,6 +203,18 @@ def test_a_run_for_several_rows_is_written_once(tmp_path):
     assert len(read_lines(tmp_path / "mine" / "runs.csv")) == 3 * 3 * 2
 
 
+def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):
+    text = CLUSTERS.replace("[accuracy, explained]", "[seconds]")
+    file = experiments.read(text, PATH)
+    metrics = {task: {"accuracy": 0.5, "nmi": 0.5} for task in ("task-1", "task-2")}
+
+    def outcome(planned):
+        return {"metrics": metrics, "seconds": 10 - planned.run.params["sigma"]}
+
+    found = entries(file, write_runs(tmp_path, file, outcome))
+    assert found["A accuracy", "KKM"].chosen == "sigma=3"
+
+
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     file = experiments.read(CLUSTERS, PATH)
     found = clusters(tmp_path)

@@ -22,6 +22,10 @@ class Interrupted(Exception):
     """KeyboardInterrupt under a name that click does not catch: it would print an empty line."""
 
 
+class OutputClosed(Exception):
+    """BrokenPipeError under a name that click does not catch: it would exit with code 1."""
+
+
 class Commands(click.Group):
     """A group whose commands are the files of this folder."""
 
@@ -30,6 +34,8 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
+        except BrokenPipeError:
+            raise OutputClosed from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -89,7 +95,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return 2
-    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
+    except (OutputClosed, BrokenPipeError):  # the reader of our output has closed it, as `head`
         sys.stdout = None
         return 0
     except (Exception, KeyboardInterrupt) as error:

@@ -59,7 +59,7 @@ def _task(name: str, settings: Settings) -> list[str]:
     from transferbench.errors import unknown
 
     base = name.partition(":")[0]
-    if base not in task_names() and not base.endswith(tasks.YAML):
+    if base not in task_names() and not base.endswith(tasks.YAML_SUFFIXES):
         raise unknown("name", name, all_names(), "See `transferbench list`.")
     task = tasks.Task.named(name)
     if not task.options.get("path"):

@@ -47,7 +47,7 @@ def _digest(name: str, settings: Settings) -> str:
     from transferbench.data import tasks
 
     task = tasks.Task.named(name)
-    return tasks.facts(task, settings).digest if task.cache(settings).is_file() else ""
+    return tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
 
 
 def _objective(source: Any, settings: Settings, save: Path | None, title: str) -> str:

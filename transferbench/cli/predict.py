@@ -35,7 +35,9 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
     if out.resolve() in {path.resolve() for path in (*own.sources, *own.targets)}:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
-        raise UserError("expected --source, or --clusters to find some without a source.")
+        raise UserError(
+            "expected either --source (labelled documents) or --clusters N, and not both."
+        )
     problem, _, targets = own.read("none", clusters or 0)
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
         fit = own.fit(problem, targets)

@@ -40,7 +40,7 @@ def command(
     from transferbench.files import exclusive
 
     if bool(names) == everything:
-        raise UserError("expected names of experiments (`transferbench list`), or --all.")
+        raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
     predict, names = not execution["force"], names or tuple(sorted(experiment_names()))
     rebuilds = reproduce.plan(names, settings, repeats, predict=predict, say=say)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"

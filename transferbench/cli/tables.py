@@ -35,5 +35,6 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     for path in outdated:
         click.echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
     if not outdated:
-        click.echo(f"{len(files)} experiments: every table is what its runs.csv yields")
+        many = "s" if len(files) > 1 else ""
+        click.echo(f"{len(files)} experiment{many}: every table is what its runs.csv yields")
     return 1 if outdated else 0

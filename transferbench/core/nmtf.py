@@ -153,9 +153,10 @@ class NMTF:
         return total
 
     def numerator_denominator(self, F: Factor) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the terms' share of num and den as P R and Q R: P, Q (rows, c), R (c, columns).
+        """Return the terms' share of num and den as P R and Q R.
 
-        For V and H, R is None and P and Q are the shares themselves.
+        P, Q (rows, s), R (s, columns); s is the sum of c over the terms of F. For V and H, R is
+        None, and P and Q are the shares themselves.
         """
         P: list[np.ndarray] = []
         Q: list[np.ndarray] = []
@@ -187,14 +188,15 @@ class NMTF:
         return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
 
     def update(self, *factors: Factor) -> None:
-        """Update each factor that is not fixed once, one after the other."""
+        """Update once each factor that is not fixed, one after the other."""
         for factor in factors:
             self.update_jointly(factor)
 
     def update_jointly(self, *factors: Factor) -> None:
-        """Update the factors that are not fixed once, all from their current values.
+        """Update once the factors that are not fixed, all from the same values.
 
-        For blocks that are one factor in a paper, such as the rows of H = [H₀; H₁].
+        For blocks that are one factor in a paper, such as the rows of H = [H₀; H₁]. A tie between
+        two of them sees the new value of the first.
         """
         free = [factor for factor in factors if not factor.fixed]
         for factor, shares in [(F, self.numerator_denominator(F)) for F in free]:

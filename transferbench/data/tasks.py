@@ -31,7 +31,7 @@ from transferbench.problem import Domain, Matrix, Problem, Truth
 from transferbench.settings import Settings
 
 #: Suffixes of a file that describes a task from the user's own files.
-YAML = (".yaml", ".yml")
+YAML_SUFFIXES = (".yaml", ".yml")
 DIGEST_SIZE = 32  # bytes of a SHA-256
 FORMAT = 2  # of the files that `write` writes; a change makes every task build again
 
@@ -55,10 +55,10 @@ class Task:
 
         Raises UserError for an unknown task or option, or a value of the wrong type.
         """
-        if Path(text).suffix in YAML and "path=" not in text:
+        if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
             text = f"own:path={Path(text).as_posix()}"
         name, _, assignments = text.partition(":")
-        if Path(name).suffix in YAML:
+        if Path(name).suffix in YAML_SUFFIXES:
             raise UserError(f"{text}: write the options into {name}, below the key options.")
         base = datasets.full_name(name)
         build = datasets.tasks()[base].build
@@ -73,11 +73,11 @@ class Task:
         return cls(f"{base}:{changed}" if changed else base, base, resolved)
 
     @property
-    def standard(self) -> bool:
+    def has_default_options(self) -> bool:
         """True if every option has its default, so that the dataset's FACTS apply."""
         return self.name == self.base
 
-    def cache(self, settings: Settings) -> Path:
+    def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
 
         Its name has a digest of the options, the builder's code and the user's own files.
@@ -94,7 +94,7 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
     Raises Unavailable if originals cannot be obtained, ValueError if facts do not hold.
     """
-    path = task.cache(settings)
+    path = task.built_path(settings)
     _facts(task, path, settings)
     return read(path)
 
@@ -105,7 +105,7 @@ def facts(task: Task, settings: Settings) -> Facts:
     The task is fetched, built, checked and cached first if necessary; a file in the cache is
     verified. Raises as `load` does.
     """
-    return _facts(task, task.cache(settings), settings)
+    return _facts(task, task.built_path(settings), settings)
 
 
 def _facts(task: Task, path: Path, settings: Settings) -> Facts:
@@ -119,12 +119,12 @@ def _facts(task: Task, path: Path, settings: Settings) -> Facts:
     try:
         problem, truth = module.build(task.base, originals, **options)
     except ValueError as error:
-        if task.standard and not own_path:
+        if task.has_default_options and not own_path:
             raise
         remedy = "correct your files" if own_path else "try other options"
         raise UserError(f"{task.name}: {error}; {remedy}.") from error
     built = Facts.of(problem, truth, _own_file_digests(task, settings))
-    if task.standard:
+    if task.has_default_options:
         built.check(task.base, module.FACTS.get(task.base, {}))
     with writing(path) as temporary:
         write(temporary, replace(problem, name=task.name), truth, built)

@@ -1,12 +1,12 @@
 """Claims of the papers, judged by our runs: holds, fails or undetermined, with the numbers.
 
-The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim about
-every row, or some row, is judged row by row. A claim about most rows, or their average, is judged
-over the rows; most of fewer than five rows, too few for a test over rows, are counted by the tests
-over their seeds.
-A claim holds if the comparisons come out as claimed and every test that this takes is significant.
-It fails if the tests show the contrary. One test is enough for that, so the tests share the
-significance level. Otherwise, or if runs are missing, the claim is undetermined.
+The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
+row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
+on some row holds if one row's test is significant; it fails if every row shows the contrary. A
+claim on most rows, or on their average, is tested over the rows. Fewer than five rows are too few
+for that: then most of the rows' own tests must be significant. Where one of several tests is
+enough, they share the significance level. Otherwise, or if runs are missing, the claim is
+undetermined.
 """
 
 from __future__ import annotations

@@ -14,19 +14,20 @@ from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
-from transferbench.runs.record import MEASURES, RUNS_COLUMNS, short
+from transferbench.experiments.measures import LOWER_IS_BETTER
+from transferbench.runs.record import MEASURES, RUNS_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
 IDENTITY = ["task", "model", "params", "seed"]
 #: Columns that identify a cell of a table or a point of a figure.
 CELL = ["row", "column", "x"]
-#: A random method with fewer finished runs than this gets no verdict.
+#: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
 #: How a column's label names the measure that chose its setting.
 CHOICE_LABELS = {"explained": "label-free"}
@@ -50,7 +51,8 @@ def read_lines(path: Path) -> list[dict[str, str]]:
             reader = csv.DictReader(file)
             columns, lines = tuple(reader.fieldnames or ()), list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read ({error}); run `reproduce` to make it.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
     if columns != RUNS_COLUMNS:
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
@@ -60,9 +62,9 @@ def read_lines(path: Path) -> list[dict[str, str]]:
 def read_runs(path: Path) -> pd.DataFrame:
     """Return a runs.csv as a typed table, a line for each run and domain, without row, column, x.
 
-    A run that serves several columns of the experiment occurs once. `params` is sorted JSON;
-    `trace` and `curve` are lists of numbers, None if the run has none; the index is the number of
-    the line among those of `read_lines`. Raise UserError if the file is missing or damaged.
+    A run that is used in several columns appears once. `params` is sorted JSON; `trace` and `curve`
+    are lists of numbers, None unless the run has a curve; the index is the number of the line among
+    those of `read_lines`. Raise UserError if the file is missing or damaged.
     """
     return to_runs(read_lines(path), path)
 
@@ -85,6 +87,8 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     """Return a line's values. Raise TypeError or ValueError if one is not of its column's type."""
     if None in line or None in line.values():
         raise ValueError("too many fields, or too few")
+    if line["status"] not in get_args(Status):
+        raise ValueError("unknown status")
     int(line["seed"] or 0)
     _sorted_json(line["versions"] or "{}")
     typed: dict[str, Any] = {
@@ -155,8 +159,9 @@ def parameter(value: Any) -> str:
 def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
     """Return True for the runs that the table shows: of a grid, those with the best setting.
 
-    The best setting has the highest mean of the choosing measure over all domains and seeds. A
-    setting with an unfinished run is not chosen; if none is left, the first of the grid is.
+    The best setting has the highest mean of the choosing measure over all domains and seeds (the
+    lowest, if lower is better). A setting with an unfinished run is not chosen; if none is left,
+    the first of the grid is.
     """
     chosen = pd.Series(True, index=planned.index)
     for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
@@ -165,6 +170,7 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
         settings = lines.groupby(["row", "column", "params"], sort=False)
         means = settings[measure].agg(fmean)
         means = means[settings["done"].all() & means.map(math.isfinite)]
+        means = -means if measure in LOWER_IS_BETTER else means
         best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
         for cell, runs_of_cell in grids.groupby(["row", "column"], sort=False):
             setting = best.get(cell, runs_of_cell["params"].iloc[0])

@@ -102,6 +102,8 @@ class Claim(StrictModel):
         given = self.predicate
         with below(type(given).__name__.lower()):
             check_known("column", self.columns, spec.columns)
+            if isinstance(given, Better) and not (given.over or _rivals(given, spec)):
+                raise Fault("no other column to compare with; name one under over.")
             for span in (getattr(given, key, None) for key in ("x", "at", "than")):
                 if span is not None:
                     _check_span(span, spec.figure)
@@ -115,6 +117,12 @@ class Claim(StrictModel):
         given = self.better
         if given and given.times != 1 and (measure not in COSTS or given.by):
             raise Fault(f"times is for {' and '.join(COSTS)}, in place of by.", "better", "times")
+
+
+def _rivals(given: Better, spec: Schema) -> list[str]:
+    """Return the columns that are neither controls nor those of the claim."""
+    columns = spec.columns.items()
+    return [name for name, each in columns if not (each.control or name in given.columns)]
 
 
 def _check_span(span: Span, figure: Figure | None) -> None:

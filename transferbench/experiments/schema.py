@@ -1,4 +1,4 @@
-"""What an experiment file may hold, with the checks that need the file alone."""
+"""The keys of an experiment file, and the checks that need no other file."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Levels(StrictModel):
 
 
 class Figure(StrictModel):
-    """What a figure draws over x: parameters that take the same values together, iterations, rows.
+    """The x axis of a figure: parameters (all set to the same value), the iterations, or the rows.
 
     The parameters vary in `columns` (default: in all that have them, except controls); the other
     columns are drawn as level lines. With `rows` there is one panel, with bars for each row, or

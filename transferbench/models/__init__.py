@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transferbench.errors import UserError, unknown
 
@@ -69,10 +70,13 @@ def load(name: str) -> Callable[..., Fit]:
     return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
 
 
-def fit(
-    name: str, problem: Problem, params: Params, *, seed: int | None, watch: Watch | None
-) -> Fit:
-    """Fit a model with checked parameters, and with those of seed and watch that it takes."""
+def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
+    """Fit a model with checked parameters, and with those of seed and watch that it takes.
+
+    Raises UserError for an unknown model or a seed that is not an integer from 0 to 2**32 − 1.
+    """
+    if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
+        raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
     function = load(name)
     arguments = inspect.signature(function).parameters
     given = {"seed": seed, "watch": watch}

@@ -28,7 +28,7 @@ class TaskFile:
     @classmethod
     def of(cls, name: str, path: Path, facts: Facts) -> TaskFile:
         """Return the task file at `path`. Raise OSError if it cannot be read."""
-        return cls(name, path, _head(path), facts)
+        return cls(name, path, _stored_digest(path), facts)
 
     def is_current(self) -> bool:
         """True if the file at `path` still has this digest in its head.
@@ -36,7 +36,7 @@ class TaskFile:
         Damage of the content is detected when the file is read.
         """
         try:
-            return _head(self.path) == self.digest
+            return _stored_digest(self.path) == self.digest
         except OSError:
             return False
 
@@ -68,7 +68,7 @@ class TaskFiles:
             try:
                 task = tasks.Task.named(name)
                 facts = tasks.facts(task, self.settings)
-                self._known[name] = TaskFile.of(name, task.cache(self.settings), facts)
+                self._known[name] = TaskFile.of(name, task.built_path(self.settings), facts)
             except Unavailable as error:
                 self._known[name] = error
         known = self._known[name]
@@ -89,9 +89,9 @@ class TaskFiles:
 
 def is_built(name: str, settings: Settings) -> bool:
     """True if there is a built file of the task."""
-    return tasks.Task.named(name).cache(settings).is_file()
+    return tasks.Task.named(name).built_path(settings).is_file()
 
 
-def _head(path: Path) -> bytes:
+def _stored_digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(tasks.DIGEST_SIZE)

@@ -23,7 +23,8 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 
 MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
-#: column named after a field of `Record` holds that field; times and sizes have six digits.
+#: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
+#: times and sizes have six digits.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",

@@ -1,4 +1,4 @@
-"""Runs to records: look up finished records, perform the other runs, write each as it ends."""
+"""Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
 from __future__ import annotations
 

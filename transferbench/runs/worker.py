@@ -86,7 +86,7 @@ def perform(job: Job) -> Record:
         return _attempt(record, job, start, 0.0)
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
-    child = fork.Process(target=_fork, args=(send, record, job, start, cpu))
+    child = fork.Process(target=_perform_in_fork, args=(send, record, job, start, cpu))
     child.start()
     send.close()
     with receive:
@@ -100,7 +100,7 @@ def perform(job: Job) -> Record:
     return record
 
 
-def _fork(send: Connection, *arguments: Any) -> None:
+def _perform_in_fork(send: Connection, *arguments: Any) -> None:
     import ctypes
 
     # PR_SET_PDEATHSIG: the kernel kills this process when its parent dies.

@@ -24,7 +24,7 @@ def test_a_task_states_its_files_and_facts(name):
     module = datasets.tasks()[name]
     assert name in module.FACTS
     assert name in {*ELSEWHERE, *OWN} or "digest" in module.FACTS[name]
-    assert tasks.Task.named(name).standard
+    assert tasks.Task.named(name).has_default_options
     needed = tasks.needed(tasks.Task.named(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
     for key, file in needed.items():

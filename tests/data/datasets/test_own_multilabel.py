@@ -48,10 +48,10 @@ def test_own_files_in_the_data_folder_need_no_path(mine, home):
     problem, truth = tasks.load(task, home)
     assert problem.name == "multilabel/own"
     assert truth.names == ("old", "new")
-    before = task.cache(home)
+    before = task.built_path(home)
     (folder / "train.csv").write_text("train\n0\n0\n1\n0\n0\n1\n")
     assert tasks.load(task, home)[0].domains[0].seen.tolist() == [False] * 3
-    assert task.cache(home) != before
+    assert task.built_path(home) != before
 
 
 def test_tasks_and_training_rows_are_optional(mine):
@@ -75,13 +75,13 @@ def test_tasks_and_training_rows_are_optional(mine):
 def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
     task = tasks.Task.named("multilabel/own", path=str(mine))
     tasks.load(task, home)
-    before = task.cache(home)
+    before = task.built_path(home)
     assert before.is_file()
-    assert task.cache(home) == before
+    assert task.built_path(home) == before
     (mine / file).unlink() if content is None else (mine / file).write_text(content)
-    assert not task.cache(home).exists()
+    assert not task.built_path(home).exists()
     tasks.load(task, home)
-    assert task.cache(home) != before
+    assert task.built_path(home) != before
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,9 @@ def fit(
 
     k: feature clusters. p: neighbours in the graphs. lam (λ), gamma (γ): weights of the feature and
     document graphs. max_iter: iterations. C: inverse regularisation of the logistic regression.
-    Other readings of the paper: V_t starts at its probabilities or decisions (start); scale of X;
-    columns (eq. 7) or rows of V sum to one (normalize).
+    start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
+    its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
+    sum to one.
     """
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))

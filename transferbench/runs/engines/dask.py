@@ -21,7 +21,7 @@ from distributed.scheduler import KilledWorker
 
 from transferbench.errors import EngineLost, UserError
 from transferbench.runs.engines import Engine, ProgressCallback, remote
-from transferbench.runs.engines.local import share_memory
+from transferbench.runs.engines.local import with_memory_limit
 from transferbench.runs.engines.server import block_interrupts
 from transferbench.runs.job import Job
 from transferbench.runs.record import Record
@@ -60,7 +60,7 @@ class Dask(Engine):
                 if self.scheduler:  # its workers may not see the caller's files
                     stack.enter_context(_published(client, jobs))
                 else:
-                    jobs = [share_memory(job, self.n_jobs) for job in jobs]
+                    jobs = [with_memory_limit(job, self.n_jobs) for job in jobs]
                     client.register_plugin(_StopRuns())
                 yield from _collect(client, jobs, on_progress)
         except OSError as error:
@@ -181,7 +181,7 @@ def _perform(job: Job, caller: remote.Identity) -> Record:
 
     n_jobs = worker.state.nthreads
     return remote.perform(
-        share_memory(job, n_jobs, worker.memory_manager.memory_limit),
+        with_memory_limit(job, n_jobs, worker.memory_manager.memory_limit),
         caller,
         lambda: get_client().get_dataset(_name(job)),
         lambda *progress: worker.log_event(TOPIC, progress),

@@ -47,7 +47,7 @@ class Local(Engine):
                 while True:
                     # Half of them wait, and start while the next job is prepared.
                     for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
-                        schedule.submit(share_memory(job, self.n_jobs))
+                        schedule.submit(with_memory_limit(job, self.n_jobs))
                     if not schedule.pending:
                         return
                     yield schedule.next_record()
@@ -214,7 +214,7 @@ def to_record(job: Job, future: Future[Record]) -> Record:
         return job.record("crashed", reason)
 
 
-def share_memory(job: Job, n_jobs: int, available: int | None = None) -> Job:
+def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Job:
     """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited.
 
     available: bytes for all jobs; by default the memory of this machine.

@@ -150,7 +150,7 @@ def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:
         return received
     with suppress(UserError, ValueError, OSError):  # receive it instead
         named = tasks.Task.named(task.name)
-        built = replace(task, path=named.cache(own))
+        built = replace(task, path=named.built_path(own))
         if own.mirrors and not built.path.is_file():
             tasks.load(named, own)
         if built.is_current():

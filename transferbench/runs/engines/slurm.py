@@ -22,7 +22,7 @@ from submitit.core.utils import FailedJobError
 from transferbench.errors import UserError
 from transferbench.files import write_text
 from transferbench.runs.engines import Engine, ProgressCallback, remote
-from transferbench.runs.engines.local import share_memory
+from transferbench.runs.engines.local import with_memory_limit
 from transferbench.runs.job import Job
 from transferbench.runs.record import Limits, Record
 
@@ -130,7 +130,7 @@ class Slurm(Engine):
 def _perform(job: Job, caller: remote.Identity, folder: Path) -> Result:
     """Perform a job; called by submitit in the Slurm job."""
     mib = int(os.environ.get("SLURM_MEM_PER_NODE") or 0)
-    job = share_memory(job, 1, mib * 2**20)
+    job = with_memory_limit(job, 1, mib * 2**20)
     file = folder / job.task.digest.hex()
     place = f"{os.uname().nodename}, job {submitit.JobEnvironment().job_id}"
 
