@@ -215,3 +215,13 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
     write(here / "t.csv", sentences(1, 28, 2))
     assert "to run  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+
+
+def test_model_and_parameters_are_checked_before_files_are_read(call):
+    files = ["--source", "absent.csv", "--target", "absent.csv", "--out", "labels.csv"]
+    code, _, err = call("predict", *files, "--model", "gcnf")
+    assert (code, "unknown model 'gcnf'" in err) == (2, True)
+    code, _, err = call("predict", *files, "--model", "gcmf", "--set", "kk=3")
+    assert (code, "unknown parameter of gcmf 'kk'" in err) == (2, True)
+    code, _, err = call("predict", *files, "--model", "lskmtc")
+    assert (code, "lskmtc is a clustering model" in err) == (2, True)

@@ -53,12 +53,18 @@ class OwnData:
     options: tuple[str, ...]
 
     def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
-        """Return the problem of the files, its truth and the documents of the targets."""
-        from transferbench import parameters
+        """Return the problem of the files, its truth and the documents of the targets.
+
+        Model and parameters are checked first: reading large files takes long.
+        """
+        from transferbench import models, parameters
         from transferbench.data.userdata.documents import Columns
         from transferbench.data.userdata.problem import documents_problem
         from transferbench.data.userdata.read import read
 
+        models.check_family(self.model, "transfer" if self.sources else "clustering")
+        assigned = parameters.parse(self.assignments)
+        parameters.resolve(models.load(self.model), assigned, self.model)
         columns = Columns(self.text_column, self.label_column, self.id_column)
         given = parameters.parse(self.options)
         sources = [read(path, columns, "all") for path in self.sources]

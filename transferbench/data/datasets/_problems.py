@@ -33,12 +33,14 @@ def problem_from_counts(
     sources : number of domains, from the first, whose labels are seen in a transfer problem.
 
     Weights (see `text.weight`) are fitted on all documents together. Raises ValueError if the
-    domains differ in their number of features.
+    domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
     if columns is not None:
         counts = counts[:, columns]
     frequent = np.flatnonzero(document_frequency(counts) >= min_df)
+    if not frequent.size:
+        raise ValueError("no feature is left; expected a lower min_df")
     X = weight(counts[:, frequent], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
     domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
