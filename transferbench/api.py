@@ -80,6 +80,6 @@ def results(name: str) -> DataFrame:
     from transferbench import experiments
     from transferbench.evidence import frame
 
-    file = experiments.load(name)
-    runs = frame.read_runs(settings.load().results / file.name / "runs.csv")
-    return frame.observations(file, runs)
+    experiment = experiments.load(name)
+    runs = frame.read_runs(settings.load().results / experiment.name / "runs.csv")
+    return frame.observations(experiment, runs)

@@ -33,11 +33,11 @@ class Rebuild:
     """
 
     def __init__(
-        self, file: Experiment, planned: list[PlannedRun], results: Path, repeats: int | None
+        self, experiment: Experiment, planned: list[PlannedRun], results: Path, repeats: int | None
     ) -> None:
-        self.file, self.name, self.planned = file, file.name, planned
-        usual = repeats in (None, file.spec.repeats)
-        self.folder = (results if usual else results / f"repeats-{repeats}") / file.name
+        self.experiment, self.name, self.planned = experiment, experiment.name, planned
+        usual = repeats in (None, experiment.spec.repeats)
+        self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
         self.waiting = {each.run for each in planned}
         self.records: dict[Run, Record] = {}
 
@@ -68,7 +68,7 @@ class Rebuild:
             else:
                 lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
-        return pages.write(self.file, self.folder)
+        return pages.write(self.experiment, self.folder)
 
     @cached_property
     def before(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
@@ -104,14 +104,19 @@ def plan(
     With `predict`, say for several experiments what they will take and sort them by that.
     """
     files = [experiments.load(name) for name in dict.fromkeys(names)]
-    planned = {file.name: list(file.runs(repeats)) for file in files}
+    planned = {experiment.name: list(experiment.runs(repeats)) for experiment in files}
     if len(files) > 1 and predict:
         expected = forecast.forecasts(planned, settings)
-        files.sort(key=lambda file: expected["seconds"][file.name])  # so that failures come early
+        files.sort(
+            key=lambda experiment: expected["seconds"][experiment.name]
+        )  # so that failures come early
         size = forecast.megabytes(planned, settings)
         total = forecast.summary(expected)
         say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
-    return [Rebuild(file, planned[file.name], settings.results, repeats) for file in files]
+    return [
+        Rebuild(experiment, planned[experiment.name], settings.results, repeats)
+        for experiment in files
+    ]
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
@@ -137,14 +142,14 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
 
     limits: dict[Run, Limits] = {}  # of each run, those of the first experiment that plans it
     for rebuild in rebuilds:
-        own = rebuild.file.spec.limits
+        own = rebuild.experiment.spec.limits
         memory = int(own.memory_gib * 2**30) if own.memory_gib else None
         for each in rebuild.planned:
             limits.setdefault(each.run, Limits(own.seconds, memory))
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
         # Runs of the experiments that its claims also use may have ended later.
-        if rebuild.name not in unchanged and any(c.also for c in rebuild.file.spec.claims):
+        if rebuild.name not in unchanged and any(c.also for c in rebuild.experiment.spec.claims):
             rebuild.write()
     if several:
         ends = Counter(f"{record.status}: {record.reason}" for record in records)

@@ -33,17 +33,17 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     """
     parts = []
     for name in names:
-        file = experiments.load(name)
-        runs = read_runs(settings.results / file.name / "runs.csv")
+        experiment = experiments.load(name)
+        runs = read_runs(settings.results / experiment.name / "runs.csv")
         measured = runs.melt(
             [*IDENTITY, "domain", "status", "seconds"], MEASURES, "measure", "committed"
         ).dropna(subset="committed")
         alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
         measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
-        planned = dict.fromkeys(planned.run for planned in file.runs())
+        planned = dict.fromkeys(planned.run for planned in experiment.runs())
         plan = pd.DataFrame([(run, *run.identity) for run in planned], columns=["run", *IDENTITY])
         done = plan.merge(measured[measured["status"] == "done"], on=IDENTITY)
-        parts.append(done.assign(experiment=file.name)[COLUMNS])
+        parts.append(done.assign(experiment=experiment.name)[COLUMNS])
     return pd.concat(parts, ignore_index=True)
 
 

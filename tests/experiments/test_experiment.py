@@ -52,7 +52,7 @@ def test_planned_runs_and_published_values():
         ("title: t\n", "titel: t\n", 1, "unknown key 'titel'. Did you mean 'title'?"),
         ("metric: accuracy\n", "", 1, "missing key metric"),
         ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'nmi', 'hamming'"),
-        ("repeats: 3", "repeats: many", 4, "repeats: Input should be a valid integer"),
+        ("repeats: 3", "repeats: many", 4, "repeats: expected a valid integer"),
         ("repeats: 3", "repeats: 0", 4, "greater than or equal to 1"),
         ("gtl/comp-vs-rec", "gtl/comp-vs-rek", 6, "Did you mean 'gtl/comp-vs-rec'?"),
         ("gtl/comp-vs-rec}", "gtl/comp-vs-rec, sed: 1}", 6, "unknown key 'sed'"),

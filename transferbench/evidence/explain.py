@@ -24,17 +24,17 @@ from transferbench.runs import worker
 from transferbench.runs.store import Store
 
 
-def find(file: Experiment, runs: pd.DataFrame, row: str, column: str, x: float | None) -> Any:
+def find(experiment: Experiment, runs: pd.DataFrame, row: str, column: str, x: float | None) -> Any:
     """Return the cell or point with its sources (see `provenance.sources`) and, in a table, entry.
 
     Names may differ in case, blanks and punctuation. Raise UserError if there is no such cell, or
     if x is needed to tell which.
     """
-    observed = observations(file, runs)
-    cells = summarise(file, observed)
-    known = sources(file, observed, cells)
-    if not file.spec.figure:
-        compared = tables.entries(file, cells)[["row", "column", "difference", "verdict"]]
+    observed = observations(experiment, runs)
+    cells = summarise(experiment, observed)
+    known = sources(experiment, observed, cells)
+    if not experiment.spec.figure:
+        compared = tables.entries(experiment, cells)[["row", "column", "difference", "verdict"]]
         known = known.merge(compared, on=["row", "column"])
     known = known[known["row"] == _match("row", row, known["row"])]
     known = known[known["column"] == _match("column", column, known["column"])]
@@ -74,7 +74,7 @@ def objective(source: Any, store: Store) -> tuple[list[float], str]:
     return [], "its record is not here; run the command above, then ask again"
 
 
-def page(file: Experiment, source: Any, *, data: str, curve: str) -> str:
+def page(experiment: Experiment, source: Any, *, data: str, curve: str) -> str:
     """Return the explanation; data: digest of the task built here, "" if none; curve: its end."""
     module = importlib.import_module(models.get(source.runs_behind[0].model).module)
     doc = inspect.getdoc(module) or ""
@@ -83,24 +83,24 @@ def page(file: Experiment, source: Any, *, data: str, curve: str) -> str:
     x = "" if math.isnan(source.x) else f", x = {source.x:g}"
     return fill(
         "explain.txt.j2",
-        place=f"{file.name}, {source.row}, {source.column}{x}",
-        sections=[_number(file, source), _since(source, data)],
+        place=f"{experiment.name}, {source.row}, {source.column}{x}",
+        sections=[_number(experiment, source), _since(source, data)],
         model=title,
         text="\n\n".join(paragraphs[objective + 1 :]),
         curve=curve,
     )
 
 
-def _number(file: Experiment, source: Any) -> dict[str, str]:
+def _number(experiment: Experiment, source: Any) -> dict[str, str]:
     """Return the facts about the number itself."""
-    spec, metric = file.spec, file.metric(source.row)
+    spec, metric = experiment.spec, experiment.metric(source.row)
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(metric, "")
-    unit = " %" if file.scale(source.row) == 100 else unit
+    unit = " %" if experiment.scale(source.row) == 100 else unit
 
     text = ("{:.2f}" if spec.unit == "percent" else "{:.4g}").format
     ours = "none" if math.isnan(source.mean) else text(source.mean) + unit
     ours += "" if math.isnan(source.std) else f" ± {text(source.std)}"
-    mean, std = file.published(source.row, source.column) or (None, None)
+    mean, std = experiment.published(source.row, source.column) or (None, None)
     printed = "no number" if mean is None else f"{mean:g}{unit}"
     printed += "" if std is None else f" ± {std:g}"
     by_seed = {seed: text(v) for seed, v in source.by_seed.items() if seed is not None}
@@ -108,7 +108,7 @@ def _number(file: Experiment, source: Any) -> dict[str, str]:
     return {
         "ours": f"{ours}, {metric}, {source.runs} of {source.planned} runs",
         "paper": f"{printed}; {spec.paper.title}, {spec.paper.venue}, {spec.paper.place}",
-        "verdict": "" if spec.figure else _verdict(file, source),
+        "verdict": "" if spec.figure else _verdict(experiment, source),
         "again": source.command,
         "setting": ", ".join(f"{k}={v}" for k, v in source.runs_behind[0].params.items()),
         "chosen": source.setting,
@@ -118,8 +118,11 @@ def _number(file: Experiment, source: Any) -> dict[str, str]:
     }
 
 
-def _verdict(file: Experiment, source: Any) -> str:
-    verdict, tolerance = f"{source.verdict} {source.reason}".strip(), file.tolerance(source.row)
+def _verdict(experiment: Experiment, source: Any) -> str:
+    verdict, tolerance = (
+        f"{source.verdict} {source.reason}".strip(),
+        experiment.tolerance(source.row),
+    )
     if math.isnan(source.difference) or tolerance is None:
         return verdict
     return f"{verdict}, {source.difference:+.2f}; within is up to {tolerance:g}"

@@ -65,25 +65,28 @@ def render(results: Path) -> str:
     # By paper, tables first; shorter names first, so that 10 comes after 9.
     files.sort(key=lambda f: (f.name.split("-")[0], "table" not in f.name, "figure" not in f.name,
                               len(f.name), f.name))  # fmt: skip
-    have_run = [file for file in files if (results / file.name / "runs.csv").is_file()]
+    have_run = [
+        experiment for experiment in files if (results / experiment.name / "runs.csv").is_file()
+    ]
     if not have_run:
         raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
     dialogs = Dialogs()
     papers: dict[str, list[dict[str, Any]]] = {}
     observed = [
-        observations(file, read_runs(results / file.name / "runs.csv")) for file in have_run
+        observations(experiment, read_runs(results / experiment.name / "runs.csv"))
+        for experiment in have_run
     ]
     known = {f.name: (f, summarise(f, each)) for f, each in zip(have_run, observed, strict=True)}
-    for file, each in zip(have_run, observed, strict=True):
-        section = _section(file, each, known, results / file.name, dialogs)
-        papers.setdefault(file.spec.paper.title, []).append(section)
+    for experiment, each in zip(have_run, observed, strict=True):
+        section = _section(experiment, each, known, results / experiment.name, dialogs)
+        papers.setdefault(experiment.spec.paper.title, []).append(section)
     sections = [section for group in papers.values() for section in group]
     return fill(
         "report.html.j2",
         papers=list(papers.values()),
         verdicts=sum((section["verdicts"] for section in sections), Counter[str]()),
         outcomes=Counter(r.outcome for section in sections for r in section["results"]),
-        not_run=[file.name for file in files if file not in have_run],
+        not_run=[experiment.name for experiment in files if experiment not in have_run],
         data=_script({"facts": FACTS, "texts": list(dialogs.texts), "cells": dialogs.cells}),
     )
 
@@ -99,94 +102,106 @@ def _script(data: Any) -> str:
 
 
 def _section(
-    file: Experiment, observed: pd.DataFrame, known: claims.Others, folder: Path, dialogs: Dialogs
+    experiment: Experiment,
+    observed: pd.DataFrame,
+    known: claims.Others,
+    folder: Path,
+    dialogs: Dialogs,
 ) -> dict[str, Any]:
     """Return what the template shows of one experiment."""
-    _, cells = known[file.name]
-    described = sources(file, observed, cells)
-    entries = tables.entries(file, cells.head(0) if file.spec.figure else cells)
-    if file.spec.figure:
-        values = _points(file, described, dialogs)
+    _, cells = known[experiment.name]
+    described = sources(experiment, observed, cells)
+    entries = tables.entries(experiment, cells.head(0) if experiment.spec.figure else cells)
+    if experiment.spec.figure:
+        values = _points(experiment, described, dialogs)
     else:
-        values = _table(file, described, entries, dialogs)
-    own = entries[entries["row"].isin(list(file.spec.rows)) & (entries["verdict"] != "")]
+        values = _table(experiment, described, entries, dialogs)
+    own = entries[entries["row"].isin(list(experiment.spec.rows)) & (entries["verdict"] != "")]
     return values | {
-        "file": file,
+        "file": experiment,
         "verdicts": Counter(own["verdict"]),
-        "notes": [*tables.choices(file, entries), *file.spec.notes],
-        "problems": tables.problems(file, entries),
-        "results": claims.judge(file, cells, known),
-        "ranking": ranks.ranking(file, cells),
-        "picture": inline(folder / "figure.svg") if file.spec.figure else None,
+        "notes": [*tables.choices(experiment, entries), *experiment.spec.notes],
+        "problems": tables.problems(experiment, entries),
+        "results": claims.judge(experiment, cells, known),
+        "ranking": ranks.ranking(experiment, cells),
+        "picture": inline(folder / "figure.svg") if experiment.spec.figure else None,
         "ranks_picture": inline(folder / "ranks.svg"),
     }
 
 
 def _table(
-    file: Experiment, known: pd.DataFrame, entries: pd.DataFrame, dialogs: Dialogs
+    experiment: Experiment, known: pd.DataFrame, entries: pd.DataFrame, dialogs: Dialogs
 ) -> dict[str, Any]:
     """Return a table: columns (label, True if it is a control), rows and averages by label."""
     by_place = {(source.row, source.column): source for source in known.itertuples()}
-    columns = [(label, file.spec.columns[name].control) for label, name, _ in table_columns(file)]
+    columns = [
+        (label, experiment.spec.columns[name].control)
+        for label, name, _ in table_columns(experiment)
+    ]
     rows = {
-        row: [_cell(file, by_place.get((row, label)), here[label], dialogs) for label, _ in columns]
+        row: [
+            _cell(experiment, by_place.get((row, label)), here[label], dialogs)
+            for label, _ in columns
+        ]
         for row, here in tables.by_row(entries).items()
     }
-    averages = {row: rows.pop(row) for row in list(rows) if row not in file.spec.rows}
+    averages = {row: rows.pop(row) for row in list(rows) if row not in experiment.spec.rows}
     return {"columns": columns, "rows": rows, "averages": averages}
 
 
-def _points(file: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> dict[str, Any]:
+def _points(experiment: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> dict[str, Any]:
     """Return the points of a figure as a table: x, or the methods, along its columns."""
-    figure = file.spec.figure
+    figure = experiment.spec.figure
     assert figure is not None
     grid: dict[str, dict[str, Any]] = {}
     for source in known.sort_values("x", kind="stable").itertuples():
         x = "any x" if math.isnan(source.x) else f"{source.x:g}"
-        several = not figure.rows and len(file.spec.columns) > 1
+        several = not figure.rows and len(experiment.spec.columns) > 1
         label = f"{source.row}, {source.column}" if several else source.row
         grid.setdefault(label, {})[source.column if figure.rows else x] = source
     names = list(dict.fromkeys(name for here in grid.values() for name in here))
     rows = {
-        label: [_cell(file, here.get(name), None, dialogs) for name in names]
+        label: [_cell(experiment, here.get(name), None, dialogs) for name in names]
         for label, here in grid.items()
     }
-    levels = {} if figure.rows else figures.published_levels(file)
+    levels = {} if figure.rows else figures.published_levels(experiment)
     for label, shown in rows.items() if levels else ():
         level = levels.get(next(iter(grid[label].values())).row)
-        shown.append(Cell() if level is None else Cell(_number(file, level), sort=level))
+        shown.append(Cell() if level is None else Cell(_number(experiment, level), sort=level))
     columns = [(name, False) for name in [*names, *["published"] * bool(levels)]]
     return {"columns": columns, "rows": rows, "averages": {}}
 
 
-def _cell(file: Experiment, source: Any, entry: Any, dialogs: Dialogs) -> Cell:
+def _cell(experiment: Experiment, source: Any, entry: Any, dialogs: Dialogs) -> Cell:
     """Return what a cell shows from its source, None for an average, and entry of a table."""
     if source is None and entry is None:
         return Cell()
     mean, std = (entry.ours, entry.std) if entry else (source.mean, source.std)
-    text, spread = _number(file, mean) or "none", _number(file, std)
-    published = _number(file, entry.published) if entry else ""
+    text, spread = _number(experiment, mean) or "none", _number(experiment, std)
+    published = _number(experiment, entry.published) if entry else ""
     number = None
     if source:
-        figure = file.spec.figure
+        figure = experiment.spec.figure
         place = f", {figure.label} = {source.x:g}" if figure and not math.isnan(source.x) else ""
-        title = f"{file.name}: {source.column}, {source.row}{place}"
-        facts = _facts(file, source, text + (f" ± {spread}" if spread else ""))
-        number = dialogs.add(title, facts | (_compared(file, entry) if entry else {}))
+        title = f"{experiment.name}: {source.column}, {source.row}{place}"
+        facts = _facts(experiment, source, text + (f" ± {spread}" if spread else ""))
+        number = dialogs.add(title, facts | (_compared(experiment, entry) if entry else {}))
     verdict = entry.verdict if entry else ""
     return Cell(text, spread, published, verdict, "" if math.isnan(mean) else float(mean), number)
 
 
-def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
+def _facts(experiment: Experiment, source: Any, ours: str) -> dict[str, str]:
     """Return the facts of a cell's dialog that its runs give."""
-    by_seed = {seed: _number(file, v) for seed, v in source.by_seed.items() if seed is not None}
+    by_seed = {
+        seed: _number(experiment, v) for seed, v in source.by_seed.items() if seed is not None
+    }
     days = sorted(time[:10] for time in source.finished)
     versions = [
         ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
         for text in source.versions
     ]
-    column = file.spec.columns.get(source.column)
-    of = f"{file.metric(source.row)}, {source.runs} of {source.planned} runs"
+    column = experiment.spec.columns.get(source.column)
+    of = f"{experiment.metric(source.row)}, {source.runs} of {source.planned} runs"
     return {
         "Ours": f"{ours}, {of}",
         "Run it again": source.command,
@@ -202,25 +217,27 @@ def _facts(file: Experiment, source: Any, ours: str) -> dict[str, str]:
     }
 
 
-def _compared(file: Experiment, entry: Any) -> dict[str, str]:
+def _compared(experiment: Experiment, entry: Any) -> dict[str, str]:
     """Return the facts of a cell's dialog that compare it with the published value."""
-    published, std = _number(file, entry.published), _number(file, entry.published_std)
+    published, std = _number(experiment, entry.published), _number(experiment, entry.published_std)
     printed = published + (f" ± {std}" if std else "")
     verdict = entry.verdict
     if verdict and not math.isnan(entry.difference):
-        verdict += f", {entry.difference:+.{tables.digits(file)}f}"
+        verdict += f", {entry.difference:+.{tables.digits(experiment)}f}"
     return {
-        "Published": f"{printed}, {file.spec.paper.place}" if printed else "",
+        "Published": f"{printed}, {experiment.spec.paper.place}" if printed else "",
         "Verdict": verdict + (f": {entry.reason}" if entry.reason else ""),
         "Chosen": entry.chosen,
     }
 
 
-def _number(file: Experiment, value: float) -> str:
+def _number(experiment: Experiment, value: float) -> str:
     """Return a value with the table's decimals, "" for NaN."""
     if math.isnan(value):
         return ""
-    return f"{value:.3g}" if file.spec.unit == "seconds" else f"{value:.{tables.digits(file)}f}"
+    if experiment.spec.unit == "seconds":
+        return f"{value:.3g}"
+    return f"{value:.{tables.digits(experiment)}f}"
 
 
 def inline(path: Path) -> dict[str, Any] | None:

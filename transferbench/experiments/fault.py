@@ -58,7 +58,8 @@ def first_fault(error: ValidationError, model: type[BaseModel], lines: LineMap) 
     if detail["type"] == "value_error":
         fault = detail["ctx"]["error"]
         return lines.error((*keys, *getattr(fault, "keys", ())), str(fault))
-    return lines.error(keys, f"{name}: {detail['msg']}, got {reprlib.repr(detail['input'])}.")
+    message = detail["msg"].replace("Input should be", "expected").replace(" after validation", "")
+    return lines.error(keys, f"{name}: {message}, got {reprlib.repr(detail['input'])}.")
 
 
 def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
