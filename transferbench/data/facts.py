@@ -15,7 +15,7 @@ from transferbench.problem import Family, Problem, Truth
 
 @dataclass(frozen=True)
 class Facts:
-    """What is true of a built task.
+    """Facts about a built task.
 
     family    : transfer, clustering or multilabel.
     classes   : names of the classes.

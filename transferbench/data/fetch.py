@@ -52,7 +52,7 @@ class File:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `get` would do.
+    """The source and the destination that `get` would use.
 
     source : first place to try, "cache" or a `download.label`; None if there is no place.
     """

@@ -54,7 +54,7 @@ Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
 
 @dataclass(frozen=True)
 class Subject:
-    """What a claim is about, by row and column, on a scale on which more is better.
+    """The values that a claim compares, by row and column, scaled so that more is better.
 
     points: the values at each x, None in a table and for level lines. printed: published values.
     """

@@ -1,4 +1,4 @@
-"""Where a number comes from: its runs, the command that repeats them, their code and data."""
+"""Provenance of a number: its runs, the command that repeats them, their code and data."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Dialogs:
 
 @dataclass(frozen=True)
 class Cell:
-    """What the page shows of a cell. number: of its dialog, None if no runs are behind it."""
+    """A cell of the page. number: its dialog, None if it has no runs."""
 
     text: str = ""
     std: str = ""

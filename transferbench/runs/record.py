@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be done.
+    """A model to fit on a task, with its parameters and seed.
 
     task   : full name of the task.
     model  : name of the model.

@@ -1,4 +1,4 @@
-"""What a dask worker or a Slurm job does: perform a run as on the caller's machine.
+"""Perform a run on a Dask worker or in a Slurm job, as on the caller's machine.
 
 First the worker checks that its code and versions are the caller's. Then it takes the built task
 from its own data folder, or receives the caller's file and checks its digest. Jobs and records are
