@@ -74,7 +74,7 @@ def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[C
     for claim in experiment.spec.claims:
         also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
         subject = _subject(claim, [(experiment, cells), *also])
-        compared = _comparisons(claim, subject, competitors(experiment))
+        compared = _comparisons(claim, subject, experiment.spec.competitors)
         missing = [
             f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
         ]
@@ -94,11 +94,6 @@ def others(experiment: Experiment, results: Path) -> Others:
 def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame]:
     experiment = experiments.load(name)
     return experiment, summarise(experiment, observations(experiment, runs))
-
-
-def competitors(experiment: Experiment) -> list[str]:
-    """Return the columns that are not controls."""
-    return [name for name, column in experiment.spec.columns.items() if not column.control]
 
 
 def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
@@ -148,14 +143,14 @@ def _scale(measure: str, objective: bool) -> Callable[[float], float]:
     return scale
 
 
-def _comparisons(claim: Claim, subject: Subject, rivals: Sequence[str]) -> tuple[Comparison, ...]:
+def _comparisons(claim: Claim, subject: Subject, competitors: list[str]) -> tuple[Comparison, ...]:
     given = claim.predicate
     if isinstance(given, Higher):
         return (_higher(given, subject),)
     if isinstance(given, Stable):
         return (_stable(given, subject),)
-    over = given.over or [rival for rival in rivals if rival not in given.columns]
-    return tuple(_better(given, subject, *pair) for pair in product(given.columns, over))
+    pairs = product(given.columns, given.rivals(competitors))
+    return tuple(_better(given, subject, *pair) for pair in pairs)
 
 
 def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence.claims import competitors
 from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.stats import ALPHA
 from transferbench.experiments.experiment import Experiment
@@ -38,7 +37,7 @@ def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
     """
     spec = experiment.spec
     rows = [row for row in spec.rows if experiment.metric(row) == spec.metric]
-    methods = competitors(experiment)
+    methods = spec.competitors
     if spec.figure or not spec.published or len(methods) < 3 or len(rows) < 5:
         return None
     table = cells.assign(mean=cells["mean"].where(cells["status"] == ""))

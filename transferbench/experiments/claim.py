@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from annotated_types import Gt, Lt, MinLen
@@ -40,6 +41,10 @@ class Better(StrictModel):
         if set(self.columns) & set(self.over):
             raise Fault("a column is named under columns and under over; remove one.")
         return self
+
+    def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns to compare with; competitors are the columns that are no controls."""
+        return self.over or tuple(name for name in competitors if name not in self.columns)
 
 
 class Stable(StrictModel):
@@ -102,7 +107,7 @@ class Claim(StrictModel):
         given = self.predicate
         with below(type(given).__name__.lower()):
             check_known("column", self.columns, spec.columns)
-            if isinstance(given, Better) and not (given.over or _rivals(given, spec)):
+            if isinstance(given, Better) and not given.rivals(spec.competitors):
                 raise Fault("no other column to compare with; name one under over.")
             for span in (getattr(given, key, None) for key in ("x", "at", "than")):
                 if span is not None:
@@ -117,12 +122,6 @@ class Claim(StrictModel):
         given = self.better
         if given and given.times != 1 and (measure not in COSTS or given.by):
             raise Fault(f"times is for {' and '.join(COSTS)}, in place of by.", "better", "times")
-
-
-def _rivals(given: Better, spec: Schema) -> list[str]:
-    """Return the columns that are neither controls nor those of the claim."""
-    columns = spec.columns.items()
-    return [name for name, each in columns if not (each.control or name in given.columns)]
 
 
 def _check_span(span: Span, figure: Figure | None) -> None:

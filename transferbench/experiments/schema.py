@@ -144,6 +144,11 @@ class Schema(StrictModel):
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
 
+    @property
+    def competitors(self) -> list[str]:
+        """The columns that are no controls."""
+        return [name for name, column in self.columns.items() if not column.control]
+
     @model_validator(mode="after")
     def _check_figure(self) -> Self:
         if self.figure is None:
