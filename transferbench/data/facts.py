@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Family, Problem, Truth
+from transferbench.problem import Domain, Family, Problem, Truth
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Facts:
     digest    : 16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows.
                 It does not cover the values, which libraries may round differently.
     files     : names and digests of the user's own files that the task is built from; often none.
+    items     : first, tenth and last document of each domain: stored entries and class names. Known
+                only when a task is built.
     """
 
     family: Family
@@ -38,6 +41,7 @@ class Facts:
     weight: float
     digest: str
     files: tuple[str, ...] = ()
+    items: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Facts:
@@ -67,6 +71,10 @@ class Facts:
             weight=float(f"{total:.6g}"),
             digest=digest.hexdigest()[:16],
             files=tuple(files),
+            items={
+                domain.name: _items(domain, Y, problem.classes)
+                for domain, Y in zip(problem.domains, truth.Y, strict=True)
+            },
         )
 
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
@@ -74,10 +82,9 @@ class Facts:
 
         Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
         """
+        facts = json.loads(json.dumps(asdict(self)))  # tuples as lists
         for name, value in expected.items():
-            actual = getattr(self, name)
-            if isinstance(actual, tuple):
-                actual, value = list(actual), list(value)
+            actual = facts[name]
             close = name == "weight" and np.isclose(actual, value, rtol=1e-5, atol=0)
             if actual != value and not close:
                 raise ValueError(
@@ -85,14 +92,14 @@ class Facts:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as plain data, without `family`, and without `files` if there are none.
+        """Return the facts as plain data, without family and items, and without files if none.
 
         Keys of run records are digests of this; any change of it makes finished runs run again.
         """
         return {
             name: value
             for name, value in asdict(self).items()
-            if name != "family" and (name != "files" or value)
+            if name not in ("family", "items") and (name != "files" or value)
         }
 
     @classmethod
@@ -101,3 +108,11 @@ class Facts:
         lists = ("classes", "features", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}
         return cls(family, **{**facts, **tuples})
+
+
+def _items(domain: Domain, Y: np.ndarray, classes: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Return stored entries and class names of the first, tenth and last document."""
+    rows = [row for row in (0, 9, len(Y) - 1) if row < len(Y)]
+    entries = np.sum([np.diff(sp.csr_array(view).indptr)[rows] for view in domain.views], axis=0)
+    labels = [[classes[int(c)] for c in np.flatnonzero(Y[row])] for row in rows]
+    return list(zip(entries.tolist(), labels, strict=True))

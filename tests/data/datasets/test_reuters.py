@@ -11,6 +11,7 @@ from scipy.io import savemat
 from transferbench import api
 from transferbench.data import tasks
 from transferbench.data.datasets import reuters
+from transferbench.data.formats.mat import read_counts
 
 PEOPLE, PLACES = "reuters/orgs-vs-people", "reuters/orgs-vs-places"
 BOTH = "reuters/people-vs-places"
@@ -57,8 +58,11 @@ def test_the_names_of_the_labels_follow_from_the_files():
     sizes: dict[str, set] = {}
     for name in reuters.TASKS:
         classes = reuters.LABELS[name][1]
-        labels = [reuters._read(path)[1] for path in originals(name).values()]
-        for label, of in enumerate(classes, 1):
+        labels = [
+            read_counts(path, f"{path.stem}_data", f"{path.stem}_label")[1]
+            for path in originals(name).values()
+        ]
+        for label, of in enumerate(classes):
             sizes.setdefault(of, set()).add(tuple(int((y == label).sum()) for y in labels))
     assert sizes == {"orgs": {(588, 587)}, "people": {(649, 621)}, "places": {(428, 456)}}
 

@@ -26,8 +26,8 @@ from transferbench.errors import unknown
 FOLDER = Path(__file__).parent
 #: A task name without a prefix means the first of these that has it.
 PREFIXES = (
-    *("gtl", "dtl", "mrtl", "mtc", "reuters", "email-spam", "generated"),
-    *("rcv1", "eurlex", "multilabel"),
+    *("gtl", "dtl", "mrtl", "mtc", "reuters", "amazon", "email-spam"),
+    *("generated", "rcv1", "eurlex", "multilabel"),
 )
 
 

@@ -13,10 +13,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url
+from transferbench.data.formats.mat import read_counts
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
@@ -87,8 +87,9 @@ def build(
     class_of_label = np.array([classes.index(name) for name in names])
     parts = {}
     for domain, name in zip(("source", "target"), needed(task), strict=True):
-        counts, labels = _read(files[name])
-        parts[domain] = counts, class_of_label[labels - 1]
+        stem = Path(name).stem
+        counts, y = read_counts(files[name], f"{stem}_data", f"{stem}_label")
+        parts[domain] = counts, class_of_label[y]
     return problem_from_counts(
         task,
         "transfer",
@@ -98,18 +99,3 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
-
-
-def _read(path: Path) -> tuple[sp.csr_array, np.ndarray]:
-    """Return counts (n, d) and (n,) labels 1 or 2 of a MATLAB file."""
-    from scipy.io import loadmat
-
-    variables = [f"{path.stem}_data", f"{path.stem}_label"]
-    contents = loadmat(path, variable_names=variables)
-    missing = [variable for variable in variables if variable not in contents]
-    if missing:
-        raise ValueError(f"{path.name}: has no variable {' and no '.join(missing)}")
-    counts, labels = sp.csr_array(contents[variables[0]]), np.ravel(contents[variables[1]])
-    if len(labels) != counts.shape[0] or not np.isin(labels, (1, 2)).all():
-        raise ValueError(f"{path.name}: expected a label 1 or 2 for each of {counts.shape[0]} rows")
-    return counts, labels.astype(np.intp)
