@@ -38,9 +38,9 @@ NUMBERS = (
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
 SUMMARY = ["setting", "by_seed", "mean", "std", "runs", "planned", "status", "reason"]
 OBSERVATION_COLUMNS = [
-    "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "status",
-    "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace", "data",
-    "code", "versions", "finished", "key", "run",
+    "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
+    "status", "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace",
+    "data", "code", "versions", "finished", "key", "run",
 ]  # fmt: skip
 
 
@@ -201,6 +201,7 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     number, names = pd.factorize(joined["measure"])
     shown = joined[list(names)].to_numpy()[range(len(joined)), number]
     joined["value"] = (shown * joined["scale"]).where(done)
+    joined["best"] = joined["curve"].map(max, na_action="ignore").astype(float) * joined["scale"]
     if figure and figure.rows:
         joined["x"] = joined["row"].map(lambda row: spec.rows[row].x).astype(float)
     curve = done & joined["curve"].notna()
@@ -223,7 +224,8 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     Return a line for each row, column and x with: setting, by_seed (a dict from the seed, None if
     the method takes none, to the value, the mean over domains), mean and std over the seeds, runs
     (finished), planned, status ("" if there are enough finished runs for a verdict, else
-    "inconclusive" or "unavailable") and reason.
+    "inconclusive" or "unavailable"), reason, and best: the mean value at the best iterations, NaN
+    without curves.
     """
     curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
     shown = observed[observed["chosen"]]
@@ -248,7 +250,9 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
             by_seed = {seed: fmean(each) for seed, each in domains.items()}
             summary = _summary(by_seed, statuses, reasons)
             summaries.append((*place[:2], x, settings[0], *summary))
-    return pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
+    cells = pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
+    best = shown.groupby(CELL[:2], sort=False)["best"].mean().rename("best")
+    return cells.join(best, on=CELL[:2])
 
 
 def _summary(

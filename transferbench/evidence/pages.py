@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench.evidence import claims, claims_page, figures, ranks, tables
+from transferbench.evidence import claims, claims_page, figures, ranks, readings, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
@@ -37,6 +37,17 @@ def render(
         files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
     else:
         files = _tables(experiment, tables.entries(experiment, cells), common)
+    if experiment.spec.readings:
+        strips = readings.strips(experiment, cells)
+        files["readings.csv"] = _csv(strips)
+        files["readings.md"] = fill(
+            "readings.md.j2",
+            strips=list(strips.itertuples()),
+            sentences=readings.sentences(experiment, cells),
+            printed=experiment.spec.readings,
+            digits=tables.digits(experiment),
+            **common,
+        )
     if experiment.spec.claims:
         files["claims.md"] = fill(
             "claims.md.j2",
@@ -65,6 +76,8 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     paths = [folder / name for name in files]
     if experiment.spec.figure:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
+    if experiment.spec.readings:
+        paths.append(readings.draw(experiment, cells, folder / "readings.svg"))
     ranking = ranks.ranking(experiment, cells) if experiment.spec.claims else None
     if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
         paths.append(folder / "ranks.svg")

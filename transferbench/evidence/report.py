@@ -16,7 +16,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, figures, ranks, tables
+from transferbench.evidence import claims, figures, ranks, readings, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
@@ -125,6 +125,8 @@ def _section(
         "results": claims.judge(experiment, cells, known),
         "ranking": ranks.ranking(experiment, cells),
         "picture": inline(folder / "figure.svg") if experiment.spec.figure else None,
+        "readings_picture": inline(folder / "readings.svg"),
+        "readings": readings.sentences(experiment, cells) if experiment.spec.readings else [],
         "ranks_picture": inline(folder / "ranks.svg"),
     }
 

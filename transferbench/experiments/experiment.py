@@ -12,7 +12,7 @@ from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.measures import COSTS, METRICS
-from transferbench.experiments.schema import Schema
+from transferbench.experiments.schema import Printed, Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
 from transferbench.strict_yaml import LineMap
@@ -37,6 +37,7 @@ class Experiment:
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
         settings = cache(self._settings)  # the same on every row
+        readings = self.spec.readings is not None
         curve = bool(self.spec.figure and self.spec.figure.iterations)
         for label, row in self.spec.rows.items():
             task = tasks.Task.named(row.task).name
@@ -45,7 +46,13 @@ class Experiment:
                 seeds = range(repeats or self.spec.repeats) if random else (None,)
                 for x, params in settings(name):
                     for seed in seeds:
-                        run = Run(task, column.model, params, seed, curve and not column.control)
+                        run = Run(
+                            task,
+                            column.model,
+                            params,
+                            seed,
+                            readings or (curve and not column.control),
+                        )
                         yield PlannedRun(label, name, x, run)
 
     def _settings(self, label: str) -> list[tuple[float | None, Params]]:
@@ -100,11 +107,24 @@ def check_names(spec: Schema, lines: LineMap) -> None:
             for name in claim.also:
                 if name not in experiments.names():
                     raise unknown("experiment", name, experiments.names())
-    if spec.figure and (levels := spec.figure.levels):
-        with lines.at("figure", "levels"):
-            columns = experiments.load(levels.experiment).spec.columns
-            if levels.column not in columns:
-                raise unknown("column", levels.column, columns)
+    if spec.figure and spec.figure.levels:
+        _check_printed(spec.figure.levels, lines, "figure", "levels")
+    if spec.readings:
+        table = _check_printed(spec.readings, lines, "readings")
+        for label in spec.rows:
+            if table.published(label, spec.readings.column) is None:
+                known = [row for row in table.spec.rows if row in table.spec.published]
+                with lines.at("rows", label):
+                    raise unknown("row with a published value", label, known)
+
+
+def _check_printed(printed: Printed, lines: LineMap, *keys: str) -> Experiment:
+    """Return the experiment that has the printed values. Raise UserError if it does not exist."""
+    with lines.at(*keys):
+        table = experiments.load(printed.experiment)
+        if printed.column not in table.spec.columns:
+            raise unknown("column", printed.column, table.spec.columns)
+    return table
 
 
 def _check_rows(spec: Schema, lines: LineMap) -> None:

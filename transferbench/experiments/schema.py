@@ -86,8 +86,8 @@ class Limit(StrictModel):
     memory_gib: Positive | None = None
 
 
-class Levels(StrictModel):
-    """Published values drawn into a figure: those of a column of another experiment, by row."""
+class Printed(StrictModel):
+    """The published values of a column of another experiment, by row."""
 
     experiment: str
     column: str
@@ -109,7 +109,7 @@ class Figure(StrictModel):
     rows: bool = False
     log: bool = False
     objective: bool = False
-    levels: Levels | None = None
+    levels: Printed | None = None
 
     @model_validator(mode="after")
     def _check_one_axis(self) -> Self:
@@ -127,7 +127,9 @@ class Figure(StrictModel):
 class Schema(StrictModel):
     """The file itself.
 
-    Values are per cent if `unit` says so, else as measured; costs are always as measured.
+    Values are per cent if `unit` says so, else as measured; costs are always as measured. The
+    columns may be `readings` of published values: ways to fill what the paper leaves open. Their
+    runs have curves.
     """
 
     title: str
@@ -141,6 +143,7 @@ class Schema(StrictModel):
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     tolerance: Tolerance | None = None
     figure: Figure | None = None
+    readings: Printed | None = None
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
 
@@ -153,6 +156,8 @@ class Schema(StrictModel):
     def _check_figure(self) -> Self:
         if self.figure is None:
             return self
+        if self.readings:
+            raise Fault("expected figure or readings, not both.", "readings")
         for label, column in self.columns.items():
             if column.grid:
                 message = "a figure has no grids; it has params and values."
