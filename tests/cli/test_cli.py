@@ -114,6 +114,10 @@ def test_list_names_everything(call):
         ("email-spam", ["of unknown size, git-blob:d6bbc2a", "2,402,441 bytes", '"source": 4000']),
         ("generated/small", ["Built from:\n  nothing: it is generated", "documents: integer ≥ 0"]),
         ("gtl-table3", ["AAAI 2012", "GCMF: gcmf(k=64, p=10", "(control)"]),
+        (
+            "himls-table2",
+            ["MLS random tasks (control): himls(", "), tasks with tasks_from=random\n"],
+        ),
     ],
 )
 def test_describe_shows_parameters_facts_and_sources(call, name, texts):

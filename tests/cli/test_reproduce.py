@@ -54,6 +54,25 @@ def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     assert "0 runs to do, 4 finished" in err
 
 
+def test_options_of_a_column_are_those_of_its_runs(call, home, write, tmp_path):
+    path = Path(write("one", starts=2))
+    text = path.read_text()
+    path.write_text(text.replace("n_init: 2,", "n_init: 1,").replace(
+        "  again: {", "  again: {options: {classes: 3}, control: true, ")
+    )  # fmt: skip
+    code, out, err = call("reproduce", str(path))
+    assert code == 0, err
+    assert "one: 4 of 4 runs finished" in out
+    tasks = {(line["column"], line["task"]) for line in lines(home.results, "one")}
+    assert tasks == {("k-means", SMALL), ("again", f"{SMALL.replace(':', ':classes=3,')}")}
+    assert call("tables", str(path), "--check")[0] == 0
+    code, out, err = call("verify", str(path))
+    assert code == 0, err
+    code, out, err = call("explain", str(path), "made up", "again")
+    assert "transferbench run generated/clusters:classes=3,documents=200 --model kmeans" in out, err
+    assert "unchanged" in out
+
+
 def test_experiments_are_written_when_their_last_run_ends(call, home, write, monkeypatch):
     from transferbench import reproduce
 

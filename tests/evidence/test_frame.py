@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from made_runs import write_runs
+from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
 
 import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence.frame import observations, read_lines, read_runs, to_runs
+from transferbench.evidence.provenance import sources
 
 FILE = experiments.read(GOOD, PATH)
 
@@ -30,6 +31,21 @@ def test_every_planned_run_has_an_observation(tmp_path):
     assert nmf["value"][1:].isna().all()
     assert found[found["column"] == "LG"]["seed"].isna().all()
     assert set(found["measure"]) == {"accuracy"}
+
+
+def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_path):
+    other = "  NMF: {model: nmf, params: {max_iter: 5}}\n"
+    control = other.replace("NMF", "other").replace("params", "options: {min_df: 7}, params")
+    file = experiments.read(GOOD.replace(other, other + control), PATH)
+    values = {"LG": 0.5, "NMF": 0.6, "other": 0.7}
+    cells = cells_of(file, write_runs(tmp_path, file, lambda planned: values[planned.column]))
+    assert dict(zip(cells["column"], cells["mean"], strict=True)) == {
+        "LG": 50, "NMF": pytest.approx(60), "other": pytest.approx(70)
+    }  # fmt: skip
+    known = sources(file, observations(file, read_runs(tmp_path / "runs.csv")), cells)
+    commands = dict(zip(known["column"], known["command"], strict=True))
+    assert commands["NMF"].startswith("transferbench run gtl/comp-vs-rec --model nmf")
+    assert commands["other"].startswith("transferbench run gtl/comp-vs-rec:min_df=7 --model nmf")
 
 
 def test_values_are_numbers_and_curves_are_lists(tmp_path):

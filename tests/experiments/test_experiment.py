@@ -12,6 +12,11 @@ from transferbench.errors import UserError
 GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
 
 
+def options(given: str) -> tuple[str, str]:
+    """Return what to replace in GOOD, and by what, to give the column LG these options."""
+    return "    model: lr\n", f"    model: lr\n    options: {given}\n"
+
+
 @pytest.mark.parametrize("name", experiments.names())
 def test_every_experiment_in_the_folder_is_complete(name):
     """Loading it checks names and parameters; a table needs more."""
@@ -46,6 +51,29 @@ def test_planned_runs_and_published_values():
     assert file.published("one", "no") is None
 
 
+def test_options_of_a_column_change_its_tasks_alone_and_keep_its_published_values():
+    text = GOOD.replace(*options("{min_df: 7, unit_length: false}"))
+    text = text.replace("comp-vs-rec}", 'comp-vs-rec:min_df=5,weighting=tf"}').replace(
+        "{task: ", '{task: "'
+    )
+    file = experiments.read(text, PATH)
+    assert {(p.column, p.run.task) for p in file.runs()} == {
+        ("LG", "gtl/comp-vs-rec:min_df=7,unit_length=false,weighting=tf"),
+        ("NMF", "gtl/comp-vs-rec:min_df=5,weighting=tf"),
+    }
+    assert file.published("one", "LG") == (81.71, None)
+    assert file.spec.competitors == ["LG", "NMF"]
+
+
+def test_options_of_a_column_are_checked_on_every_task():
+    rows = "comp-vs-rec}\n  two: {task: generated/small}"
+    text = GOOD.replace("comp-vs-rec}", rows).replace(*options("{min_df: 5}"))
+    with pytest.raises(
+        UserError, match=r"mine\.yaml:11: unknown parameter of task generated/small 'min_df'"
+    ):
+        experiments.read(text, PATH)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
@@ -58,6 +86,15 @@ def test_planned_runs_and_published_values():
         ("gtl/comp-vs-rec}", "gtl/comp-vs-rec, sed: 1}", 6, "unknown key 'sed'"),
         ("model: lr", "model: lrr", 9, "unknown model 'lrr'. Did you mean 'lr'?"),
         ("    model: lr\n", "", 8, "missing key columns.LG.model"),
+        (*options("{min_fd: 3}"), 10, "'min_fd'. Did you mean 'min_df'?"),
+        (*options("{min_df: -3}"), 10, "parameter min_df: expected integer ≥ 0, got -3"),
+        (*options("{weighting: tfidf}"), 10, "expected one of tf, log-tf, tf-idf, got 'tfidf'"),
+        (
+            *options("{text: gtl/comp-vs-sci}"),
+            10,
+            "unknown parameter of task gtl/comp-vs-rec 'text'",
+        ),
+        (*options("[min_df]"), 10, "options: expected a valid dictionary"),
         ("{C: 1.0}", "{c: 1.0}", 10, "unknown parameter of lr 'c'"),
         ("{C: 1.0}", "{C: -1.0}", 10, "expected number > 0, got -1.0"),
         ("{C: 1.0}", "{}", 10, "lr: missing C; an experiment states every parameter"),

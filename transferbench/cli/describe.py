@@ -102,7 +102,9 @@ def _experiment(name: str) -> list[str]:
     for label, column in spec.columns.items():
         params = ", ".join(f"{key}={value}" for key, value in column.params.items())
         control = " (control)" if column.control else ""
-        columns.append(f"  {label}{control}: {column.model}({params})")
+        options = ", ".join(f"{key}={value}" for key, value in column.options.items())
+        on = f", tasks with {options}" if options else ""
+        columns.append(f"  {label}{control}: {column.model}({params}){on}")
     return [
         f"{name}: {spec.title}",
         f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",

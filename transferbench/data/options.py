@@ -11,6 +11,8 @@ Weighting = Literal["tf", "log-tf", "tf-idf"]
 StopWords = Literal["english", "none"]
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
 Views = Literal["both", "tf-idf", "topics"]
+#: What assigns the documents of a multi-label dataset to tasks; see `rcv1`.
+TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
 #: Integer of 0 or more.

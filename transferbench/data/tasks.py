@@ -50,7 +50,7 @@ class Task:
     options: Params
 
     @classmethod
-    def named(cls, text: str, **options: Any) -> Task:
+    def named(cls, text: str, /, **options: Any) -> Task:
         """Return the task that a text names; `options` are added to those in the text.
 
         Raises UserError for an unknown task or option, or a value of the wrong type.

@@ -40,8 +40,8 @@ class Experiment:
         readings = self.spec.readings is not None
         curve = bool(self.spec.figure and self.spec.figure.iterations)
         for label, row in self.spec.rows.items():
-            task = tasks.Task.named(row.task).name
             for name, column in self.spec.columns.items():
+                task = tasks.Task.named(row.task, **column.options).name
                 random = parameters.takes_seed(models.load(column.model))
                 seeds = range(repeats or self.spec.repeats) if random else (None,)
                 for x, params in settings(name):
@@ -154,6 +154,9 @@ def _check_columns(spec: Schema, lines: LineMap) -> None:
                     f"{column.model}: missing {', '.join(missing)}; an experiment states every "
                     "parameter."
                 )
+        with lines.at("columns", label, "options"):
+            for row in spec.rows.values() if column.options else ():
+                tasks.Task.named(row.task, **column.options)
 
 
 def _check_measures(spec: Schema, lines: LineMap) -> None:

@@ -46,6 +46,7 @@ class Row(StrictModel):
 class Column(StrictModel):
     """A method: a model with all its parameters; `note` states departures from the paper.
 
+    `options` are dataset options that this column's runs use, added to those of the row's task.
     Parameters of a `grid` take each of their values in turn, on every task. The table shows the
     setting that is best on average over the task's domains by the first measure of `choose`; each
     further measure adds a column of its own. A `control` is a method that the paper lacks.
@@ -53,6 +54,7 @@ class Column(StrictModel):
 
     model: str
     params: dict[str, object] = Field(default_factory=dict)
+    options: dict[str, object] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
     choose: tuple[Metric, ...] = ()
     control: bool = False

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from transferbench import metrics
 from transferbench.data.datasets import rcv1
+from transferbench.data.datasets._multilabel import assign_tasks_from, train_mask
 from transferbench.data.datasets._term_counts import recover_counts
 
 NAMES = [f"rcv1/subset{n}" for n in range(1, 6)]
@@ -139,6 +140,45 @@ def test_the_four_top_topics_and_the_tasks():
         np.testing.assert_array_equal(four[:, 3], many[:, M].any(axis=1))
         np.testing.assert_array_equal(four[:, 0], many[:, rcv1.TOPICS.index("CCAT")])
         np.testing.assert_array_equal(one.seen, other.seen)
+
+
+@pytest.mark.parametrize(
+    ("how", "leaks"), [("labels", True), ("train-labels", False), ("random", False)]
+)
+def test_only_tasks_from_labels_depend_on_labels_of_test_stories(how, leaks, monkeypatch):
+    files = originals(NAMES[0])
+
+    def built():
+        return rcv1.build(NAMES[0], files, views="tf-idf", tasks_from=how)[0].domains
+
+    X, Y = rcv1._corrected(file(NAMES[0]))
+    before, test = built(), ~train_mask(6000, 0.5, 0)
+    assert len(before) == 4
+    mixed = Y.copy()
+    mixed[test] = np.random.default_rng(0).permutation(Y[test])
+    monkeypatch.setattr(rcv1, "_corrected", lambda path: (X, mixed))
+    same = [
+        one.X.shape == other.X.shape and not (one.X != other.X).nnz and (one.Y == other.Y).all()
+        for one, other in zip(before, built(), strict=True)
+    ]
+    assert all(same) != leaks
+
+
+def test_tasks_from_training_labels_are_near_those_from_all_labels():
+    files = originals(NAMES[0])
+    X, Y = rcv1._corrected(file(NAMES[0]))
+    below = [n for n, topic in enumerate(rcv1.TOPICS) if topic not in rcv1.TOPS]
+    tops, seen = [rcv1.TOPICS[n][0] for n in below], train_mask(6000, 0.5, 0)
+    by_labels, by_training = (
+        assign_tasks_from(how, Y[:, below], tops, 4, seen=seen, X=X, split=0)
+        for how in ("labels", "train-labels")
+    )
+    built, _ = rcv1.build(NAMES[0], files, views="tf-idf", tasks_from="train-labels")
+    assert [len(d.seen) for d in built.domains] == np.bincount(by_training).tolist()
+    same = by_labels == by_training
+    # Of four tasks; sizes of categories also change from one to the other.
+    assert same[seen].mean() == pytest.approx(0.847, abs=0.01)
+    assert same[~seen].mean() == pytest.approx(0.677, abs=0.01)
 
 
 def test_options_have_their_documented_effect():

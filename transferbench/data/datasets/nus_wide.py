@@ -16,8 +16,9 @@ The paper has 708 features: those of CH, CORR and 500 of a bag of visual words, 
 these files; add it as Normalized_BoW_Lite_{Train,Test}.dat to use it: `views=CH+CORR+BoW`. The
 paper's Hamming losses are near 2 · density · (1 − F1), which implies a density of .29, but that of
 81 concepts is .023: it must have used a few broad ones, which it does not name. Here all concepts
-are labels. Tasks: the concepts are assigned in turn; an image belongs to its largest concept. The
-task of an image thus depends on true labels, including those of test images; `tasks=1` avoids that.
+are labels. Tasks: the concepts are assigned in turn; an image belongs to its largest concept. By
+default this uses the true labels of test images, too; `tasks_from=train-labels` (by the first
+view), `tasks_from=random` and `tasks=1` avoid that, see `rcv1/subset1`.
 The laboratory's Train and Test parts are joined and split again at random.
 """
 
@@ -30,13 +31,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._multilabel import (
-    assign_tasks,
+    assign_tasks_from,
     problem_from_views,
     train_mask,
 )
 from transferbench.data.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.data.fetch import File
-from transferbench.data.options import Natural, TrainFraction
+from transferbench.data.options import Natural, TasksFrom, TrainFraction
 from transferbench.parameters import Count
 from transferbench.problem import Matrix, Problem, Truth
 
@@ -67,14 +68,15 @@ def build(
     path: str = "",
     views: str = "CH+CORR+EDH",
     tasks: Count = 4,
+    tasks_from: TasksFrom = "labels",
     train: TrainFraction = 0.5,
     split: Natural = 0,
 ) -> tuple[Problem, Truth]:
     """Build the task.
 
     path: the folder, if it is not own/nus-wide. views: kinds of features, or "tags", joined by +.
-    tasks, train, split: see `rcv1/subset1`. Raises Unavailable without a path, ValueError for files
-    that are missing or in another format.
+    tasks, tasks_from, train, split: see `rcv1/subset1`. Raises Unavailable without a path,
+    ValueError for files that are missing or in another format.
     """
     folder = own_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY)
     concepts, Y = _labels(folder)
@@ -85,8 +87,9 @@ def build(
         if len(X) != len(Y):
             raise ValueError(f"features {kind} are of {len(X)} images, labels of {len(Y)}")
         matrices.append(sp.csr_array(X) if kind == "tags" else X)
-    assigned = assign_tasks(Y, [""] * len(concepts), tasks)
     seen = train_mask(len(Y), train, split)
+    tops = [""] * len(concepts)
+    assigned = assign_tasks_from(tasks_from, Y, tops, tasks, seen=seen, X=matrices[0], split=split)
     return problem_from_views(task, concepts, matrices, Y, assigned, seen)
 
 

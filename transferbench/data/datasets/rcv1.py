@@ -18,9 +18,15 @@ Labels: the four top topics CCAT, ECAT, GCAT and MCAT, or (…-101) all. The pap
 Hamming losses are near 2 · density · (1 − F1), which implies a density of .31 to .37: that of the
 top topics is .29, that of 101 labels .03. Views: the weights, and topics by PLSA on the term
 counts, which are recovered from the weights (for 29,306 of the 30,000 documents every weight is
-exact). Tasks: sub-categories are assigned in turn within each top topic; a story belongs to its
-largest label. The paper states neither its assignment nor the fraction it trains on. The task of a
-story thus depends on true labels, including those of test stories; `tasks=1` avoids that.
+exact).
+
+Tasks: the paper says only that a task has "instances belonging to different sub-categories". Here
+the sub-categories of each top topic are assigned to the tasks in turn, and a story belongs to its
+largest sub-category. By default (`tasks_from=labels`) this uses the true labels of all stories,
+test stories included, so a method that uses the tasks receives label information. With
+`tasks_from=train-labels` only labels of training stories are used; a test story gets the
+sub-category whose training stories have the nearest mean of tf-idf weights. `tasks_from=random`
+uses no labels, and `tasks=1` makes no tasks. The paper does not state the fraction it trains on.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._multilabel import (
-    assign_tasks,
+    assign_tasks_from,
     problem_from_views,
     topic_view,
     train_mask,
@@ -41,7 +47,7 @@ from transferbench.data.datasets._multilabel import (
 from transferbench.data.datasets._term_counts import recover_counts
 from transferbench.data.fetch import File, Url
 from transferbench.data.formats.rda import Numbers, read
-from transferbench.data.options import Natural, TrainFraction, Views
+from transferbench.data.options import Natural, TasksFrom, TrainFraction, Views
 from transferbench.parameters import Count
 from transferbench.problem import Matrix, Problem, Truth
 
@@ -108,13 +114,15 @@ def build(
     views: Views = "both",
     topics: Count = 100,
     tasks: Count = 4,
+    tasks_from: TasksFrom = "labels",
     train: TrainFraction = 0.5,
     split: Natural = 0,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     views: the published weights ("tf-idf"), the topics P(z|d) of every document of the subset, or
-    both. topics: their number. tasks: number of tasks that the stories are assigned to. train:
+    both. topics: their number. tasks: number of tasks that the stories are assigned to; tasks_from:
+    by the labels of all stories, by those of the training stories alone, or at random. train:
     fraction of the stories whose labels are seen, drawn at random; split: number of the draw.
     Raises ValueError for a file with other content than expected.
     """
@@ -132,8 +140,8 @@ def build(
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
         matrices.append(_topics(path, topics))
-    assigned = assign_tasks(Y_sub, tops, tasks)
     seen = train_mask(len(Y), train, split)
+    assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
     return problem_from_views(task, classes, matrices, Y, assigned, seen)
 
 
