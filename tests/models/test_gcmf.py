@@ -145,3 +145,23 @@ def test_float32_agrees_with_float64_on_real_data(real):
     np.testing.assert_allclose(fits["float32"].trace, fits["float64"].trace, rtol=1e-5)
     # Independent trials reached 99.2; allow one point less.
     assert evaluate(fits["float32"], truth)["target"]["accuracy"] >= 0.982
+
+
+def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
+    from transferbench.models.transfer.gcmf import _graph_of
+
+    problem, p = make_problem(seed=3), 4
+    X = np.vstack([domain.X.toarray() for domain in problem.domains])
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    cosine = X @ X.T
+    np.fill_diagonal(cosine, 0)
+    nearest = np.zeros_like(cosine, bool)
+    for i, row in enumerate(cosine):
+        nearest[i, np.argsort(-row, kind="stable")[:p]] = True
+    joint = np.where(nearest | nearest.T, cosine, 0)
+    start = len(problem.domains[0].seen)
+    found = _graph_of(problem, 1, p).W.toarray()
+    np.testing.assert_allclose(found, joint[start:, start:], atol=1e-6)
+    assert (found != cosine_graph(problem.domains[1].X, p).W.toarray()).any()
+    scores = [fit(problem, neighbours=which).scores[1] for which in ("domain", "all")]
+    assert not np.allclose(*scores)

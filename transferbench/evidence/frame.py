@@ -18,9 +18,10 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from transferbench import models
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import LOWER_IS_BETTER
+from transferbench.experiments.measures import LOWER_IS_BETTER, METRICS
 from transferbench.runs.record import MEASURES, RUNS_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
@@ -201,7 +202,10 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     number, names = pd.factorize(joined["measure"])
     shown = joined[list(names)].to_numpy()[range(len(joined)), number]
     joined["value"] = (shown * joined["scale"]).where(done)
-    joined["best"] = joined["curve"].map(max, na_action="ignore").astype(float) * joined["scale"]
+    # A curve has the first measure of the model's family.
+    first = {name: METRICS[models.get(name).family][0] for name in joined["model"].unique()}
+    curves = joined["curve"].where(joined["measure"] == joined["model"].map(first))
+    joined["best"] = curves.map(_greatest).astype(float) * joined["scale"]
     if figure and figure.rows:
         joined["x"] = joined["row"].map(lambda row: spec.rows[row].x).astype(float)
     curve = done & joined["curve"].notna()
@@ -216,6 +220,10 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     # A model that reports no iterations has an empty curve.
     points.loc[points["value"].isna(), "status"] = "missing"
     return pd.concat([joined[~curve], points]).sort_index(kind="stable")
+
+
+def _greatest(curve: list[float] | float | None) -> float:
+    return max(curve) if isinstance(curve, list) and curve else math.nan
 
 
 def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:

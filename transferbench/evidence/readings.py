@@ -110,9 +110,11 @@ def printed_values(experiment: Experiment) -> dict[str, float]:
     """Return the printed value of each row."""
     readings = experiment.spec.readings
     assert readings is not None
-    table = experiments.load(readings.experiment)
-    printed = {row: table.published(row, readings.column) for row in experiment.spec.rows}
-    return {row: value[0] for row, value in printed.items() if value}
+    printed = {}
+    for label, row in experiment.spec.rows.items():
+        name, printed_row = row.printed or (readings.experiment, label)
+        printed[label] = experiments.load(name).published(printed_row, readings.column)
+    return {label: value[0] for label, value in printed.items() if value}
 
 
 def draw(experiment: Experiment, cells: pd.DataFrame, path: Path) -> Path:

@@ -110,12 +110,15 @@ def check_names(spec: Schema, lines: LineMap) -> None:
     if spec.figure and spec.figure.levels:
         _check_printed(spec.figure.levels, lines, "figure", "levels")
     if spec.readings:
-        table = _check_printed(spec.readings, lines, "readings")
-        for label in spec.rows:
-            if table.published(label, spec.readings.column) is None:
-                known = [row for row in table.spec.rows if row in table.spec.published]
-                with lines.at("rows", label):
-                    raise unknown("row with a published value", label, known)
+        for label, row in spec.rows.items():
+            name, printed_row = row.printed or (spec.readings.experiment, label)
+            place = ("rows", label, "printed") if row.printed else ("readings",)
+            printed = spec.readings.model_copy(update={"experiment": name})
+            table = _check_printed(printed, lines, *place)
+            if table.published(printed_row, printed.column) is None:
+                known = [row for row in table.spec.rows if table.published(row, printed.column)]
+                with lines.at(*place):
+                    raise unknown("row with a published value", printed_row, known)
 
 
 def _check_printed(printed: Printed, lines: LineMap, *keys: str) -> Experiment:

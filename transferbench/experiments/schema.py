@@ -32,7 +32,9 @@ class Row(StrictModel):
 
     The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
     group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
-    place of the row in a figure that has the rows along its x axis.
+    place of the row in a figure that has the rows along its x axis. `printed` is the experiment and
+    the row of its published value in an experiment of readings, if not those that `readings` names
+    and the row's own label.
     """
 
     task: str
@@ -41,6 +43,7 @@ class Row(StrictModel):
     metric: Metric | None = None
     tolerance: Weight | None = None
     x: Finite | None = None
+    printed: tuple[str, str] | None = None
 
 
 class Column(StrictModel):

@@ -27,8 +27,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 
-from transferbench.core.graph import cosine_graph
+from transferbench.core.graph import Graph, cosine_graph
+from transferbench.core.init import stack
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
 from transferbench.models.transfer._shared import Start, label_factors
@@ -48,6 +50,7 @@ def fit(
     start: Start = "probabilities",
     scale: Literal["frobenius", "sum", "none"] = "frobenius",
     normalize: Normalize = "columns",
+    neighbours: Literal["domain", "all"] = "domain",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -58,18 +61,20 @@ def fit(
     document graphs. max_iter: iterations. C: inverse regularisation of the logistic regression.
     start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
     its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
-    sum to one.
+    sum to one. neighbours: documents that may be among the p nearest in the document graph: those
+    of the domain, or of all domains, of which only those of the domain are then kept.
     """
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
     Us, Vs, terms = [], label_factors(problem, C, normalize, start), []
-    for domain, V in zip(problem.domains, Vs, strict=True):
+    for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
         U = Factor(rng.random((X.shape[1], k)), normalize="columns")
         if lam:
             U.graph, U.graph_weight = cosine_graph(X.T, p), lam
         if gamma and not V.fixed:
-            V.graph, V.graph_weight = cosine_graph(X, p), gamma
+            graph = cosine_graph(X, p) if neighbours == "domain" else _graph_of(problem, i, p)
+            V.graph, V.graph_weight = graph, gamma
         Us.append(U)
         terms.append(Term(SCALES[scale](X), V, ((U, H),)))
     model = NMTF(terms, dtype=dtype)
@@ -80,3 +85,11 @@ def fit(
             model.normalize(U, V)
 
     return model.solve(sweep, max_iter, Vs, watch)
+
+
+def _graph_of(problem: Problem, i: int, p: int) -> Graph:
+    """Return the part of the graph over the documents of all domains that joins those of one."""
+    W = cosine_graph(stack([domain.X for domain in problem.domains]), p).W
+    of = np.repeat(np.arange(len(problem.domains)), [len(d.seen) for d in problem.domains])
+    rows = np.flatnonzero(of == i)
+    return Graph(sp.csr_array(W[rows][:, rows]))
