@@ -150,7 +150,7 @@ def test_float32_agrees_with_float64_on_real_data(real):
 def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
     from transferbench.models.transfer.gcmf import _graph_of
 
-    problem, p = make_problem(seed=3), 4
+    (problem, _), p = make_problem(seed=3), 4
     X = np.vstack([domain.X.toarray() for domain in problem.domains])
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     cosine = X @ X.T
