@@ -127,7 +127,7 @@ def test_topics_are_positive_probabilities():
     np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["multilabel/own", "eurlex/subject-matters", "nus-wide"])
+@pytest.mark.parametrize("name", ["multilabel/own", "nus-wide"])
 def test_a_missing_folder_is_reported(tmp_path, home, name):
     with pytest.raises(UserError, match="is no folder; ") as error:
         tasks.load(tasks.Task.named(name, path=str(tmp_path / "nowhere")), home)
