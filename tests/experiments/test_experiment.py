@@ -22,12 +22,8 @@ def test_every_experiment_in_the_folder_is_complete(name):
     """Loading it checks names and parameters; a table needs more."""
     file = experiments.load(name)
     spec = file.spec
-<<<<<<< HEAD
     papers = {"gtl", "dtl", "mrtl", "mtc", "himls"}
     assert name.split("-")[0] in papers | {"modern", "amazon", "mulan", "readings"}
-=======
-    assert name.split("-")[0] in ("gtl", "dtl", "mrtl", "mtc", "himls", "modern", "mulan")
->>>>>>> h-arff
     assert not spec.tolerance or len(spec.tolerance.reason) > 40
     for label, column in spec.columns.items():
         stated = column.params | column.grid
