@@ -19,7 +19,7 @@ is of the weights.
 Tasks: the codes of the second level (of the subject matters: all) are assigned in turn within each
 code of the first; a document belongs to its largest code. The paper states neither its assignment
 nor the fraction it trains on. The task of a document thus depends on true labels, including those
-of test documents; `tasks=1` avoids that.
+of test documents; `tasks=1` and `tasks_from` avoid that.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._multilabel import (
-    assign_tasks,
+    assign_tasks_from,
     problem_from_views,
     topic_view,
     train_mask,
 )
 from transferbench.data.fetch import File, Url
 from transferbench.data.formats.arff import Table, read
-from transferbench.data.options import Natural, TrainFraction, Views
+from transferbench.data.options import Natural, TasksFrom, TrainFraction, Views
 from transferbench.data.text import weight
 from transferbench.parameters import Count
 from transferbench.problem import Matrix, Problem, Truth
@@ -89,12 +89,13 @@ def build(
     views: Views = "both",
     topics: Count = 100,
     tasks: Count = 4,
+    tasks_from: TasksFrom = "labels",
     train: TrainFraction = 0.5,
     split: Natural = 0,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    views, topics, tasks, train, split: see `rcv1/subset1`. Raises ValueError for a file with other
+    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`. Raises ValueError for a file with other
     content than expected.
     """
     (name,) = needed(task)
@@ -116,10 +117,9 @@ def build(
     matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
     if views != "tf-idf":
         matrices.append(topic_view(X, topics))
-    assigned = assign_tasks(Y_sub, tops, tasks)
-    return problem_from_views(
-        task, classes, matrices, Y, assigned, train_mask(len(Y), train, split)
-    )
+    seen = train_mask(len(Y), train, split)
+    assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
+    return problem_from_views(task, classes, matrices, Y, assigned, seen)
 
 
 def _table(path: Path, labels: int) -> Table:
