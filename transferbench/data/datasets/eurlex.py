@@ -95,8 +95,8 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`. Raises ValueError for a file with other
-    content than expected.
+    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`. Raises ValueError for
+    a file with other content than expected.
     """
     (name,) = needed(task)
     table = _table(files[name], LABELS[name])
