@@ -115,7 +115,7 @@ def test_a_changed_or_missing_features_file_is_refused(images, known, file):
         build(images)
     assert build(images, verify=False)
     path.unlink()
-    with pytest.raises(ValueError, match=rf"{file}\.dat cannot be read"):
+    with pytest.raises(ValueError, match=rf"{file}\.dat is missing"):
         build(images)
 
 
@@ -168,7 +168,7 @@ def test_label_sets_and_images_without_a_label_are_counted(monkeypatch):
             "a b\n",
             "CH_Lite_Test.dat: not a table of numbers",
         ),
-        ("features/Normalized_CH_Lite_Test.dat", None, "CH_Lite_Test.dat: not a table of numbers"),
+        ("features/Normalized_CH_Lite_Test.dat", None, "CH_Lite_Test.dat is missing"),
         ("groundtruth/Lite_Labels_sky_Test.txt", "2\n0\n", "expected one 0 or 1"),
         ("groundtruth/Lite_Labels_sky_Test.txt", "1 0\n0 1\n", "expected one 0 or 1"),
         (
@@ -196,10 +196,30 @@ def test_lines_moved_from_one_part_to_the_other_are_noticed(images):
         build(images, verify=False)
 
 
-def test_a_folder_without_labels_is_refused(tmp_path, home):
-    task = tasks.Task.named("nus-wide", path=str(tmp_path), verify=False)
-    with pytest.raises(UserError, match="no NUS-WIDE-Lite_groundtruth"):
+def test_a_folder_without_features_or_labels_is_refused(tmp_path, images, home):
+    task = tasks.Task.named("nus-wide", path=str(tmp_path / "empty"), verify=False)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=r"CH_Lite_Train.dat is missing .*; run `git clone"):
         tasks.load(task, home)
+    for file in images.glob("NUS-WIDE-Lite_groundtruth/*"):
+        file.unlink()
+    with pytest.raises(UserError, match="no NUS-WIDE-Lite_groundtruth"):
+        tasks.load(tasks.Task.named("nus-wide", path=str(images), verify=False), home)
+
+
+@pytest.mark.parametrize("views", ["", "CH+CH", "../CH", "CH+"])
+def test_misspelt_views_are_refused(images, views):
+    with pytest.raises(
+        ValueError, match=r"expected different ones of CH, CORR, EDH, .*, joined by"
+    ):
+        build(images, verify=False, views=views)
+
+
+def test_only_regular_files_are_the_users_files(images):
+    import os
+
+    os.mkfifo(images / "NUS-WIDE-Lite_groundtruth/Lite_Labels_pipe_Train.txt")
+    assert all("pipe" not in file.name for file in nus_wide.own_files(images))
 
 
 def test_the_remedy_has_the_commands(home):

@@ -2,9 +2,8 @@
 
 Data of the multi-label paper's Tables 1 and 10, as ARFF files of tf-idf weights of 5,000 words, one
 with the directory codes as labels, one with the subject matters. The files are verified by their
-git blob ids. They were not read when this was written: that attributes of the type {0,1} are the
-labels (codes are named tag_11.30.40.0) and all others the weights is checked, like the numbers of
-documents, features and labels, on first use. The reader is tested on small made-up files.
+git blob ids. Attributes of the type {0,1} are the labels (codes are named tag_11.30.40.0), all
+others the weights; the numbers of documents, features and labels are checked at every build.
 
 Labels: the 20 directory codes of the first level (`eurlex/directory-codes`; a document has code 11
 if it has any label tag_11.…), all 412 (…-all) or the 201 subject matters. The paper's Table 1

@@ -159,7 +159,7 @@ def label_names(path: Path) -> list[str]:
     parser.StartElementHandler, parser.StartDoctypeDeclHandler = start, refuse
     try:
         parser.Parse(path.read_bytes(), True)
-    except (expat.ExpatError, ValueError) as error:
+    except (expat.ExpatError, ValueError, LookupError) as error:
         raise ValueError(f"{path.name}: {error}") from error
     if not names or len(set(names)) < len(names):
         raise ValueError(f"{path.name}: expected labels, each with a name of its own")

@@ -18,8 +18,7 @@ https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.ht
 KIND is CH (colour histogram, 64 numbers), CORR (colour correlogram, 144), EDH (edges, 73), WT
 (wavelet texture, 128) or CM55 (colour moments, 225). The files of features and tags that are used
 must have the digests of that commit, and the labels its numbers of images, labels and label sets.
-`verify=false` takes files as they are: with other line ends, or other data in this layout. The
-reader is tested on small made-up files.
+`verify=false` takes files as they are: with other line ends, or other data in this layout.
 
 The paper has 708 features: those of CH and CORR, which are the views here, and 500 of a bag of
 visual words, which the copy lacks. Add them as Normalized_BoW_Lite_{Train,Test}.dat, which are not
@@ -39,6 +38,7 @@ parts are joined and split again at random.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ from transferbench.data.datasets._multilabel import (
 from transferbench.data.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.data.fetch import File
 from transferbench.data.options import Natural, TasksFrom, TrainFraction
+from transferbench.data.userdata.documents import check_size
 from transferbench.parameters import Count
 from transferbench.problem import Matrix, Problem, Truth
 
@@ -110,7 +111,8 @@ REMEDY = (
 def own_files(folder: Path) -> list[Path]:
     """Return the files that a task may be built from."""
     patterns = [pattern.format("*", "*") for pattern in (LABELS, FEATURES, TAGS)]
-    return sorted(file for pattern in patterns for file in _unpacked(folder).glob(pattern))
+    found = (file for pattern in patterns for file in _unpacked(folder).glob(pattern))
+    return sorted(file for file in found if file.is_file())
 
 
 def build(
@@ -134,6 +136,8 @@ def build(
     """
     folder = _unpacked(own_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     kinds = views.split("+")
+    for kind in kinds:
+        _check_kind(folder, kind, kinds)
     for kind in kinds if verify else ():
         _verify_features(folder, kind)
     concepts, parts = _labels(folder)
@@ -158,13 +162,23 @@ def _paths(folder: Path, kind: str) -> list[Path]:
     return [folder / pattern.format(kind, part) for part in PARTS]
 
 
+def _check_kind(folder: Path, kind: str, kinds: list[str]) -> None:
+    """Raise ValueError for a view that is misspelt, given twice, or without its files."""
+    known = ", ".join([*BLOBS, "BoW"])
+    if not re.fullmatch(r"\w+", kind) or kinds.count(kind) > 1:
+        raise ValueError(
+            f"views={'+'.join(kinds)}: expected different ones of {known}, joined by +"
+        )
+    for file in _paths(folder, kind):
+        if not file.is_file():
+            raise ValueError(f"{file.name} is missing (views: {known}); {REMEDY}")
+        check_size(file)
+
+
 def _verify_features(folder: Path, kind: str) -> None:
-    """Raise ValueError if a file is missing or not the known one; visual words are not known."""
+    """Raise ValueError if a file is not the known one; visual words are not known."""
     for file, blob in zip(_paths(folder, kind), BLOBS.get(kind, ()), strict=False):
-        try:
-            found = digest(file, "git-blob")
-        except OSError as error:
-            raise ValueError(f"{file.name} cannot be read ({error.strerror})") from error
+        found = digest(file, "git-blob")
         if found != f"git-blob:{blob}":
             raise ValueError(
                 f"{file.name} is {found}, expected git-blob:{blob} (verify=false takes it as it is)"

@@ -2,7 +2,7 @@
 
 The library liac-arff parses one row at a time, so only the numbers are in memory, not the text.
 What it accepts in silence is refused here: a feature given twice in a row, missing values, numbers
-that are not finite, fractions of an integer attribute.
+that are not finite. An integer attribute may have fractions.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ def read(path: Path, labels: Collection[str] | None = None) -> Table:
         with _located(path, lines):
             rows = _rows(decoded["data"], lines)
             table: Any = _sparse_table(rows, len(is_label)) if sparse else np.vstack(list(rows))
+    if len(is_label) and table.shape[0] * int(is_label.sum()) > MAX_VALUES:
+        raise ValueError(f"{path.name}: more than {MAX_VALUES:,} labels times documents")
     X, Y = table[:, np.flatnonzero(~is_label)], table[:, np.flatnonzero(is_label)]
     Y = Y.toarray() if sp.issparse(Y) else Y
     if not np.isin(Y, (0, 1)).all():
