@@ -42,7 +42,10 @@ def call(home, capfd):
 
 
 #: Tasks whose original files are only on the open network: their tests may skip in CI too.
-ELSEWHERE = {"email-spam"}
+ELSEWHERE = {
+    *("email-spam", "eurlex/directory-codes", "eurlex/directory-codes-all"),
+    "eurlex/subject-matters",
+}
 
 
 @contextlib.contextmanager

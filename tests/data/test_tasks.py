@@ -211,3 +211,8 @@ def test_a_full_disk_is_a_user_error_and_leaves_nothing(own, home):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     assert [path for path in home.data.rglob("*") if path.is_file()] == []
+
+
+def test_a_text_option_that_looks_like_several_is_refused():
+    with pytest.raises(UserError, match="path = '/a,tasks=2' looks like several options"):
+        tasks.Task.named("multilabel/own", path="/a,tasks=2")

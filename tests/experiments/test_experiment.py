@@ -54,16 +54,20 @@ def test_planned_runs_and_published_values():
 
 def test_options_of_a_column_change_its_tasks_alone_and_keep_its_published_values():
     text = GOOD.replace(*options("{min_df: 7, unit_length: false}"))
-    text = text.replace("comp-vs-rec}", 'comp-vs-rec:min_df=5,weighting=tf"}').replace(
-        "{task: ", '{task: "'
-    )
+    text = text.replace("comp-vs-rec}", 'comp-vs-rec:weighting=tf"}').replace("{task: ", '{task: "')
     file = experiments.read(text, PATH)
     assert {(p.column, p.run.task) for p in file.runs()} == {
         ("LG", "gtl/comp-vs-rec:min_df=7,unit_length=false,weighting=tf"),
-        ("NMF", "gtl/comp-vs-rec:min_df=5,weighting=tf"),
+        ("NMF", "gtl/comp-vs-rec:weighting=tf"),
     }
     assert file.published("one", "LG") == (81.71, None)
     assert file.spec.competitors == ["LG", "NMF"]
+
+
+def test_an_option_of_both_row_and_column_is_refused():
+    text = GOOD.replace(*options("{min_df: 7}")).replace("comp-vs-rec}", "comp-vs-rec:min_df=5}")
+    with pytest.raises(UserError, match=r"mine\.yaml:10: .* min_df given twice; remove one\."):
+        experiments.read(text, PATH)
 
 
 def test_options_of_a_column_are_checked_on_every_task():

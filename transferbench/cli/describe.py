@@ -75,8 +75,16 @@ def _known_task(task: Task) -> list[str]:
 
     name, module = task.base, datasets.tasks()[task.base]
     doc = (module.__doc__ or "").strip()
-    lines = [name, "", module.TASKS[name], "", doc, "", "Facts, checked at every build:"]
-    lines += _facts(module.FACTS.get(name, {})) or ["  none yet"]
+    lines = [
+        name,
+        "",
+        module.TASKS[name],
+        "",
+        doc,
+        "",
+        "Facts, checked at every build with the default options:",
+    ]
+    lines += _facts(module.FACTS.get(name, {})) or ["  none but those above"]
     options = parameters.schema(module.build)
     lines += ["", f"Options ({name}:NAME=VALUE,…):", *(f"  {value}" for value in options.values())]
     lines += ["", "Built from:"]

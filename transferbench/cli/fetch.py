@@ -23,6 +23,8 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     files: dict[str, fetch.File] = {}
     for name in names or datasets.tasks():
         files |= tasks.needed(tasks.Task.named(name))
+    if not files:
+        click.echo("nothing to fetch: these tasks are generated or made of your own files")
     missing = []
     for file in files.values():
         if dry_run:

@@ -61,9 +61,14 @@ class Task:
         if Path(name).suffix in YAML_SUFFIXES:
             raise UserError(f"{text}: write the options into {name}, below the key options.")
         base = datasets.full_name(name)
+        for key, value in options.items():
+            if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
+                raise UserError(f"{base}: {key} = {value!r} looks like several options; rename it.")
         build = datasets.tasks()[base].build
         # A value may contain commas: only a comma before "name=" separates options.
         given = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
+        if twice := sorted(given.keys() & options.keys()):
+            raise UserError(f"{text}: {', '.join(twice)} given twice; remove one.")
         resolved = parameters.resolve(build, given | options, f"task {base}")
         changed = ",".join(
             f"{key}={json.dumps(value) if isinstance(value, bool) else value}"

@@ -101,7 +101,11 @@ def _tables(
     experiment: Experiment, entries: pd.DataFrame, common: dict[str, Any]
 ) -> dict[str, str]:
     spec = experiment.spec
-    notes = [f"{name}: {column.note}" for name, column in spec.columns.items() if column.note]
+    notes = [
+        f"{name}: {'; '.join(filter(None, [setting(column.options), column.note]))}"
+        for name, column in spec.columns.items()
+        if column.note or column.options
+    ]
     unit = {"percent": "per cent"}.get(spec.unit, "fractions")
     context = common | {
         "columns": [label for label, _, _ in table_columns(experiment)],

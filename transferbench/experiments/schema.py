@@ -49,7 +49,8 @@ class Row(StrictModel):
 class Column(StrictModel):
     """A method: a model with all its parameters; `note` states departures from the paper.
 
-    `options` are dataset options that this column's runs use, added to those of the row's task.
+    `options` are dataset options of this column's runs, added to those of the row's task, which may
+    not state the same ones.
     Parameters of a `grid` take each of their values in turn, on every task. The table shows the
     setting that is best on average over the task's domains by the first measure of `choose`; each
     further measure adds a column of its own. A `control` is a method that the paper lacks.

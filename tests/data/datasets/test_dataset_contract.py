@@ -59,7 +59,7 @@ def test_facts_hold_when_built_from_the_originals(name):
     Facts.of(problem, truth).check(name, module.FACTS[name])
 
     transfer = problem.family == "transfer"
-    unit_length = "unit_length" in parameters.schema(module.build)
+    unit_length = tasks.Task.named(name).options.get("unit_length", False)
     for i, (domain, Y, scored) in enumerate(
         zip(problem.domains, truth.Y, truth.scored, strict=True)
     ):

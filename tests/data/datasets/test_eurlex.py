@@ -1,106 +1,123 @@
-"""EUR-Lex, on made-up files in the format of its authors."""
+"""EUR-Lex, on made-up files of the expected format; the originals are not read here."""
 
 from __future__ import annotations
-
-import gzip
-import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from transferbench.data import tasks
 from transferbench.data.datasets import eurlex
-from transferbench.errors import UserError
+from transferbench.data.fetch import File, Url
+from transferbench.errors import Unavailable
 
-WORDS = {
-    "3": "oliv oil oil price",
-    "5": "oil market",
-    "7": "border visa visa",
-    "9": "court visa oil",
-}
-QRELS = {
-    "DC_l1": "3.x.x.x 3 1\n3.x.x.x 5 1\n19.x.x.x 7 1\n19.x.x.x 9 1\n3.x.x.x 9 1\n1.x.x.x 244 1\n",
-    "DC_leaves": "3.60.59.x 3 1\n3.60.x.x 5 1\n19.10.x.x 7 1\n19.20.x.x 9 1\n",
-    "DC_leaves_l2": "3.60.x.x 3 1\n3.60.x.x 5 1\n19.10.x.x 7 1\n19.20.x.x 9 1\n",
-    "subject_matter": "oils_and_fats 3 1\nagriculture 3 1\noils_and_fats 5 1\n",
-}
+LABELS = ("tag_3.60.59.0", "tag_3.60.10.0", "tag_11.30.40.0", "tag_3.70.0.0", "tag_11.5.0.0")
+#: Weights and labels of six documents.
+ROWS = (
+    "{0 3,1 4,4 1}",  # 3.60
+    "{0 1.5,5 1}",  # 3.60
+    "{1 2,5 1,6 1}",  # 3.60, 11.30
+    "{2 2,6 1}",  # 11.30
+    "{2 1,3 1,7 1}",  # 3.70
+    "{3 0.25,7 1,8 1}",  # 3.70, 11.5
+)
+
+
+def text(labels=LABELS, rows=ROWS, features=4, kind="numeric") -> str:
+    lines = ["@relation 'EUR-Lex: -C 5'", ""]
+    lines += [f"@attribute word{i} {kind}" for i in range(features)]
+    lines += [f"@attribute {label} {{0,1}}" for label in labels]
+    return "\n".join([*lines, "", "@data", *rows, ""])
 
 
 @pytest.fixture
-def law(tmp_path):
-    """Writes the two files; returns their folder."""
+def law(tmp_path, monkeypatch):
+    """Writes a file for both labels; returns the files by name."""
+    monkeypatch.setattr(eurlex, "DOCUMENTS", len(ROWS))
+    monkeypatch.setattr(eurlex, "FEATURES", 4)
+    monkeypatch.setattr(eurlex, "FIRST_LEVEL", 2)
+    monkeypatch.setattr(eurlex, "LABELS", {eurlex.CODES: 5, eurlex.SUBJECTS: 5})
 
-    def write(qrels=QRELS, lines=None, folder="eurlex_id2class/"):
-        lines = lines or [f"{number},'{words}'" for number, words in WORDS.items()]
-        head = [
-            "@relation eurlex",
-            "",
-            "@attribute ID numeric",
-            "@attribute text string",
-            "",
-            "@data",
-        ]
-        with gzip.open(tmp_path / eurlex.TEXTS, "wt", encoding="utf-8") as file:
-            file.write("\n".join([*head, *lines, ""]))
-        with zipfile.ZipFile(tmp_path / eurlex.CLASSES, "w") as archive:
-            for kind, text in qrels.items():
-                archive.writestr(f"{folder}id2class_eurlex_{kind}.qrels", text)
-        return str(tmp_path)
+    def write(content: str):
+        path = tmp_path / "eurlex-made-up.arff"
+        path.write_text(content, encoding="utf-8")
+        return {eurlex.CODES: path, eurlex.SUBJECTS: path}
 
     return write
 
 
-def test_eurlex_files_are_read(law):
-    problem, truth = eurlex.build("eurlex/directory-codes", {}, path=law(), topics=2, tasks=2)
-    assert problem.classes == ("19.x.x.x", "3.x.x.x")
+def test_codes_of_the_first_level_are_unions_in_numerical_order(law):
+    problem, truth = eurlex.build("eurlex/directory-codes", law(text()), topics=2, tasks=2)
+    assert problem.classes == ("3", "11")
     assert truth.names == ("task-1", "task-2")
-    # Sub-categories 3.60 (2 documents) and 19.10 (1) are the first of their top, 19.20 the second.
-    np.testing.assert_array_equal(truth.Y[0], [[0, 1], [0, 1], [1, 0]])
-    np.testing.assert_array_equal(truth.Y[1], [[1, 1]])
-    assert [view.shape[1] for view in problem.domains[0].views] == [7, 2]
-    tfidf = problem.domains[0].X.toarray()
-    np.testing.assert_allclose((tfidf**2).sum(axis=1), 1, rtol=1e-5)
-    # market, oil, oliv, price, visa … in alphabetical order; "oil" twice in the first document.
-    order = sorted({word for words in WORDS.values() for word in words.split()})
-    assert order == ["border", "court", "market", "oil", "oliv", "price", "visa"]
-    assert (tfidf[0] > 0).tolist() == [word in WORDS["3"].split() for word in order]
-    assert sum(domain.seen.sum() for domain in problem.domains) == 2
+    # 3.60 and 11.30 are the largest of their first level, 3.70 and 11.5 the next.
+    np.testing.assert_array_equal(truth.Y[0], [[1, 0], [1, 0], [1, 1], [0, 1]])
+    np.testing.assert_array_equal(truth.Y[1], [[1, 0], [1, 1]])
+    weights, topics = problem.domains[0].views
+    expected = [[0.6, 0.8, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-6)
+    assert topics.shape == (4, 2)
+    np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-4)
+    assert sum(domain.seen.sum() for domain in problem.domains) == 3
+    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+        np.testing.assert_array_equal(domain.Y, Y * domain.seen[:, None])
 
 
-def test_eurlex_options(law):
-    folder = law(folder="")
+def test_all_codes_and_subject_matters_are_those_of_the_file(law):
+    names = {"views": "tf-idf", "tasks": 1}
+    problem, truth = eurlex.build("eurlex/directory-codes-all", law(text()), **names)
+    assert problem.classes == LABELS
+    expected = [
+        *([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]),
+        *([0, 0, 0, 1, 0], [0, 0, 0, 1, 1]),
+    ]
+    np.testing.assert_array_equal(truth.Y[0], expected)
+    subjects = ("oils", "courts", "visas", "steel", "coal")
+    problem, truth = eurlex.build("eurlex/subject-matters", law(text(subjects)), **names)
+    assert problem.classes == subjects
+    np.testing.assert_array_equal(truth.Y[0], expected)
     problem, truth = eurlex.build(
-        "eurlex/subject-matters", {}, path=folder, views="tf-idf", tasks=1
+        "eurlex/subject-matters", law(text(subjects)), views="topics", topics=3, tasks=3
     )
-    assert problem.classes == ("agriculture", "oils_and_fats")
-    np.testing.assert_array_equal(truth.Y[0], [[1, 1], [0, 1], [0, 0], [0, 0]])
-    problem, _ = eurlex.build(
-        "eurlex/directory-codes-all", {}, path=folder, views="tf-idf", tasks=1, features=1
-    )
-    assert problem.classes == ("19.10.x.x", "19.20.x.x", "3.60.59.x", "3.60.x.x")
-    assert (problem.domains[0].X.toarray().ravel() > 0).tolist() == [True, True, False, True]  # oil
+    # Largest labels: courts and steel of two documents, then oils and visas of one, in turn.
+    assert [len(Y) for Y in truth.Y] == [3, 2, 1]
+    assert [view.shape[1] for view in problem.domains[0].views] == [3]
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("content", "message"),
     [
-        ({"qrels": {"DC_l1": "3.x.x.x 3 1\n"}}, "has no id2class_eurlex_DC_leaves_l2.qrels"),
-        ({"qrels": QRELS | {"DC_l1": "3.x.x.x 3\n"}}, "expected lines of a class"),
-        ({"qrels": QRELS | {"DC_l1": "3.x.x.x 4 1\n"}}, "no document of"),
-        ({"lines": ["no comma"]}, "expected lines of a number and words"),
+        (text(("tag_3", *LABELS[1:])), "label 'tag_3'; expected a name like tag_11.30.40.0"),
+        (text(("oils", *LABELS[1:])), "label 'oils'; expected a name like"),
+        (text(("tag_4.1.0.0", *LABELS[1:])), "3 codes of the first level, expected 2"),
+        (text(rows=ROWS[:-1]), r"labels are \(5, 4, 5\), expected \(6, 4, 5\)"),
+        (text(features=3, rows=["{0 1}"] * 6), r"are \(6, 3, 5\), expected \(6, 4, 5\)"),
+        (text(LABELS[:4], [row.replace(",8 1", "") for row in ROWS]), r"are \(6, 4, 4\), expected"),
+        (text(kind="{0,1}", rows=["{0 1}"] * 6), "got 9 labels of 9"),
+        (text(labels=()), "got 0 labels of 4"),
+        (text().replace("0.25", "-0.25"), "expected weights of at least 0"),
+        (text()[:-5], r"line 19: expected a row \{index value"),
+        ("<html>404</html>", "not ARFF"),
     ],
 )
-def test_eurlex_files_in_another_format_are_refused(law, home, changes, message):
-    task = tasks.Task.named("eurlex/directory-codes", path=law(**changes))
-    with pytest.raises(UserError, match=message):
-        tasks.load(task, home)
+def test_files_with_other_content_are_refused(law, content, message):
+    with pytest.raises(ValueError, match=f"^eurlex-made-up.arff: .*{message}"):
+        eurlex.build("eurlex/directory-codes", law(content))
 
 
-def test_bad_files_in_the_data_folder_are_a_user_error(law, home):
-    folder = home.data / "own" / "eurlex"
-    folder.mkdir(parents=True)
-    for file in eurlex.own_files(Path(law(lines=["no comma"]))):
-        file.rename(folder / file.name)
-    with pytest.raises(UserError, match=r"words after @data; correct your files\.$"):
-        tasks.load(tasks.Task.named("eurlex/subject-matters"), home)
+@pytest.mark.parametrize("task", eurlex.TASKS)
+def test_each_task_needs_one_file_with_a_known_id(task):
+    (name,) = eurlex.needed(task)
+    file = eurlex.FILES[name]
+    assert isinstance(file, File)
+    assert file.digest.startswith("git-blob:")
+    assert file.origins == (Url(f"{eurlex.ORIGIN}/{name.partition('/')[2]}"),)
+
+
+@pytest.mark.parametrize("task", eurlex.TASKS)
+def test_a_file_with_another_digest_is_not_used(task, home):
+    (name,) = eurlex.needed(task)
+    path = home.data / "raw" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text(), encoding="utf-8")
+    with pytest.raises(Unavailable, match=r"expected git-blob:.*; cache: got git-blob:"):
+        tasks.load(tasks.Task.named(task), home)

@@ -28,7 +28,10 @@ def assign_tasks_from(
     "train-labels" uses Y of the documents that are seen (n,) alone. Each other document belongs to
     the sub-category whose mean in X (n, d), over the seen documents that belong to it, has the
     largest cosine with the document. "random" draws tasks of equal size; each split another draw.
+    Raises ValueError for more tasks than documents.
     """
+    if tasks > len(Y):
+        raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")
     if how == "labels":
         return assign_tasks(Y, tops, tasks)
     if how == "random":  # (split, 1): not the permutation of `train_mask`

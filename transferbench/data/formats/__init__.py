@@ -1,1 +1,1 @@
-"""Readers of file formats that no common library reads."""
+"""Readers of file formats, with bounds and errors of one line."""
