@@ -244,6 +244,12 @@ def test_normalize_makes_sums_one_and_leaves_zero_lines():
     F = np.array([[1.0, 0.0], [3.0, 0.0]])
     np.testing.assert_allclose(scale_to_one(F.copy(), "columns"), [[0.25, 0], [0.75, 0]])
     np.testing.assert_allclose(scale_to_one(F.copy(), "rows"), [[1, 0], [1, 0]])
+    np.testing.assert_allclose(
+        scale_to_one(F.copy(), "columns", fill=True), [[0.25, 0.5], [0.75, 0.5]]
+    )
+    np.testing.assert_allclose(
+        scale_to_one(F.T.copy(), "rows", fill=True), [[0.25, 0.75], [0.5, 0.5]]
+    )
 
 
 def test_frobenius_one_and_drop_empty_columns():

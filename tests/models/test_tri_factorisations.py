@@ -13,6 +13,7 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.core.init import label_start
+from transferbench.problem import Domain, Problem
 
 ITERATIONS, SEED = 6, 4
 
@@ -157,14 +158,56 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
     agree(fit("mrtl", problem, k1=k1, k2=k2, lam=lam), V, objectives)
 
 
+def slow_plsa(X, topics, steps, seed):
+    """P(w|z), P(z|d) of Hofmann's PLSA on X (words, documents), with P(z|d,w) written out."""
+    words, documents = X.shape
+    W = columns(np.random.default_rng(seed).random((words, topics)))
+    T = np.full((documents, topics), 1 / topics)
+    for _ in range(steps):
+        joint = W[:, None] * T[None]  # (words, documents, topics)
+        total = joint.sum(axis=2, keepdims=True)
+        share = X[:, :, None] * joint / np.where(total > 0, total, 1)
+        W, T = columns(share.sum(axis=1)), filled_rows(share.sum(axis=0))
+    return W, T
+
+
+def filled_rows(F):
+    """Rows of sum one; rows of zeros become uniform."""
+    return np.array(
+        [row / row.sum() if row.any() else np.full(len(row), 1 / len(row)) for row in F]
+    )
+
+
+def with_gaps(seed):
+    """A problem in which words are absent from a domain or from both, and a document is empty."""
+    problem, _ = make_problem(seed, classes=3)
+    domains = []
+    for i, domain in enumerate(problem.domains):
+        X = domain.X.toarray()
+        X[:, [7, 20 + i]] = 0
+        X[5 + i] = 0
+        domains.append(Domain(domain.name, (sp.csr_array(X),), domain.Y, domain.seen))
+    return Problem(problem.name, problem.family, problem.classes, tuple(domains))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("start", ["plsa", "random"])
 @pytest.mark.parametrize(("name", "setting"), [("mtrick", 1.7), ("dkt", 0.8)])
-def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
-    problem, _ = make_problem(classes=3)
+def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, start, seed):
+    """In the order F_s, F_t, G_t, S, each normalised before the next is updated."""
+    problem = with_gaps(seed)
     k = 5
     X, V = data(problem)
-    rng, m = np.random.default_rng(SEED), len(X[0])
-    S = rng.random((k, 3))
-    F = [rng.random((m, k)) for _ in X]
+    m = len(X[0])
+    if start == "plsa":
+        both = np.hstack([domain.X.toarray().T for domain in problem.domains])
+        W, T = slow_plsa(both, k, 50, seed)
+        size = both.sum(axis=0) / both.sum()
+        F = [filled_rows(W * sum(size[d] * T[d] for d in range(len(T))))] * 2
+    else:
+        rng = np.random.default_rng(seed)
+        F = [rng.random((m, k)) for _ in X]
+    S = np.full((k, 3), 1 / 3)
     w = [1.0, setting] if name == "mtrick" else [1.0, 1.0]
     alpha = 0.0 if name == "mtrick" else setting * np.sum(X[0] ** 2) / m
     objectives = []
@@ -175,9 +218,10 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
                 w[t] * X[t] @ V[t] @ S.T + alpha * F[1 - t],
                 w[t] * F[t] @ S @ V[t].T @ V[t] @ S.T + alpha * F[t],
             )
+            F[t] = filled_rows(F[t])
             if t == 1:
-                V[t] = rows(step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S))
-            F[t] = rows(F[t])
+                V[t] = step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S)
+                V[t] = filled_rows(V[t])
         S = step(
             S,
             sum(w[t] * F[t].T @ X[t] @ V[t] for t in (0, 1)),
@@ -187,8 +231,26 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
             sum(w[t] * np.sum((X[t] - F[t] @ S @ V[t].T) ** 2) for t in (0, 1))
             + alpha * np.sum((F[0] - F[1]) ** 2)
         )
-    options = {"k": k, "beta": setting} if name == "mtrick" else {"k": k, "alpha": setting}
-    agree(fit(name, problem, **options), V, objectives)
+    options = {"k": k, "start_features": start, "beta" if name == "mtrick" else "alpha": setting}
+    settings = {"max_iter": ITERATIONS, "dtype": "float64"} | options
+    agree(transferbench.fit(name, problem, seed=seed, **settings), V, objectives)
+
+
+@pytest.mark.parametrize("name", ["mtrick", "dkt"])
+def test_a_document_without_words_has_uniform_scores(name):
+    scores = fit(name, with_gaps(0), k=4).scores[1]
+    np.testing.assert_allclose(scores.sum(axis=1), 1)
+    np.testing.assert_allclose(scores[6], 1 / 3)
+
+
+@pytest.mark.parametrize("name", ["mtrick", "dkt"])
+def test_topics_differ_between_seeds_and_from_the_random_start(name):
+    problem, _ = make_problem()
+    one = fit(name, problem, k=4).scores[1]
+    random = fit(name, problem, k=4, start_features="random").scores[1]
+    other = transferbench.fit(name, problem, k=4, max_iter=ITERATIONS, seed=SEED + 1).scores[1]
+    for scores in (random, other):
+        assert np.abs(scores - one).max() > 1e-3
 
 
 def test_tritl_equals_the_updates_of_its_objective():
