@@ -8,7 +8,13 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
-from transferbench.core.scale import drop_empty_columns, frobenius_one, scale_to_one, sum_one
+from transferbench.core.scale import (
+    drop_empty_columns,
+    frobenius_one,
+    rows_sum_one,
+    scale_to_one,
+    sum_one,
+)
 
 M, K, C = 13, 4, 3
 
@@ -258,6 +264,9 @@ def test_frobenius_one_and_drop_empty_columns():
     assert frobenius_one(X * 0).toarray().sum() == 0
     np.testing.assert_array_equal(drop_empty_columns(X).toarray(), [[3, 4], [0, 0]])
     assert sum_one(X).toarray().sum() == pytest.approx(1)
+    scaled = [[3 / 7, 0, 4 / 7], [0, 0, 0]]
+    np.testing.assert_allclose(rows_sum_one(X).toarray(), scaled)
+    np.testing.assert_allclose(rows_sum_one(X.toarray()), scaled)
 
 
 def test_blocks_of_one_factor_updated_jointly_are_that_factor():

@@ -36,6 +36,12 @@ def sum_one(X: Matrix) -> Matrix:
     return X / (X.sum() or 1.0)
 
 
+def rows_sum_one(X: Matrix) -> Matrix:
+    """Return X (n, m) with rows of sum one; rows of zeros stay zero."""
+    total = np.asarray(X.sum(axis=1)).ravel()
+    return sp.diags_array(1 / np.where(total > 0, total, 1)) @ X
+
+
 #: Ways to scale X, by name.
 SCALES: dict[str, Callable[[Matrix], Matrix]] = {
     "frobenius": frobenius_one,

@@ -47,16 +47,17 @@ def label_factors(
     return factors
 
 
-def topics_of_words(problem: Problem, topics: int, seed: int) -> np.ndarray:
-    """Return P(topic | word) (m, topics) of PLSA on the documents of all domains together.
+def word_topics(
+    problem: Problem, topics: int, *, max_iter: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return P(word | topic) (m, topics) and P(topic) of PLSA on the documents of all domains.
 
-    P(z|w) ∝ P(w|z) P(z), where a document's share in P(z) is its share of the sum of X. Words that
-    do not occur have uniform rows.
+    A document's share in P(topic) is its share of the sum of X.
     """
     X = stack([domain.X for domain in problem.domains])
-    by_document, words, _ = plsa([X], topics, max_iter=PLSA_STEPS, tol=0.0, seed=seed)
+    by_document, words, _ = plsa([X], topics, max_iter=max_iter, tol=0.0, seed=seed)
     size = np.asarray(X.sum(axis=1)).ravel()
-    return scale_to_one(words * (size @ by_document), "rows", fill=True)
+    return words, size @ by_document / (size.sum() or 1.0)
 
 
 def fit_each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | None) -> Fit:
@@ -105,14 +106,15 @@ def shared_association(
 
     The target is the last domain. Rows of F (m, k) and G (n, c) sum to one; rows of zeros, such as
     those of F for words that a domain lacks, become uniform. X is divided by its sum, w = weight
-    and α = closeness · ‖X_s‖² / m. F starts at `topics_of_words` in every domain or at random
-    positive values, S at 1/c, G as in `label_factors`.
+    and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in every domain or at
+    random positive values, S at 1/c, G as in `label_factors`.
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     S = Factor(np.full((k, c), 1 / c))
     Gs = label_factors(problem, C, "rows", start, fill=True)
     if start_features == "plsa":
-        starts = [topics_of_words(problem, k, seed)] * len(Gs)
+        words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
+        starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)
     else:
         rng = np.random.default_rng(seed)
         starts = [rng.random((m, k)) for _ in Gs]
