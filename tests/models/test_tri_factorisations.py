@@ -46,10 +46,13 @@ def agree(got, V, objectives):
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-8)
 
 
+@pytest.mark.parametrize("axis", ["columns", "rows"])
 @pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
-def test_dtl_equals_algorithm_1(targets, classes):
+def test_dtl_equals_algorithm_1(targets, classes, axis):
+    """With rows of U normalised, all but eq. 4.8 stays."""
     problem, _ = make_problem(targets=targets, classes=classes)
     k, kappa = 6, 2
+    sum_one = {"columns": columns, "rows": rows}[axis]
     X, V = data(problem)
     rng, m = np.random.default_rng(SEED), len(X[0])
     U = rng.random((m, kappa))
@@ -68,14 +71,14 @@ def test_dtl_equals_algorithm_1(targets, classes):
         for t in everyone:
             # Eq. 4.10
             own[t] = step(own[t], X[t] @ V[t] @ H[kappa:].T, fitted(t) @ V[t] @ H[kappa:].T)
-            own[t] = columns(own[t])
+            own[t] = sum_one(own[t])
             # Eq. 4.11
             U = step(
                 U,
                 sum(X[r] @ V[r] @ H[:kappa].T for r in everyone),
                 sum(fitted(r) @ V[r] @ H[:kappa].T for r in everyone),
             )
-            U = columns(U)
+            U = sum_one(U)
             # Eq. 4.12
             if not problem.domains[t].seen.all():
                 V[t] = rows(step(V[t], X[t].T @ full(t) @ H, fitted(t).T @ full(t) @ H))
@@ -86,7 +89,7 @@ def test_dtl_equals_algorithm_1(targets, classes):
                 sum(full(r).T @ fitted(r) @ V[r] for r in everyone),
             )
         objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
-    agree(fit("dtl", problem, k=k, kappa=kappa), V, objectives)
+    agree(fit("dtl", problem, k=k, kappa=kappa, normalize_U=axis), V, objectives)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
