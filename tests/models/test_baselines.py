@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from sklearn.svm import SVC
 
 import transferbench
 from transferbench.core.graph import cosine_graph
+from transferbench.problem import Domain
 
 
 @pytest.fixture
@@ -22,10 +25,16 @@ def parts():
     return problem, source.X, truth.Y[0].argmax(axis=1), target.X
 
 
-def test_lr_equals_scikit_learn(parts):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_lr_equals_scikit_learn(parts, intercept):
     problem, X, y, T = parts
-    expected = LogisticRegression(C=0.5, max_iter=1000).fit(X, y).predict_proba(T)
-    np.testing.assert_allclose(transferbench.fit("lr", problem, C=0.5).scores[1], expected)
+    X, y = X[:50], y[:50]  # unequal classes need an intercept
+    source = Domain("source", (X,), np.eye(2)[y], np.ones(50, bool))
+    problem = replace(problem, domains=(source, problem.domains[1]))
+    classifier = LogisticRegression(C=0.5, fit_intercept=intercept, max_iter=1000)
+    expected = classifier.fit(X, y).predict_proba(T)
+    got = transferbench.fit("lr", problem, C=0.5, intercept=intercept).scores[1]
+    np.testing.assert_allclose(got, expected)
 
 
 def test_svm_decisions_nearly_equal_libsvm(parts):
