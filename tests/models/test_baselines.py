@@ -79,6 +79,22 @@ def test_lr_kmeans_equals_scikit_learn(parts):
     np.testing.assert_array_equal(got, expected)
 
 
+def test_lr_kmeans_starts_at_the_means_of_decisions(parts, monkeypatch):
+    """Not at means weighted by probabilities, from which it usually ends at the same clusters."""
+    problem, X, y, T = parts
+    decided = LogisticRegression(max_iter=1000).fit(X, y).predict(T)
+    means = [T[np.flatnonzero(decided == c)].mean(axis=0) for c in (0, 1)]
+    starts = []
+
+    def record(*arguments, init, **settings):
+        starts.append(init)
+        return KMeans(*arguments, init=init, **settings)
+
+    monkeypatch.setattr("sklearn.cluster.KMeans", record)
+    transferbench.fit("lr-kmeans", problem)
+    np.testing.assert_allclose(starts, [means])
+
+
 def test_lr_kmeans_accepts_a_class_without_documents(parts):
     problem, *_ = parts
     source, target = problem.domains
