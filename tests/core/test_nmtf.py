@@ -215,7 +215,7 @@ def test_float32_agrees_with_float64():
 def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
     model, F = system(graphs=False, ties=False)
     F["Us"].value[3] = 0
-    F["Vs"].fixed = True
+    F["Vs"].fixed, F["Vs"].normalize = True, "rows"
     fixed = F["Vs"].value.copy()
     for _ in range(5):
         model.update(*model.factors)

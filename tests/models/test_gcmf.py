@@ -145,3 +145,14 @@ def test_float32_agrees_with_float64_on_real_data(real):
     np.testing.assert_allclose(fits["float32"].trace, fits["float64"].trace, rtol=1e-5)
     # Independent trials reached 99.2; allow one point less.
     assert evaluate(fits["float32"], truth)["target"]["accuracy"] >= 0.982
+
+
+def test_each_graph_has_its_own_weight():
+    problem, _ = make_problem()
+    settings = {"k": 4, "p": 4, "max_iter": 5, "seed": 0}
+    scores = [
+        transferbench.fit("gcmf", problem, lam=lam, gamma=gamma, **settings).scores[1]
+        for lam, gamma in ((0.0, 0.0), (100.0, 0.0), (0.0, 100.0))
+    ]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(scores[one] - scores[other]).max() > 1e-4

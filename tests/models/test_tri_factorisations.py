@@ -350,16 +350,38 @@ def test_alternating_tritl_equals_the_updates_of_its_objective():
     agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3, form="alternating"), V, objectives)
 
 
+#: Settings other than the defaults.
+OTHERS = {
+    "dtl": {"k": 5, "kappa": 2, "C": 0.3, "normalize_U": "rows"},
+    "tritl": {"k1": 3, "k2": 4, "k3": 2, "C": 0.3, "form": "alternating"},
+}
+
+
+@pytest.mark.parametrize("options", [False, True], ids=["defaults", "others"])
 @pytest.mark.parametrize("name", ["dtl", "tritl"])
-def test_without_pooling_each_target_is_fitted_alone(name):
+def test_without_pooling_each_target_is_fitted_alone(name, options):
     problem, _ = make_problem(targets=3)
-    got = fit(name, problem, pool_tasks=False)
+    changes = OTHERS[name] if options else {}
+    got = fit(name, problem, pool_tasks=False, **changes)
     for i in (1, 2, 3):
         domains = (problem.domains[0], problem.domains[i])
         alone = type(problem)("p", "transfer", problem.classes, domains)
-        np.testing.assert_array_equal(got.scores[i], fit(name, alone).scores[1])
+        np.testing.assert_array_equal(got.scores[i], fit(name, alone, **changes).scores[1])
     assert len(got.trace) == 3 * ITERATIONS
     assert not np.allclose(got.scores[2], fit(name, problem).scores[2])
+
+
+@pytest.mark.parametrize("name", ["dtl", "tritl", "mtrick", "dkt"])
+def test_every_source_is_used(name):
+    problem, truth = make_problem(targets=2)
+    first, second, target = problem.domains
+    labelled = Domain("more", second.views, truth.Y[1], np.ones(len(second.seen), bool))
+    both = Problem("p", "transfer", problem.classes, (first, labelled, target))
+    # C is tiny, so the start hardly depends on the sources.
+    alone = Problem("p", "transfer", problem.classes, (first, target))
+    one, two = (fit(name, given, C=1e-12) for given in (alone, both))
+    assert len(two.scores) == 3
+    assert np.abs(one.scores[-1] - two.scores[-1]).max() > 1e-4
 
 
 @pytest.mark.parametrize("kappa", [0, 6])
