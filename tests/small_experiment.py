@@ -14,7 +14,7 @@ rows:
 columns:
   LG:
     model: lr
-    params: {C: 1.0}
+    params: {C: 1.0, intercept: true}
   NMF: {model: nmf, params: {max_iter: 5}}
 published:
   one: {LG: 81.71, NMF: [79.11, 0.5]}

@@ -148,3 +148,8 @@ def test_ensure_one_label_raises_the_best_score_of_rows_without_a_label():
 def test_a_score_at_the_threshold_is_a_label():
     scores = np.array([[0.5, 0.49]])
     np.testing.assert_array_equal(metrics.ensure_one_label(scores), scores)
+
+
+def test_macro_f1_is_a_mean_over_the_true_classes():
+    """Class 1 is never decided, and still counts."""
+    assert metrics.macro_f1(np.array([0, 0, 1]), np.array([0, 0, 0])) == pytest.approx(0.4)

@@ -196,7 +196,7 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
         "paper: {title: t, authors: a, venue: v, place: p}\n"
         "metric: accuracy\nrepeats: 1\n"
         "rows: {t: {task: ./mine.yaml, domain: t}, u: {task: mine.yaml, domain: u}}\n"
-        "columns: {LR: {model: lr, params: {C: 1.0}}}\n"
+        "columns: {LR: {model: lr, params: {C: 1.0, intercept: true}}}\n"
     )
 
     def shell(*arguments: str) -> str:

@@ -8,7 +8,13 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
-from transferbench.core.scale import drop_empty_columns, frobenius_one, scale_to_one, sum_one
+from transferbench.core.scale import (
+    drop_empty_columns,
+    frobenius_one,
+    rows_sum_one,
+    scale_to_one,
+    sum_one,
+)
 
 M, K, C = 13, 4, 3
 
@@ -209,7 +215,7 @@ def test_float32_agrees_with_float64():
 def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
     model, F = system(graphs=False, ties=False)
     F["Us"].value[3] = 0
-    F["Vs"].fixed = True
+    F["Vs"].fixed, F["Vs"].normalize = True, "rows"
     fixed = F["Vs"].value.copy()
     for _ in range(5):
         model.update(*model.factors)
@@ -244,6 +250,12 @@ def test_normalize_makes_sums_one_and_leaves_zero_lines():
     F = np.array([[1.0, 0.0], [3.0, 0.0]])
     np.testing.assert_allclose(scale_to_one(F.copy(), "columns"), [[0.25, 0], [0.75, 0]])
     np.testing.assert_allclose(scale_to_one(F.copy(), "rows"), [[1, 0], [1, 0]])
+    np.testing.assert_allclose(
+        scale_to_one(F.copy(), "columns", fill=True), [[0.25, 0.5], [0.75, 0.5]]
+    )
+    np.testing.assert_allclose(
+        scale_to_one(F.T.copy(), "rows", fill=True), [[0.25, 0.75], [0.5, 0.5]]
+    )
 
 
 def test_frobenius_one_and_drop_empty_columns():
@@ -252,6 +264,9 @@ def test_frobenius_one_and_drop_empty_columns():
     assert frobenius_one(X * 0).toarray().sum() == 0
     np.testing.assert_array_equal(drop_empty_columns(X).toarray(), [[3, 4], [0, 0]])
     assert sum_one(X).toarray().sum() == pytest.approx(1)
+    scaled = [[3 / 7, 0, 4 / 7], [0, 0, 0]]
+    np.testing.assert_allclose(rows_sum_one(X).toarray(), scaled)
+    np.testing.assert_allclose(rows_sum_one(X.toarray()), scaled)
 
 
 def test_blocks_of_one_factor_updated_jointly_are_that_factor():

@@ -27,8 +27,8 @@ TABLE = (
 columns:
   A: {model: nmf, params: {max_iter: 5}}
   B: {model: nmf, params: {max_iter: 6}}
-  C: {model: lr, params: {C: 1.0}}
-  K: {model: lr, params: {C: 2.0}, control: true}
+  C: {model: lr, params: {C: 1.0, intercept: true}}
+  K: {model: lr, params: {C: 2.0, intercept: true}, control: true}
 published: {comp-vs-rec: {A: 80, B: 70, C: 60}, comp-vs-sci: {A: 50, B: 70, C: 60}}
 tolerance: {value: 1.0, reason: because}
 """
@@ -37,7 +37,7 @@ SWEEP = GOOD[: GOOD.index("columns:")] + (
     """\
 columns:
   A: {model: nmf, params: {max_iter: 5}}
-  C: {model: lr, params: {C: 1.0}}
+  C: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: iterations, params: [max_iter], values: [5, 6, 7, 8]}
 """
 )

@@ -21,9 +21,9 @@ rows: {comp vs rec: {task: gtl/comp-vs-rec}, comp vs sci: {task: gtl/comp-vs-sci
 columns:
   DTL:
     model: dtl
-    params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities, pool_tasks: true,
-             dtype: float32}
-  LG: {model: lr, params: {C: 1.0}}
+    params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities,
+             normalize_U: columns, pool_tasks: true, dtype: float32}
+  LG: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: κ, params: [kappa], values: [0, 10], levels: {experiment: gtl-table3, column: GCMF}}
 """
 CURVE = SWEEP.replace("params: [kappa], values: [0, 10]", "iterations: true")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from sklearn.svm import SVC
 
 import transferbench
 from transferbench.core.graph import cosine_graph
+from transferbench.problem import Domain
 
 
 @pytest.fixture
@@ -22,10 +25,16 @@ def parts():
     return problem, source.X, truth.Y[0].argmax(axis=1), target.X
 
 
-def test_lr_equals_scikit_learn(parts):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_lr_equals_scikit_learn(parts, intercept):
     problem, X, y, T = parts
-    expected = LogisticRegression(C=0.5, max_iter=1000).fit(X, y).predict_proba(T)
-    np.testing.assert_allclose(transferbench.fit("lr", problem, C=0.5).scores[1], expected)
+    X, y = X[:50], y[:50]  # unequal classes need an intercept
+    source = Domain("source", (X,), np.eye(2)[y], np.ones(50, bool))
+    problem = replace(problem, domains=(source, problem.domains[1]))
+    classifier = LogisticRegression(C=0.5, fit_intercept=intercept, max_iter=1000)
+    expected = classifier.fit(X, y).predict_proba(T)
+    got = transferbench.fit("lr", problem, C=0.5, intercept=intercept).scores[1]
+    np.testing.assert_allclose(got, expected)
 
 
 def test_svm_decisions_nearly_equal_libsvm(parts):
@@ -68,6 +77,22 @@ def test_lr_kmeans_equals_scikit_learn(parts):
     expected = KMeans(2, init=means, n_init=1).fit(sp.csr_matrix(T)).labels_
     got = transferbench.fit("lr-kmeans", problem).scores[1].argmax(axis=1)
     np.testing.assert_array_equal(got, expected)
+
+
+def test_lr_kmeans_starts_at_the_means_of_decisions(parts, monkeypatch):
+    """Not at means weighted by probabilities, from which it usually ends at the same clusters."""
+    problem, X, y, T = parts
+    decided = LogisticRegression(max_iter=1000).fit(X, y).predict(T)
+    means = [T[np.flatnonzero(decided == c)].mean(axis=0) for c in (0, 1)]
+    starts = []
+
+    def record(*arguments, init, **settings):
+        starts.append(init)
+        return KMeans(*arguments, init=init, **settings)
+
+    monkeypatch.setattr("sklearn.cluster.KMeans", record)
+    transferbench.fit("lr-kmeans", problem)
+    np.testing.assert_allclose(starts, [means])
 
 
 def test_lr_kmeans_accepts_a_class_without_documents(parts):

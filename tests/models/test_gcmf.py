@@ -165,3 +165,14 @@ def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
     assert (found != cosine_graph(problem.domains[1].X, p).W.toarray()).any()
     scores = [fit(problem, neighbours=which).scores[1] for which in ("domain", "all")]
     assert not np.allclose(*scores)
+
+
+def test_each_graph_has_its_own_weight():
+    problem, _ = make_problem()
+    settings = {"k": 4, "p": 4, "max_iter": 5, "seed": 0}
+    scores = [
+        transferbench.fit("gcmf", problem, lam=lam, gamma=gamma, **settings).scores[1]
+        for lam, gamma in ((0.0, 0.0), (100.0, 0.0), (0.0, 100.0))
+    ]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(scores[one] - scores[other]).max() > 1e-4

@@ -40,6 +40,20 @@ def test_best_setting_predicts_the_validation_labels(fraction, rows):
     assert not (masks[0] & ~seen).any()
 
 
+def test_best_setting_is_chosen_on_hidden_rows_not_on_kept_ones():
+    """One setting is right on the rows it may learn from, the other on the rows held out."""
+    Y = np.tile([[1.0, 0.0], [0.0, 1.0]], (20, 1))
+    seen = np.arange(40) < 30
+
+    def predict(setting, train_mask):
+        right = train_mask if setting == "memorises" else ~train_mask
+        return np.where(right[:, None], Y, 1 - Y)
+
+    for settings in (["memorises", "generalises"], ["generalises", "memorises"]):
+        best = best_setting(settings, predict, Y, seen, validation_fraction=0.3, seed=0)
+        assert best == "generalises"
+
+
 def test_a_single_setting_is_not_tried():
     def predict(setting, train_mask):
         raise AssertionError

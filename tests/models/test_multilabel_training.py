@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_multilabel
 
+import transferbench
 from transferbench.core.losses import Divergence, Squares
 from transferbench.models.multilabel._start import Plan, start_M
 from transferbench.models.multilabel._training import Documents, train
@@ -96,3 +97,23 @@ def test_columns_of_C_start_with_length_or_sum_one():
 def test_p_and_q_of_different_length_raise():
     with pytest.raises(ValueError, match="same layers"):
         replace(PLAN, p=(5,))
+
+
+def test_each_pair_of_weights_is_tried_with_its_own_training(monkeypatch):
+    """The trials see the kept rows; the last training has the chosen pair and every seen row."""
+    problem, _ = make_multilabel(0)
+    trained = []
+
+    def record(documents, seen, loss, plan, pair, start, on_sweep=None):
+        trained.append((pair, seen.sum()))
+        return train(documents, seen, loss, plan, pair, start, on_sweep)
+
+    monkeypatch.setattr("transferbench.models.multilabel._training.train", record)
+    alphas = (0.01, 0.1, 1.0)
+    transferbench.fit("himls", problem, p=[6], q=[6], alpha=alphas, pretrain=2, seed=0)
+    pairs, rows = zip(*trained, strict=True)
+    assert pairs[:3] == tuple((alpha, 1.0) for alpha in alphas)
+    assert pairs[3] in pairs[:3]
+    everyone = sum(domain.seen.sum() for domain in problem.domains)
+    assert len(set(rows[:3])) == 1
+    assert rows[0] < rows[3] == everyone

@@ -13,6 +13,7 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.core.init import label_start
+from transferbench.problem import Domain, Problem
 
 ITERATIONS, SEED = 6, 4
 
@@ -45,10 +46,13 @@ def agree(got, V, objectives):
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-8)
 
 
+@pytest.mark.parametrize("axis", ["columns", "rows"])
 @pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
-def test_dtl_equals_algorithm_1(targets, classes):
+def test_dtl_equals_algorithm_1(targets, classes, axis):
+    """With rows of U normalised, all but eq. 4.8 stays."""
     problem, _ = make_problem(targets=targets, classes=classes)
     k, kappa = 6, 2
+    sum_one = {"columns": columns, "rows": rows}[axis]
     X, V = data(problem)
     rng, m = np.random.default_rng(SEED), len(X[0])
     U = rng.random((m, kappa))
@@ -67,14 +71,14 @@ def test_dtl_equals_algorithm_1(targets, classes):
         for t in everyone:
             # Eq. 4.10
             own[t] = step(own[t], X[t] @ V[t] @ H[kappa:].T, fitted(t) @ V[t] @ H[kappa:].T)
-            own[t] = columns(own[t])
+            own[t] = sum_one(own[t])
             # Eq. 4.11
             U = step(
                 U,
                 sum(X[r] @ V[r] @ H[:kappa].T for r in everyone),
                 sum(fitted(r) @ V[r] @ H[:kappa].T for r in everyone),
             )
-            U = columns(U)
+            U = sum_one(U)
             # Eq. 4.12
             if not problem.domains[t].seen.all():
                 V[t] = rows(step(V[t], X[t].T @ full(t) @ H, fitted(t).T @ full(t) @ H))
@@ -85,7 +89,7 @@ def test_dtl_equals_algorithm_1(targets, classes):
                 sum(full(r).T @ fitted(r) @ V[r] for r in everyone),
             )
         objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
-    agree(fit("dtl", problem, k=k, kappa=kappa), V, objectives)
+    agree(fit("dtl", problem, k=k, kappa=kappa, normalize_U=axis), V, objectives)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -157,14 +161,56 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
     agree(fit("mrtl", problem, k1=k1, k2=k2, lam=lam), V, objectives)
 
 
+def slow_plsa(X, topics, steps, seed):
+    """P(w|z), P(z|d) of Hofmann's PLSA on X (words, documents), with P(z|d,w) written out."""
+    words, documents = X.shape
+    W = columns(np.random.default_rng(seed).random((words, topics)))
+    T = np.full((documents, topics), 1 / topics)
+    for _ in range(steps):
+        joint = W[:, None] * T[None]  # (words, documents, topics)
+        total = joint.sum(axis=2, keepdims=True)
+        share = X[:, :, None] * joint / np.where(total > 0, total, 1)
+        W, T = columns(share.sum(axis=1)), filled_rows(share.sum(axis=0))
+    return W, T
+
+
+def filled_rows(F):
+    """Rows of sum one; rows of zeros become uniform."""
+    return np.array(
+        [row / row.sum() if row.any() else np.full(len(row), 1 / len(row)) for row in F]
+    )
+
+
+def with_gaps(seed):
+    """A problem in which words are absent from a domain or from both, and a document is empty."""
+    problem, _ = make_problem(seed, classes=3)
+    domains = []
+    for i, domain in enumerate(problem.domains):
+        X = domain.X.toarray()
+        X[:, [7, 20 + i]] = 0
+        X[5 + i] = 0
+        domains.append(Domain(domain.name, (sp.csr_array(X),), domain.Y, domain.seen))
+    return Problem(problem.name, problem.family, problem.classes, tuple(domains))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("start", ["plsa", "random"])
 @pytest.mark.parametrize(("name", "setting"), [("mtrick", 1.7), ("dkt", 0.8)])
-def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
-    problem, _ = make_problem(classes=3)
+def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, start, seed):
+    """In the order F_s, F_t, G_t, S, each normalised before the next is updated."""
+    problem = with_gaps(seed)
     k = 5
     X, V = data(problem)
-    rng, m = np.random.default_rng(SEED), len(X[0])
-    S = rng.random((k, 3))
-    F = [rng.random((m, k)) for _ in X]
+    m = len(X[0])
+    if start == "plsa":
+        both = np.hstack([domain.X.toarray().T for domain in problem.domains])
+        W, T = slow_plsa(both, k, 50, seed)
+        size = both.sum(axis=0) / both.sum()
+        F = [filled_rows(W * sum(size[d] * T[d] for d in range(len(T))))] * 2
+    else:
+        rng = np.random.default_rng(seed)
+        F = [rng.random((m, k)) for _ in X]
+    S = np.full((k, 3), 1 / 3)
     w = [1.0, setting] if name == "mtrick" else [1.0, 1.0]
     alpha = 0.0 if name == "mtrick" else setting * np.sum(X[0] ** 2) / m
     objectives = []
@@ -175,9 +221,10 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
                 w[t] * X[t] @ V[t] @ S.T + alpha * F[1 - t],
                 w[t] * F[t] @ S @ V[t].T @ V[t] @ S.T + alpha * F[t],
             )
+            F[t] = filled_rows(F[t])
             if t == 1:
-                V[t] = rows(step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S))
-            F[t] = rows(F[t])
+                V[t] = step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S)
+                V[t] = filled_rows(V[t])
         S = step(
             S,
             sum(w[t] * F[t].T @ X[t] @ V[t] for t in (0, 1)),
@@ -187,11 +234,76 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting):
             sum(w[t] * np.sum((X[t] - F[t] @ S @ V[t].T) ** 2) for t in (0, 1))
             + alpha * np.sum((F[0] - F[1]) ** 2)
         )
-    options = {"k": k, "beta": setting} if name == "mtrick" else {"k": k, "alpha": setting}
-    agree(fit(name, problem, **options), V, objectives)
+    options = {"k": k, "start_features": start, "beta" if name == "mtrick" else "alpha": setting}
+    settings = {"max_iter": ITERATIONS, "dtype": "float64"} | options
+    agree(transferbench.fit(name, problem, seed=seed, **settings), V, objectives)
 
 
-def test_tritl_equals_the_updates_of_its_objective():
+@pytest.mark.parametrize("name", ["mtrick", "dkt"])
+def test_a_document_without_words_has_uniform_scores(name):
+    scores = fit(name, with_gaps(0), k=4).scores[1]
+    np.testing.assert_allclose(scores.sum(axis=1), 1)
+    np.testing.assert_allclose(scores[6], 1 / 3)
+
+
+@pytest.mark.parametrize("name", ["mtrick", "dkt"])
+def test_topics_differ_between_seeds_and_from_the_random_start(name):
+    problem, _ = make_problem()
+    one = fit(name, problem, k=4).scores[1]
+    random = fit(name, problem, k=4, start_features="random").scores[1]
+    other = transferbench.fit(name, problem, k=4, max_iter=ITERATIONS, seed=SEED + 1).scores[1]
+    for scores in (random, other):
+        assert np.abs(scores - one).max() > 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_tritl_equals_its_authors_updates_from_old_values(classes, seed):
+    problem, _ = make_problem(seed, targets=2, classes=classes)
+    k1, k2, k3, c = 3, 4, 2, classes
+    counts = [domain.X.toarray().T for domain in problem.domains]
+    X = [columns(x) for x in counts]
+    V = [Y if r == 0 else (Y + 1 / c) / 2 for r, Y in enumerate(label_start(problem))]
+    W, _ = slow_plsa(np.hstack(counts), k1 + k2, 20, SEED)
+    m, everyone = len(W), range(len(X))
+    F1, F2 = W[:, :k1], [W[:, k1:]] * 3
+    F3, S3 = [np.full((m, k3), 1 / m)] * 3, [np.full((k3, c), 1 / c)] * 3
+    S1, S2 = np.full((k1, c), 1 / c), np.full((k2, c), 1 / c)
+    objectives = []
+    for _ in range(ITERATIONS):
+        A = [F1 @ S1 + F2[r] @ S2 + F3[r] @ S3[r] for r in everyone]
+        XV = [X[r] @ V[r] for r in everyone]
+        fV = [A[r] @ V[r].T @ V[r] for r in everyone]
+        new_V = [
+            V[r] if r == 0 else rows(step(V[r], X[r].T @ A[r], V[r] @ A[r].T @ A[r]))
+            for r in everyone
+        ]
+        new_F = (
+            columns(step(F1, sum(XV) @ S1.T, sum(fV) @ S1.T)),
+            [columns(step(F2[r], XV[r] @ S2.T, fV[r] @ S2.T)) for r in everyone],
+            [columns(step(F3[r], XV[r] @ S3[r].T, fV[r] @ S3[r].T)) for r in everyone],
+        )
+        S1 = step(S1, F1.T @ sum(XV), F1.T @ sum(fV))
+        S2 = step(
+            S2, sum(F2[r].T @ XV[r] for r in everyone), sum(F2[r].T @ fV[r] for r in everyone)
+        )
+        S3 = [step(S3[r], F3[r].T @ XV[r], F3[r].T @ fV[r]) for r in everyone]
+        (F1, F2, F3), V = new_F, new_V
+        objectives.append(
+            sum(
+                np.sum((X[r] - (F1 @ S1 + F2[r] @ S2 + F3[r] @ S3[r]) @ V[r].T) ** 2)
+                for r in everyone
+            )
+        )
+    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3), V, objectives)
+
+
+def test_tritl_without_identical_or_alike_concepts():
+    got = fit("tritl", make_problem()[0], k1=0, k2=0, k3=2)
+    assert np.isfinite(got.scores[1]).all()
+
+
+def test_alternating_tritl_equals_the_updates_of_its_objective():
     problem, _ = make_problem(targets=2)
     k1, k2, k3, c = 3, 4, 2, 2
     X, V = data(problem)
@@ -235,19 +347,41 @@ def test_tritl_equals_the_updates_of_its_objective():
             )
             S3[t] = step(S3[t], F3[t].T @ X[t] @ V[t], F3[t].T @ fitted(t) @ V[t])
         objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
-    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3), V, objectives)
+    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3, form="alternating"), V, objectives)
 
 
+#: Settings other than the defaults.
+OTHERS = {
+    "dtl": {"k": 5, "kappa": 2, "C": 0.3, "normalize_U": "rows"},
+    "tritl": {"k1": 3, "k2": 4, "k3": 2, "C": 0.3, "form": "alternating"},
+}
+
+
+@pytest.mark.parametrize("options", [False, True], ids=["defaults", "others"])
 @pytest.mark.parametrize("name", ["dtl", "tritl"])
-def test_without_pooling_each_target_is_fitted_alone(name):
+def test_without_pooling_each_target_is_fitted_alone(name, options):
     problem, _ = make_problem(targets=3)
-    got = fit(name, problem, pool_tasks=False)
+    changes = OTHERS[name] if options else {}
+    got = fit(name, problem, pool_tasks=False, **changes)
     for i in (1, 2, 3):
         domains = (problem.domains[0], problem.domains[i])
         alone = type(problem)("p", "transfer", problem.classes, domains)
-        np.testing.assert_array_equal(got.scores[i], fit(name, alone).scores[1])
+        np.testing.assert_array_equal(got.scores[i], fit(name, alone, **changes).scores[1])
     assert len(got.trace) == 3 * ITERATIONS
     assert not np.allclose(got.scores[2], fit(name, problem).scores[2])
+
+
+@pytest.mark.parametrize("name", ["dtl", "tritl", "mtrick", "dkt"])
+def test_every_source_is_used(name):
+    problem, truth = make_problem(targets=2)
+    first, second, target = problem.domains
+    labelled = Domain("more", second.views, truth.Y[1], np.ones(len(second.seen), bool))
+    both = Problem("p", "transfer", problem.classes, (first, labelled, target))
+    # C is tiny, so the start hardly depends on the sources.
+    alone = Problem("p", "transfer", problem.classes, (first, target))
+    one, two = (fit(name, given, C=1e-12) for given in (alone, both))
+    assert len(two.scores) == 3
+    assert np.abs(one.scores[-1] - two.scores[-1]).max() > 1e-4
 
 
 @pytest.mark.parametrize("kappa", [0, 6])
@@ -274,20 +408,34 @@ def test_mrtl_without_relatedness_fits_each_pair_alone():
     assert not np.allclose(fit("mrtl", problem).scores[1], fit("mrtl", first).scores[1])
 
 
-@pytest.mark.parametrize("name", ["gcmf", "dtl", "mtrick", "dkt", "tritl", "mrtl"])
+#: Models, and named variants of them.
+VARIANTS = [
+    ("gcmf", {}),
+    ("dtl", {}),
+    ("mtrick", {}),
+    ("mtrick", {"start_features": "random"}),
+    ("dkt", {}),
+    ("dkt", {"start_features": "random"}),
+    ("tritl", {}),
+    ("tritl", {"form": "alternating"}),
+    ("mrtl", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_objective_falls_up_to_the_effect_of_normalisation(name, seed):
+def test_the_objective_falls_up_to_the_effect_of_normalisation(name, options, seed):
     """Normalisation is not part of the majorisation; it may cost 1e-4 of the objective a sweep."""
     problem, _ = make_problem(seed)
-    trace = np.array(fit(name, problem, max_iter=150).trace)
+    trace = np.array(fit(name, problem, max_iter=150, **options).trace)
     assert (np.diff(trace) <= 1e-4 * trace[:-1]).all()
     assert trace[-1] < trace[0]
 
 
-@pytest.mark.parametrize("name", ["dtl", "mtrick", "dkt", "tritl", "mrtl"])
-def test_float32_agrees_with_float64(name):
+@pytest.mark.parametrize(("name", "options"), VARIANTS[1:])
+def test_float32_agrees_with_float64(name, options):
     problem, _ = make_problem(targets=2)
-    one, two = (fit(name, problem, dtype=dtype) for dtype in ("float32", "float64"))
+    one, two = (fit(name, problem, dtype=dtype, **options) for dtype in ("float32", "float64"))
     for a, b in zip(one.scores, two.scores, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
     np.testing.assert_allclose(one.trace, two.trace, rtol=1e-4)

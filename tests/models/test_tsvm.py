@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 import transferbench
 from transferbench.models.transfer import tsvm
+from transferbench.problem import Domain
 
 LEVELS = 2.0 ** np.arange(-6, 1)
 
@@ -136,6 +138,20 @@ def test_a_larger_share_puts_more_documents_in_the_second_class():
         for s in (0.1, None, 0.9)
     )
     assert few < half < many
+
+
+def test_the_default_share_is_that_of_the_second_class_in_unbalanced_sources():
+    problem, _ = make_problem(documents=60)
+    source, target = problem.domains
+    first, second = (np.flatnonzero(source.Y[:, c]) for c in (0, 1))
+    kept = np.concatenate([first, second[: len(first) // 3]])
+    few = Domain("source", (source.X[kept],), source.Y[kept], source.seen[kept])
+    problem = replace(problem, domains=(few, target))
+    default, quarter, rest = (
+        transferbench.fit("tsvm", problem, share=share).scores[1] for share in (None, 0.25, 0.75)
+    )
+    np.testing.assert_array_equal(default, quarter)
+    assert (default.argmax(axis=1) != rest.argmax(axis=1)).any()
 
 
 def test_a_share_for_three_classes_is_an_error():

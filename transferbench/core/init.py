@@ -31,17 +31,19 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     return stack([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
 
 
-def label_start(problem: Problem, C: float = 1.0) -> tuple[np.ndarray, ...]:
+def label_start(
+    problem: Problem, C: float = 1.0, *, intercept: bool = True
+) -> tuple[np.ndarray, ...]:
     """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
 
     The probabilities are those of logistic regression with inverse regularisation C, trained on
-    every labelled document; a class without labels has probability 0. Decisions would contain
-    zeros, which multiplicative updates cannot change.
+    every labelled document, with an intercept or without; a class without labels has probability
+    0. Decisions would contain zeros, which multiplicative updates cannot change.
     """
     from sklearn.linear_model import LogisticRegression
 
     X, y = seen_rows(problem)
-    classifier = LogisticRegression(C=C, max_iter=1000).fit(X, y)
+    classifier = LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000).fit(X, y)
     start = []
     for domain in problem.domains:
         P = np.zeros((len(domain.seen), len(problem.classes)))

@@ -38,6 +38,7 @@ class Factor:
     value        : (rows, columns), updated in place.
     fixed        : True if the factor is never updated.
     normalize    : "columns" or "rows": what `NMTF.normalize` scales to sum one.
+    fill         : True if `NMTF.normalize` makes columns or rows of zeros uniform.
     graph        : graph over the rows, with weight `graph_weight` (λ).
     version      : number of changes so far, by which cached products are invalidated.
     """
@@ -45,6 +46,7 @@ class Factor:
     value: np.ndarray
     fixed: bool = False
     normalize: Normalize | None = None
+    fill: bool = False
     graph: Graph | None = None
     graph_weight: float = 0.0
     version: int = field(default=0, init=False)
@@ -227,11 +229,11 @@ class NMTF:
     def normalize(self, *factors: Factor) -> None:
         """Scale columns or rows to sum one, as each factor declares; fixed factors stay.
 
-        A column or row of zeros stays zero.
+        A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.
         """
         for factor in factors:
             if factor.normalize is not None and not factor.fixed:
-                scale_to_one(factor.value, factor.normalize)
+                scale_to_one(factor.value, factor.normalize, fill=factor.fill)
                 factor.version += 1
 
     def solve(

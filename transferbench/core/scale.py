@@ -13,10 +13,16 @@ from transferbench.problem import Matrix
 Normalize = Literal["columns", "rows"]
 
 
-def scale_to_one(F: np.ndarray, axis: Normalize) -> np.ndarray:
-    """Scale columns or rows of F to sum one, in place, and return F; sums of zero stay zero."""
-    total = F.sum(axis=0 if axis == "columns" else 1, keepdims=True)
+def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.ndarray:
+    """Scale columns or rows of F to sum one, in place, and return F.
+
+    A column or row of zeros stays zero or, with fill, becomes uniform.
+    """
+    along = 0 if axis == "columns" else 1
+    total = F.sum(axis=along, keepdims=True)
     F *= 1 / np.where(total > 0, total, 1)
+    if fill:
+        np.copyto(F, 1 / F.shape[along], where=total == 0)
     return F
 
 
@@ -28,6 +34,12 @@ def frobenius_one(X: Matrix) -> Matrix:
 def sum_one(X: Matrix) -> Matrix:
     """Return X / Σ X, a joint distribution of documents and features."""
     return X / (X.sum() or 1.0)
+
+
+def rows_sum_one(X: Matrix) -> Matrix:
+    """Return X (n, m) with rows of sum one; rows of zeros stay zero."""
+    total = np.asarray(X.sum(axis=1)).ravel()
+    return sp.diags_array(1 / np.where(total > 0, total, 1)) @ X
 
 
 #: Ways to scale X, by name.

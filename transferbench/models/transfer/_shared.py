@@ -9,29 +9,55 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.init import label_start
+from transferbench.core.init import label_start, stack
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.plsa import plsa
 from transferbench.core.scale import Normalize, norm2, scale_to_one, sum_one
 from transferbench.problem import Fit, Problem, Watch
 
 #: Start of V in targets: probabilities of logistic regression, or its 0/1 decisions.
 Start = Literal["probabilities", "decisions"]
+#: Start of feature clusters F: topics of PLSA, or random positive values.
+StartFeatures = Literal["plsa", "random"]
+
+#: Steps of PLSA in the authors' code of MTrick.
+PLSA_STEPS = 50
 
 
 def label_factors(
-    problem: Problem, C: float, normalize: Normalize, start: Start = "probabilities"
+    problem: Problem,
+    C: float,
+    normalize: Normalize,
+    start: Start = "probabilities",
+    *,
+    fill: bool = False,
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
-    C is the inverse regularisation of the logistic regression that gives the start.
+    C is the inverse regularisation of the logistic regression that gives the start. fill: see
+    `Factor`.
     """
     factors = []
     for domain, V in zip(problem.domains, label_start(problem, C), strict=True):
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
         fixed = bool(domain.seen.all())
-        factors.append(Factor(scale_to_one(V, normalize), fixed=fixed, normalize=normalize))
+        V = scale_to_one(V, normalize)
+        factors.append(Factor(V, fixed=fixed, normalize=normalize, fill=fill))
     return factors
+
+
+def word_topics(
+    problem: Problem, topics: int, *, max_iter: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return P(word | topic) (m, topics) and P(topic) of PLSA on the documents of all domains.
+
+    A document's share in P(topic) is its share of the sum of X.
+    """
+    X = stack([domain.X for domain in problem.domains])
+    by_document, words, _ = plsa([X], topics, max_iter=max_iter, tol=0.0, seed=seed)
+    size = np.asarray(X.sum(axis=1)).ravel()
+    return words, size @ by_document / (size.sum() or 1.0)
 
 
 def fit_each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | None) -> Fit:
@@ -69,6 +95,7 @@ def shared_association(
     max_iter: int,
     C: float,
     start: Start = "probabilities",
+    start_features: StartFeatures = "plsa",
     dtype: str,
     seed: int,
     watch: Watch | None = None,
@@ -77,15 +104,21 @@ def shared_association(
 
         min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
 
-    The target is the last domain. Rows of F (m, k) and G (n, c) sum to one, X is divided by its
-    sum, w = weight and α = closeness · ‖X_s‖² / m. F and S start at random positive values, G as
-    in `label_factors`.
+    The target is the last domain. Rows of F (m, k) and G (n, c) sum to one; rows of zeros, such as
+    those of F for words that a domain lacks, become uniform. X is divided by its sum, w = weight
+    and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in every domain or at
+    random positive values, S at 1/c, G as in `label_factors`.
     """
-    rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    S = Factor(rng.random((k, c)))
-    Gs = label_factors(problem, C, "rows", start)
-    Fs = [Factor(rng.random((m, k)), normalize="rows") for _ in Gs]
+    S = Factor(np.full((k, c), 1 / c))
+    Gs = label_factors(problem, C, "rows", start, fill=True)
+    if start_features == "plsa":
+        words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
+        starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)
+    else:
+        rng = np.random.default_rng(seed)
+        starts = [rng.random((m, k)) for _ in Gs]
+    Fs = [Factor(F, normalize="rows", fill=True) for F in starts]
     Xs = [sum_one(domain.X) for domain in problem.domains]
     weights = [1.0] * len(problem.sources) + [weight]
     terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]
@@ -94,8 +127,9 @@ def shared_association(
 
     def sweep() -> None:
         for F, G in zip(Fs, Gs, strict=True):
-            model.update(F, G)
-            model.normalize(F, G)
+            for factor in (F, G):
+                model.update(factor)
+                model.normalize(factor)
         model.update(S)
 
     return model.solve(sweep, max_iter, Gs, watch)

@@ -10,15 +10,20 @@ similar. With several targets each is fitted alone with the sources.
 
 Reconstructed without access to the paper. The DTL paper describes DKT as two paths, a factorisation
 and a separate regularisation, with one trade-off parameter more than MTrick; this is the simplest
-such objective. α is scaled with the data terms, which are small because the entries of X sum to
-one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the same weight.
+such objective. Start, order of updates and normalisation are those of MTrick. α is scaled with the
+data terms, which are small because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that
+`alpha` = 1 gives both the same weight.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from transferbench.models.transfer._shared import fit_each_target, shared_association
+from transferbench.models.transfer._shared import (
+    StartFeatures,
+    fit_each_target,
+    shared_association,
+)
 from transferbench.parameters import Count, Positive, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -30,6 +35,7 @@ def fit(
     alpha: Weight = 1.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    start_features: StartFeatures = "plsa",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -38,8 +44,10 @@ def fit(
 
     k: feature clusters. alpha: weight of their similarity. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities are the start of G_t.
+    start_features: start of F, topics of PLSA or random.
     """
     fit_one = partial(
-        shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C, dtype=dtype, seed=seed
-    )
+        shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C,
+        start_features=start_features, dtype=dtype, seed=seed,
+    )  # fmt: skip
     return fit_each_target(problem, fit_one, watch)

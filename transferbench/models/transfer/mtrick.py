@@ -7,20 +7,28 @@ X_π (m, n_π) features × documents, divided by the sum of its entries; F_π (m
 S (k, c) their association with the classes, shared by the domains; G_π (n_π, c) document classes,
 whose argmax is the decision. With several targets each is fitted alone with the sources.
 
-Reconstructed without access to the paper: objective, settings (α = 1, β = 1.5, k = 50, 100
-iterations) and the normalisation of rows are those of common descriptions.
+Reconstructed without access to the paper, from the authors' published code: β = 1.5, k = 50 and 100
+iterations; F_s = F_t = P(cluster | word) of PLSA on the documents of both domains (50 steps) and
+S = 1/c as the start; updates in the order F_s, G_s, F_t, G_t, S, where each F and G is normalised
+at once and its rows of zeros become uniform.
 
-Departures from the paper:
-- F starts at random positive values in place of PLSA.
-- G_s is fixed at Y_s. In the paper it starts there, and multiplicative updates do not change it,
-  because zeros stay zero and rows sum to one; α therefore has no effect.
+Departures from that code:
+- G_s is fixed at Y_s. There it starts at Y_s, and multiplicative updates do not change it, because
+  zeros stay zero and rows sum to one; α therefore has no effect.
+- All iterations are done; the code stops when the objective changes by less than 1e-11.
+- Logistic regression has an intercept, and PLSA does not stop early.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from transferbench.models.transfer._shared import Start, fit_each_target, shared_association
+from transferbench.models.transfer._shared import (
+    Start,
+    StartFeatures,
+    fit_each_target,
+    shared_association,
+)
 from transferbench.parameters import Count, Positive, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -33,6 +41,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start: Start = "probabilities",
+    start_features: StartFeatures = "plsa",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -41,9 +50,10 @@ def fit(
 
     k: feature clusters. beta (β): weight of the target's term. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
+    start_features: start of F, topics of PLSA or random.
     """
     fit_one = partial(
-        shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start, dtype=dtype,
-        seed=seed,
+        shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start,
+        start_features=start_features, dtype=dtype, seed=seed,
     )  # fmt: skip
     return fit_each_target(problem, fit_one, watch)
