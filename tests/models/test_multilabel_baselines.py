@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 import transferbench
 from transferbench.metrics import evaluate, example_f1, hamming_loss
+from transferbench.models.multilabel import ml_knn
 from transferbench.problem import Domain, Problem, Truth
 
 #: Models, with settings for a few dozen documents.
@@ -210,19 +211,29 @@ def test_ml_knn_does_not_depend_on_the_memory_limit(monkeypatch):
     np.testing.assert_array_equal(fitted("ml-knn", problem), plain)
 
 
-def test_ml_knn_documents_without_common_features_are_not_neighbours():
-    """Two kinds of documents share no feature; k = 5, but only three neighbours are labelled."""
+def test_ml_knn_always_has_k_neighbours():
+    """Two kinds of documents share no feature; of each kind, three are labelled, and k = 4."""
     kind = np.arange(12) % 2
     X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
     seen = np.arange(12) < 6
     Y = np.where(seen[:, None], np.eye(2)[kind], 0)
+    near = ml_knn.neighbours(sp.csr_array(X), seen, 4)
+    np.testing.assert_array_equal(near.sum(axis=1), 4)
+    with_label = near @ Y[seen]
+    np.testing.assert_array_equal(with_label[:6], 2)
+    np.testing.assert_array_equal(with_label[6:], np.where(np.eye(2)[kind[6:]] > 0, 3, 1))
+
+
+def test_ml_knn_without_smoothing_gives_the_prior_where_both_products_are_zero():
+    """No labelled document has three neighbours with the label, so P(C = 3) is 0 for both."""
+    kind = np.arange(12) % 2
+    X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
+    seen = np.arange(12) < 5
+    Y = np.where(seen[:, None], np.eye(2)[kind], 0)
     problem = Problem("p", "multilabel", ("a", "b"), (Domain("all", (X,), Y, seen),))
-    scores = fitted("ml-knn", problem, k=5)
-    # Documents with a label have two neighbours with it, the others none; s = 1.
-    np.testing.assert_allclose(scores[kind == 0][0], [0.8, 0.2])
-    assert (scores[6:].argmax(axis=1) == kind[6:]).all()
-    # No labelled document has three neighbours with the label, so the scores are the prior.
-    np.testing.assert_allclose(scores[6:].max(axis=1), 0.5)
+    scores = fitted("ml-knn", problem, k=3, s=0.0)
+    np.testing.assert_array_equal(scores[6:][kind[6:] == 0][:, 0], 3 / 5)
+    assert np.isfinite(scores).all()
 
 
 def shared_subspace(X, Y, alpha, beta, r):
