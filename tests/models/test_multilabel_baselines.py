@@ -290,21 +290,47 @@ def test_ls_ml_default_dimension_is_half_the_labels():
     assert not np.allclose(fitted("ls-ml", problem), fitted("ls-ml", problem, r=1), atol=1e-3)
 
 
-def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels():
-    problem, _ = make(7)
-    X, Y, seen = joined_views(problem)
+def cosine_weights(X: np.ndarray, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """W of the four nearest documents by cosine, before symmetry."""
     S = X @ X.T
     W = np.zeros_like(S)
     for i in range(len(S)):
         near = sorted((j for j in range(len(S)) if j != i), key=lambda j: -S[i, j])[:4]
         W[i, near] = S[i, near]
+    return W
+
+
+def heat_weights(X: np.ndarray, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The same for the heat kernel of the documents reduced by MDDM, by a full decomposition."""
+    labelled, n = X[seen], seen.sum()
+    H = np.eye(n) - 1 / n
+    values, P = np.linalg.eigh(labelled.T @ H @ Y[seen] @ Y[seen].T @ H @ labelled)
+    Z = X @ P[:, values > 1e-10 * values[-1]]
+    assert 1 < Z.shape[1] <= LABELS
+    D = np.linalg.norm(Z[:, None] - Z[None], axis=2)
+    W = np.zeros_like(D)
+    near = [
+        sorted((j for j in range(len(D)) if j != i), key=lambda j: D[i, j])[:4]
+        for i in range(len(D))
+    ]
+    sigma2 = np.mean([D[i, j] ** 2 for i, js in enumerate(near) for j in js])
+    for i, js in enumerate(near):
+        W[i, js] = np.exp(-(D[i, js] ** 2) / (2 * sigma2))
+    return W
+
+
+@pytest.mark.parametrize(("graph", "weights"), [("heat", heat_weights), ("cosine", cosine_weights)])
+def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels(graph, weights):
+    problem, _ = make(7)
+    X, Y, seen = joined_views(problem)
+    W = weights(X, Y, seen)
     W = np.maximum(W, W.T)
     L = np.diag(W.sum(axis=1)) - W
     size = Y[seen].sum(axis=1)
     solved = np.linalg.solve(
         L[np.ix_(~seen, ~seen)], W[np.ix_(~seen, seen)] @ np.c_[Y[seen] / size[:, None], size]
     )
-    scores = fitted("tram", problem)
+    scores = fitted("tram", problem, graph=graph)
     np.testing.assert_array_equal(scores[seen], Y[seen])
     numbers = set()
     for row, composition, t in zip(scores[~seen], solved[:, :-1], solved[:, -1], strict=True):
@@ -315,6 +341,16 @@ def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels():
         expected[chosen] += 0.5
         np.testing.assert_allclose(row, expected, atol=1e-8)
     assert len(numbers) > 1
+
+
+def test_tram_without_a_direction_gives_every_document_the_mean_of_the_labelled():
+    """All labelled documents have the same labels, so nothing depends on them."""
+    problem, _ = make()
+    labels = np.array([1.0, 0, 1, 0])
+    same = changed(problem, lambda d: (d.views, np.outer(d.seen, labels), d.seen))
+    scores, seen = fitted("tram", same), parts(same)[2]
+    np.testing.assert_array_equal(scores[seen], np.tile(labels, (seen.sum(), 1)))
+    np.testing.assert_allclose(scores[~seen], np.tile(0.75 * labels, ((~seen).sum(), 1)))
 
 
 def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
@@ -334,7 +370,7 @@ def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
     composition = (Y[seen] / size).mean(axis=0)
     assert round(float(size.mean())) == 1
     composition[composition.argmax()] += 1
-    scores = transferbench.fit("tram", problem, k=4).scores
+    scores = transferbench.fit("tram", problem, k=4, graph="cosine").scores
     for domain in scores:
         np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
 
