@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable
 
@@ -12,9 +13,11 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 import transferbench
+from transferbench import models
 from transferbench.metrics import evaluate, example_f1, hamming_loss
 from transferbench.models.multilabel import ml_knn
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.models.multilabel._shared import scores_by_domain
+from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Models, with settings for a few dozen documents.
 MODELS: dict[str, dict] = {
@@ -177,6 +180,66 @@ def test_all_documents_seen(name):
         problem, lambda d: (d.views, np.eye(LABELS)[np.arange(len(d.Y)) % 4], d.seen | True)
     )
     assert np.isfinite(fitted(name, done)).all()
+
+
+#: Two values of a parameter of each model, of which cross-validation chooses.
+CHOICES: dict[str, tuple[str, list]] = {
+    "ml-knn": ("k", [4, 1]),
+    "ls-ml": ("beta", [0.003, 30.0]),
+    "tram": ("k", [4, 1]),
+    "l2f": ("gamma", [0.003, 30.0]),
+    "linear-svm": ("C", [1.0, 1e-4]),
+}
+
+
+def f1_of_folds(name: str, problem: Problem, **setting) -> float:
+    """F₁ of labelled documents, each predicted by a fit that does not see its fold."""
+    _, Y, seen = parts(problem)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(seen))
+    D = np.zeros(Y.shape)
+    sizes = [len(d.seen) for d in problem.domains]
+    for fold in np.array_split(rows, 5):
+        hidden = np.isin(np.arange(len(Y)), fold)
+        cut = iter(np.split(hidden, np.cumsum(sizes)[:-1]))
+
+        def hide(d: Domain, cut=cut) -> tuple:
+            out = next(cut)
+            return d.views, np.where(out[:, None], 0, d.Y), d.seen & ~out
+
+        D[fold] = fitted(name, changed(problem, hide), **setting)[fold] >= 0.5
+    return example_f1(Y[rows], D[rows])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cross_validation_chooses_the_setting_with_the_best_f1_of_hidden_folds(name):
+    problem, _ = make(3)
+    key, values = CHOICES[name]
+    f1 = [f1_of_folds(name, problem, **{key: value}) for value in values]
+    assert abs(f1[0] - f1[1]) > 0.005
+    expected = fitted(name, problem, **{key: values[int(f1[1] > f1[0])]})
+    for order in (values, values[::-1]):
+        np.testing.assert_array_equal(fitted(name, problem, **{key: order}), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_of_a_fold_do_not_depend_on_labels_outside_the_training_rows(name, monkeypatch):
+    """Labels of hidden rows are replaced by noise; the model must not notice."""
+    module = importlib.import_module(models.load(name).__module__)
+    predict = []
+
+    def capture(problem, settings, function, Y, seen, ensure_one_label):
+        predict.extend([settings[0], function, Y, seen])
+        return Fit(scores_by_domain(problem, np.zeros(Y.shape), False))
+
+    monkeypatch.setattr(module, "tuned_fit", capture)
+    fitted(name, make()[0])
+    setting, function, Y, seen = predict
+    train_mask = seen & (np.arange(len(seen)) % 3 > 0)
+    noise = np.where(train_mask[:, None], Y, np.random.default_rng(0).random(Y.shape) < 0.5)
+    clean = np.where(train_mask[:, None], Y, 0)
+    assert (noise != clean).any()
+    one, two = (function(setting, labels, train_mask) for labels in (clean, noise))
+    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(("k", "s"), [(1, 1.0), (4, 1.0), (6, 0.3)])
