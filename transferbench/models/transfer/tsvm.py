@@ -16,8 +16,8 @@ starts at 1e-5 C and grows by 1.5, and positive signs weigh more, as in the auth
 The extra cost of the sign −1 over +1 grows with f alone, so at fixed (w, b) the best signs are +1
 for the largest f. The pair whose switch lowers the objective most is therefore found by sorting.
 With small steps of C* few pairs are switched; more at once (`pairs`), as Sindhwani and Keerthi
-(SIGIR 2006) do, takes a third of the time on 20 Newsgroups, where accuracies differed by up to .6
-points.
+(SIGIR 2006) do, takes a third to a sixth of the time on 20 Newsgroups, where accuracies differed by
+up to .6 points.
 
 Departure from the paper: LIBLINEAR solves for (w, b), and penalises b as in the SVM.
 
