@@ -55,7 +55,7 @@ def main() -> None:
     labelled, others = X[np.flatnonzero(seen)], X[np.flatnonzero(~seen)]
 
     def plain() -> None:
-        search = NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute").fit(labelled)
+        search = NearestNeighbors(n_neighbors=K, metric="euclidean").fit(labelled)
         search.kneighbors()
         search.kneighbors(others)
 

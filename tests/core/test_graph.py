@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core import graph as module
-from transferbench.core.graph import cosine_graph, unit_rows
+from transferbench.core.graph import cosine_graph, heat_graph, unit_rows
 
 
 def slow(X: np.ndarray, p: int) -> np.ndarray:
@@ -87,3 +87,27 @@ def test_unit_rows_does_not_change_its_argument():
 def test_p_of_zero_is_an_error():
     with pytest.raises(ValueError, match="at least 1"):
         cosine_graph(np.eye(3), 0)
+
+
+@pytest.mark.parametrize("p", [1, 4, 50])
+def test_heat_graph_equals_the_dense_kernel_of_the_nearest(p):
+    Z = np.random.default_rng(1).standard_normal((30, 3))
+    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    order = np.argsort(D + 1e9 * np.eye(30), axis=1)[:, : min(p, 29)]
+    near = np.zeros((30, 30), bool)
+    np.put_along_axis(near, order, True, axis=1)
+    expected = np.where(near | near.T, np.exp(-D / (2 * D[near].mean())), 0)
+    np.testing.assert_allclose(heat_graph(Z, p).W.toarray(), expected, rtol=1e-9)
+
+
+def test_heat_graph_keeps_outliers_connected_and_accepts_equal_rows():
+    Z = np.vstack([np.random.default_rng(1).standard_normal((300, 2)), [[1e3, 1e3]]])
+    graph = heat_graph(Z, 2)
+    assert graph.degree[-1] == pytest.approx(2e-12)
+    np.testing.assert_array_equal(heat_graph(np.ones((4, 2)), 3).W.toarray(), 1 - np.eye(4))
+
+
+def test_heat_graph_without_columns_has_no_edges_and_p_must_be_positive():
+    assert heat_graph(np.empty((5, 0)), 2).W.nnz == 0
+    with pytest.raises(ValueError, match="at least 1"):
+        heat_graph(np.ones((4, 2)), 0)

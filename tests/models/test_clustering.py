@@ -149,34 +149,76 @@ def lssmtc_objective(problem, P, own, M, W, lam) -> float:
     return total
 
 
+def semi_nmf_step(P, tasks, M, XW, lam):
+    """Return the means of each task and the new P, task by task from the update's equations."""
+
+    def plus(a):
+        return (abs(a) + a) / 2
+
+    def minus(a):
+        return (abs(a) - a) / 2
+
+    own, new = [], []
+    for x, p, xw in zip(tasks, np.split(P, 2), np.split(XW, 2), strict=True):
+        m = x.T @ p @ np.linalg.inv(p.T @ p)
+        A = lam * x @ m + (1 - lam) * xw @ M
+        Q = lam * m.T @ m + (1 - lam) * M.T @ M
+        own.append(m)
+        fraction = (plus(A) + p @ minus(Q)) / np.maximum(minus(A) + p @ plus(Q), 1e-12)
+        new.append(p * np.sqrt(fraction))
+    return own, np.vstack(new)
+
+
+def multiplicative_w(W, X, P, M):
+    """The update of W ≥ 0 with WᵀW = I: gradient XᵀXW − XᵀPMᵀ with its part along W taken out."""
+    CW, D = X.T @ X @ W, X.T @ P @ M.T
+    up, down = np.maximum(D, 0), np.maximum(-D, 0)
+    fraction = (up + W @ W.T @ (CW + down)) / (CW + down + W @ W.T @ up + 1e-300)
+    return W * np.sqrt(fraction)
+
+
+@pytest.mark.parametrize("subspace", ["nonnegative", "orthonormal"])
 @pytest.mark.parametrize("features", [30, 120])
-def test_lssmtc_equals_its_equations_and_never_rises(features):
+def test_lssmtc_equals_its_equations_and_never_rises(subspace, features):
     """The second case has more features than documents: W stays in the span of the documents."""
     problem, _ = make_clustering(seed=6, features=features)
     lam, shared, c = 0.3, 3, 2
-    fit = models.load("lssmtc")(problem, l=shared, lam=lam, max_iter=6, seed=9)
-    X = np.vstack([d.X.toarray() for d in problem.domains])
-    P = 0.2 + np.eye(c)[np.random.default_rng(9).integers(c, size=80)]
+    settings = {"subspace": subspace, "l": shared, "lam": lam}
+    fit = models.load("lssmtc")(problem, **settings, max_iter=6, seed=9)
+    tasks = [d.X.toarray().astype(np.float64) for d in problem.domains]
+    X = np.vstack(tasks)
+    P = np.random.default_rng(9).random((80, c))
     _, s, Vt = np.linalg.svd(X, full_matrices=False)
     basis = Vt[s > 1e-5 * s[0]].T
+    W = np.eye(features, shared)
     for value in fit.trace:
         inverse = np.linalg.inv(P.T @ P)
-        B = basis.T @ X.T @ (np.eye(80) - P @ inverse @ P.T) @ X @ basis
-        W = basis @ np.linalg.eigh(B)[1][:, :shared]
+        if subspace == "orthonormal":
+            B = basis.T @ X.T @ (np.eye(80) - P @ inverse @ P.T) @ X @ basis
+            W = basis @ np.linalg.eigh(B)[1][:, :shared]
         M = W.T @ X.T @ P @ inverse
-        own, new = [], []
-        for rows in (slice(0, 40), slice(40, 80)):
-            x, p = X[rows], P[rows]
-            m = x.T @ p @ np.linalg.inv(p.T @ p)
-            own.append(m)
-            A = lam * x @ m + (1 - lam) * x @ W @ M
-            Q = lam * m.T @ m + (1 - lam) * M.T @ M
-            plus, minus = lambda a: (abs(a) + a) / 2, lambda a: (abs(a) - a) / 2
-            new.append(p * np.sqrt((plus(A) + p @ minus(Q)) / (minus(A) + p @ plus(Q))))
-        P = np.vstack(new)
-        expected = lssmtc_objective(problem, new, own, M, W, lam)
+        own, P = semi_nmf_step(P, tasks, M, X @ W, lam)
+        if subspace == "nonnegative":
+            W = multiplicative_w(W, X, P, M)
+        expected = lssmtc_objective(problem, np.split(P, 2), own, M, W, lam)
         assert value == pytest.approx(expected, rel=1e-8)
     np.testing.assert_allclose(np.vstack(fit.scores), P, rtol=1e-6, atol=1e-9)
-    assert (
-        np.diff(models.load("lssmtc")(problem, lam=lam, max_iter=60, seed=9).trace) < 1e-9
-    ).all()
+    trace = models.load("lssmtc")(problem, **settings, max_iter=200, seed=9).trace
+    assert (np.diff(trace) < 1e-9).all()
+    assert trace[-1] < 0.99 * trace[0]
+
+
+def test_the_authors_update_of_lssmtc_leaves_w_at_the_first_features():
+    """Also with means of both signs; a W that is not made of unit vectors does move."""
+    rng = np.random.default_rng(2)
+    X, P, M = rng.random((30, 8)), rng.random((30, 2)), rng.standard_normal((3, 2))
+    W = np.eye(8, 3)
+    np.testing.assert_allclose(multiplicative_w(W, X, P, M), W, rtol=1e-14)
+    other = np.linalg.qr(rng.random((8, 3)))[0].clip(0.01)
+    assert not np.allclose(multiplicative_w(other, X, P, M), other, rtol=0.01)
+
+
+def test_lssmtc_with_more_dimensions_than_features_uses_all_features():
+    problem, _ = make_clustering(features=10)
+    ten, more = (models.load("lssmtc")(problem, l=size, seed=1).scores[0] for size in (10, 50))
+    np.testing.assert_array_equal(ten, more)

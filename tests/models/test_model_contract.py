@@ -200,10 +200,16 @@ def test_an_unknown_parameter_is_an_error(name):
 
 @pytest.mark.parametrize("name", CLUSTERING)
 def test_clusters_do_not_depend_on_the_order_of_features(name):
-    """Documents are not permuted: a random start depends on their positions."""
+    """Documents are not permuted: a random start depends on their positions.
+
+    LSSMTC's authors take the first features as its subspace, so the other one is tested.
+    """
     problem, _ = make_clustering(classes=3)
     columns = np.random.default_rng(6).permutation(60)
-    plain, permuted = run(name, problem), run(name, changed(problem, columns=columns))
+    settings = {"subspace": "orthonormal"} if name == "lssmtc" else {}
+    plain, permuted = (
+        run(name, p, **settings) for p in (problem, changed(problem, columns=columns))
+    )
     for one, two in zip(plain.scores, permuted.scores, strict=True):
         np.testing.assert_allclose(two, one, rtol=2e-3, atol=2e-3)
 

@@ -9,6 +9,7 @@ from conftest import make_problem
 from sklearn.linear_model import Ridge
 
 import transferbench
+from transferbench.models.transfer import mtfl
 from transferbench.models.transfer.mtfl import best_omega, solve_weights
 from transferbench.problem import Domain, Problem
 
@@ -62,7 +63,7 @@ def test_equals_the_papers_alternation_with_a_dense_d(classes):
     problem, _ = labelled_twice(features=2 * classes, classes=classes)
     X, Y = parts(problem)
     expected = dense_alternation(X, Y, gamma=1.0, epsilon=1e-3, iterations=3000)
-    fit = transferbench.fit("mtfl", problem, gamma=1.0, epsilon=1e-3, max_iter=1000)
+    fit = transferbench.fit("mtfl", problem, gamma=1.0, epsilon=[1e-3], max_iter=1000)
     assert fit.trace[-1] == pytest.approx(objective(X, Y, expected, 1.0, 1e-3), rel=1e-8)
     for i in (0, 1):
         np.testing.assert_allclose(fit.scores[i], X[i] @ np.hsplit(expected, 2)[i], atol=1e-5)
@@ -90,7 +91,7 @@ def test_one_domain_of_two_classes_is_ridge_regression(gamma):
     problem, truth = make_problem(documents=60)
     source, target = problem.domains
     ridge = Ridge(gamma, fit_intercept=False, tol=1e-10).fit(source.X.toarray(), 2 * truth.Y[0] - 1)
-    fit = transferbench.fit("mtfl", problem, gamma=gamma, epsilon=1e-10)
+    fit = transferbench.fit("mtfl", problem, gamma=gamma, epsilon=[1e-10])
     np.testing.assert_allclose(
         fit.scores[1], ridge.predict(target.X.toarray()), rtol=1e-3, atol=1e-4
     )
@@ -98,7 +99,7 @@ def test_one_domain_of_two_classes_is_ridge_regression(gamma):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("epsilon", [1e-8, 1e-1])
+@pytest.mark.parametrize("epsilon", [[1e-8], [1e-1], [1e-1, 1e-2, 1e-8]])
 def test_the_objective_never_rises(classes, gamma, epsilon):
     for seed in range(5):
         problem, _ = labelled_twice(features=50, classes=classes, seed=seed)
@@ -108,10 +109,80 @@ def test_the_objective_never_rises(classes, gamma, epsilon):
         assert trace[-1] < trace[0]
 
 
+def weights_of(problem: Problem, **settings) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Return W of the labelled domains, from their predictions, and the trace."""
+    fit = transferbench.fit("mtfl", problem, **settings)
+    X, _ = parts(problem)
+    # With more documents than features, the predictions determine W.
+    W = [np.linalg.lstsq(x, fit.scores[i], rcond=None)[0] for i, x in enumerate(X)]
+    return np.hstack(W), fit.trace
+
+
+def test_every_epsilon_continues_from_the_one_before():
+    """The alternation with dense normal equations for all tasks at once, given Ω."""
+    problem, _ = labelled_twice()
+    X, Y = parts(problem)
+    m, c = X[0].shape[1], 2
+    gram = np.kron(np.diag([1, 1, 0, 0]), X[0].T @ X[0])
+    gram += np.kron(np.diag([0, 0, 1, 1]), X[1].T @ X[1])
+    right = np.hstack([x.T @ y for x, y in zip(X, Y, strict=True)])
+    Omega, gamma = np.eye(2 * c) / (2 * c), 1.0
+    for epsilon in (1.0, 0.01):
+        for _ in range(5):
+            A = gram + gamma * np.kron(np.linalg.inv(Omega), np.eye(m))
+            W = np.linalg.solve(A, right.T.ravel()).reshape(2 * c, m).T
+            squares, Q = np.linalg.eigh(W.T @ W + epsilon * np.eye(2 * c))
+            Omega = (Q * np.sqrt(squares)) @ Q.T
+            Omega /= np.trace(Omega)
+    got, trace = weights_of(problem, gamma=gamma, epsilon=[1.0, 0.01], max_iter=5)
+    assert len(trace) == 10
+    assert trace[-1] == pytest.approx(objective(X, Y, W, gamma, 0.01), rel=1e-8)
+    np.testing.assert_allclose(got, W, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cheapest_epsilon_is_kept(seed):
+    problem, _ = labelled_twice(seed=seed)
+    X, Y = parts(problem)
+    values = [1e4, 1e2, 1.0]
+    costs = [
+        objective(X, Y, weights_of(problem, epsilon=values[:n], max_iter=3)[0], 1.0, 0.0)
+        for n in (1, 2, 3)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[2] < 0.999 * costs[0]
+    single = [
+        objective(X, Y, weights_of(problem, epsilon=[value], max_iter=3)[0], 1.0, 0.0)
+        for value in values
+    ]
+    assert costs[2] < single[0]
+
+
+def test_an_epsilon_that_does_more_harm_than_good_is_not_kept(monkeypatch):
+    """With the least ε, Ω is made useless, so the W of the one before is better."""
+    problem, _ = labelled_twice()
+
+    def damaged(W, epsilon):
+        Omega, trace_norm = best_omega(W, epsilon)
+        return (1e-6 * np.eye(len(Omega)) if epsilon == 1e-9 else Omega), trace_norm
+
+    plain = transferbench.fit("mtfl", problem, epsilon=[1e-3])
+    monkeypatch.setattr(mtfl, "best_omega", damaged)
+    kept = transferbench.fit("mtfl", problem, epsilon=[1e-3, 1e-9])
+    for one, two in zip(plain.scores, kept.scores, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("epsilon", [[1e-3, 1e-2], [1e-3, 1e-3], []])
+def test_values_of_epsilon_must_fall(epsilon):
+    with pytest.raises(ValueError, match="falling values"):
+        transferbench.fit("mtfl", labelled_twice()[0], epsilon=epsilon)
+
+
 def test_the_reported_objective_is_that_of_the_problem():
     problem, _ = labelled_twice()
     X, Y = parts(problem)
-    fit = transferbench.fit("mtfl", problem, gamma=2.0, epsilon=0.01, max_iter=3)
+    fit = transferbench.fit("mtfl", problem, gamma=2.0, epsilon=[0.01], max_iter=3)
     # With more documents than features, the predictions determine W.
     W = np.hstack([np.linalg.lstsq(x, fit.scores[i], rcond=None)[0] for i, x in enumerate(X)])
     assert fit.trace[-1] == pytest.approx(objective(X, Y, W, 2.0, 0.01), rel=1e-9)
@@ -146,7 +217,7 @@ def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
     target = problem.domains[2].X.toarray()
     W, _ = solve_weights(X, Y, np.eye(4) / 4, 1.0, np.zeros((60, 2)))
     first, second = np.hsplit(W, 2)
-    fit = transferbench.fit("mtfl", problem, max_iter=1)
+    fit = transferbench.fit("mtfl", problem, epsilon=[1e-6], max_iter=1)
     expected = (X[0] @ first, X[1] @ second, target @ (first + second) / 2)
     for got, scores in zip(fit.scores, expected, strict=True):
         np.testing.assert_allclose(got, scores, atol=1e-10)

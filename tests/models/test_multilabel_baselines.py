@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable
 
@@ -12,8 +13,11 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 import transferbench
+from transferbench import models
 from transferbench.metrics import evaluate, example_f1, hamming_loss
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.models.multilabel import ml_knn
+from transferbench.models.multilabel._shared import scores_by_domain
+from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Models, with settings for a few dozen documents.
 MODELS: dict[str, dict] = {
@@ -178,6 +182,66 @@ def test_all_documents_seen(name):
     assert np.isfinite(fitted(name, done)).all()
 
 
+#: Two values of a parameter of each model, of which cross-validation chooses.
+CHOICES: dict[str, tuple[str, list]] = {
+    "ml-knn": ("k", [4, 1]),
+    "ls-ml": ("beta", [0.003, 30.0]),
+    "tram": ("k", [4, 1]),
+    "l2f": ("gamma", [0.003, 30.0]),
+    "linear-svm": ("C", [1.0, 1e-4]),
+}
+
+
+def f1_of_folds(name: str, problem: Problem, **setting) -> float:
+    """F₁ of labelled documents, each predicted by a fit that does not see its fold."""
+    _, Y, seen = parts(problem)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(seen))
+    D = np.zeros(Y.shape)
+    sizes = [len(d.seen) for d in problem.domains]
+    for fold in np.array_split(rows, 5):
+        hidden = np.isin(np.arange(len(Y)), fold)
+        cut = iter(np.split(hidden, np.cumsum(sizes)[:-1]))
+
+        def hide(d: Domain, cut=cut) -> tuple:
+            out = next(cut)
+            return d.views, np.where(out[:, None], 0, d.Y), d.seen & ~out
+
+        D[fold] = fitted(name, changed(problem, hide), **setting)[fold] >= 0.5
+    return example_f1(Y[rows], D[rows])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cross_validation_chooses_the_setting_with_the_best_f1_of_hidden_folds(name):
+    problem, _ = make(3)
+    key, values = CHOICES[name]
+    f1 = [f1_of_folds(name, problem, **{key: value}) for value in values]
+    assert abs(f1[0] - f1[1]) > 0.005
+    expected = fitted(name, problem, **{key: values[int(f1[1] > f1[0])]})
+    for order in (values, values[::-1]):
+        np.testing.assert_array_equal(fitted(name, problem, **{key: order}), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_of_a_fold_do_not_depend_on_labels_outside_the_training_rows(name, monkeypatch):
+    """Labels of hidden rows are replaced by noise; the model must not notice."""
+    module = importlib.import_module(models.load(name).__module__)
+    predict = []
+
+    def capture(problem, settings, function, Y, seen, ensure_one_label):
+        predict.extend([settings[0], function, Y, seen])
+        return Fit(scores_by_domain(problem, np.zeros(Y.shape), False))
+
+    monkeypatch.setattr(module, "tuned_fit", capture)
+    fitted(name, make()[0])
+    setting, function, Y, seen = predict
+    train_mask = seen & (np.arange(len(seen)) % 3 > 0)
+    noise = np.where(train_mask[:, None], Y, np.random.default_rng(0).random(Y.shape) < 0.5)
+    clean = np.where(train_mask[:, None], Y, 0)
+    assert (noise != clean).any()
+    one, two = (function(setting, labels, train_mask) for labels in (clean, noise))
+    np.testing.assert_array_equal(one, two)
+
+
 @pytest.mark.parametrize(("k", "s"), [(1, 1.0), (4, 1.0), (6, 0.3)])
 def test_ml_knn_equals_bayes_rule_for_each_document(k, s):
     problem, _ = make(2)
@@ -210,19 +274,29 @@ def test_ml_knn_does_not_depend_on_the_memory_limit(monkeypatch):
     np.testing.assert_array_equal(fitted("ml-knn", problem), plain)
 
 
-def test_ml_knn_documents_without_common_features_are_not_neighbours():
-    """Two kinds of documents share no feature; k = 5, but only three neighbours are labelled."""
+def test_ml_knn_always_has_k_neighbours():
+    """Two kinds of documents share no feature; of each kind, three are labelled, and k = 4."""
     kind = np.arange(12) % 2
     X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
     seen = np.arange(12) < 6
     Y = np.where(seen[:, None], np.eye(2)[kind], 0)
+    near = ml_knn.neighbours(sp.csr_array(X), seen, 4)
+    np.testing.assert_array_equal(near.sum(axis=1), 4)
+    with_label = near @ Y[seen]
+    np.testing.assert_array_equal(with_label[:6], 2)
+    np.testing.assert_array_equal(with_label[6:], np.where(np.eye(2)[kind[6:]] > 0, 3, 1))
+
+
+def test_ml_knn_without_smoothing_gives_the_prior_where_both_products_are_zero():
+    """No labelled document has three neighbours with the label, so P(C = 3) is 0 for both."""
+    kind = np.arange(12) % 2
+    X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
+    seen = np.arange(12) < 5
+    Y = np.where(seen[:, None], np.eye(2)[kind], 0)
     problem = Problem("p", "multilabel", ("a", "b"), (Domain("all", (X,), Y, seen),))
-    scores = fitted("ml-knn", problem, k=5)
-    # Documents with a label have two neighbours with it, the others none; s = 1.
-    np.testing.assert_allclose(scores[kind == 0][0], [0.8, 0.2])
-    assert (scores[6:].argmax(axis=1) == kind[6:]).all()
-    # No labelled document has three neighbours with the label, so the scores are the prior.
-    np.testing.assert_allclose(scores[6:].max(axis=1), 0.5)
+    scores = fitted("ml-knn", problem, k=3, s=0.0)
+    np.testing.assert_array_equal(scores[6:][kind[6:] == 0][:, 0], 3 / 5)
+    assert np.isfinite(scores).all()
 
 
 def shared_subspace(X, Y, alpha, beta, r):
@@ -279,21 +353,47 @@ def test_ls_ml_default_dimension_is_half_the_labels():
     assert not np.allclose(fitted("ls-ml", problem), fitted("ls-ml", problem, r=1), atol=1e-3)
 
 
-def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels():
-    problem, _ = make(7)
-    X, Y, seen = joined_views(problem)
+def cosine_weights(X: np.ndarray, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """W of the four nearest documents by cosine, before symmetry."""
     S = X @ X.T
     W = np.zeros_like(S)
     for i in range(len(S)):
         near = sorted((j for j in range(len(S)) if j != i), key=lambda j: -S[i, j])[:4]
         W[i, near] = S[i, near]
+    return W
+
+
+def heat_weights(X: np.ndarray, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The same for the heat kernel of the documents reduced by MDDM, by a full decomposition."""
+    labelled, n = X[seen], seen.sum()
+    H = np.eye(n) - 1 / n
+    values, P = np.linalg.eigh(labelled.T @ H @ Y[seen] @ Y[seen].T @ H @ labelled)
+    Z = X @ P[:, values > 1e-10 * values[-1]]
+    assert 1 < Z.shape[1] <= LABELS
+    D = np.linalg.norm(Z[:, None] - Z[None], axis=2)
+    W = np.zeros_like(D)
+    near = [
+        sorted((j for j in range(len(D)) if j != i), key=lambda j: D[i, j])[:4]
+        for i in range(len(D))
+    ]
+    sigma2 = np.mean([D[i, j] ** 2 for i, js in enumerate(near) for j in js])
+    for i, js in enumerate(near):
+        W[i, js] = np.exp(-(D[i, js] ** 2) / (2 * sigma2))
+    return W
+
+
+@pytest.mark.parametrize(("graph", "weights"), [("heat", heat_weights), ("cosine", cosine_weights)])
+def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels(graph, weights):
+    problem, _ = make(7)
+    X, Y, seen = joined_views(problem)
+    W = weights(X, Y, seen)
     W = np.maximum(W, W.T)
     L = np.diag(W.sum(axis=1)) - W
     size = Y[seen].sum(axis=1)
     solved = np.linalg.solve(
         L[np.ix_(~seen, ~seen)], W[np.ix_(~seen, seen)] @ np.c_[Y[seen] / size[:, None], size]
     )
-    scores = fitted("tram", problem)
+    scores = fitted("tram", problem, graph=graph)
     np.testing.assert_array_equal(scores[seen], Y[seen])
     numbers = set()
     for row, composition, t in zip(scores[~seen], solved[:, :-1], solved[:, -1], strict=True):
@@ -304,6 +404,16 @@ def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels():
         expected[chosen] += 0.5
         np.testing.assert_allclose(row, expected, atol=1e-8)
     assert len(numbers) > 1
+
+
+def test_tram_without_a_direction_gives_every_document_the_mean_of_the_labelled():
+    """All labelled documents have the same labels, so nothing depends on them."""
+    problem, _ = make()
+    labels = np.array([1.0, 0, 1, 0])
+    same = changed(problem, lambda d: (d.views, np.outer(d.seen, labels), d.seen))
+    scores, seen = fitted("tram", same), parts(same)[2]
+    np.testing.assert_array_equal(scores[seen], np.tile(labels, (seen.sum(), 1)))
+    np.testing.assert_allclose(scores[~seen], np.tile(0.75 * labels, ((~seen).sum(), 1)))
 
 
 def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
@@ -323,7 +433,7 @@ def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
     composition = (Y[seen] / size).mean(axis=0)
     assert round(float(size.mean())) == 1
     composition[composition.argmax()] += 1
-    scores = transferbench.fit("tram", problem, k=4).scores
+    scores = transferbench.fit("tram", problem, k=4, graph="cosine").scores
     for domain in scores:
         np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from conftest import make_multilabel
 
-from transferbench.models.multilabel._shared import best_setting, scores_by_domain
+from transferbench.models.multilabel._shared import (
+    FOLDS,
+    best_setting,
+    cross_validated,
+    scores_by_domain,
+)
 
 
 def test_scores_are_split_by_domain_and_every_document_gets_a_label():
@@ -60,3 +65,43 @@ def test_a_single_setting_is_not_tried():
 
     Y, seen = np.ones((2, 1)), np.ones(2, bool)
     assert best_setting([3], predict, Y, seen, validation_fraction=0.5, seed=0) == 3
+
+
+def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
+    rng = np.random.default_rng(1)
+    Y = np.ones((43, 3))  # also on unseen rows, whose labels must not be used
+    seen = np.arange(43) < 32
+    calls = []
+
+    def predict(setting, known, train_mask):
+        calls.append((setting, train_mask))
+        np.testing.assert_array_equal(known, np.where(train_mask[:, None], Y, 0))
+        assert not (train_mask & ~seen).any()
+        scores = np.where(rng.random(Y.shape) < setting, 1 - Y, Y)
+        scores[~seen] = 0 if setting == 0.0 else 1  # wrong where it must not count
+        return scores
+
+    assert cross_validated([0.9, 0.0, 0.5, 0.0], predict, Y, seen) == 0.0
+    assert len(calls) == 4 * FOLDS
+    masks = [mask for setting, mask in calls if setting == 0.5]
+    hidden = np.array([seen & ~mask for mask in masks])
+    np.testing.assert_array_equal(hidden.sum(axis=0), seen)
+    assert sorted(hidden.sum(axis=1)) == [6, 6, 6, 7, 7]
+    for first, mask in zip(masks, [mask for _, mask in calls[:FOLDS]], strict=True):
+        np.testing.assert_array_equal(first, mask)
+
+
+def test_on_a_tie_cross_validation_takes_the_first_setting():
+    Y, seen = np.ones((10, 1)), np.ones(10, bool)
+    assert cross_validated(["b", "a"], lambda *_: Y, Y, seen) == "b"
+
+
+def test_cross_validation_needs_two_documents_a_fold_unless_there_is_one_setting():
+    Y, seen = np.ones((12, 1)), np.arange(12) < 9
+    with pytest.raises(ValueError, match="needs 10 labelled documents, got 9"):
+        cross_validated([1, 2], lambda *_: Y, Y, seen)
+
+    def never(*_):
+        raise AssertionError
+
+    assert cross_validated([3], never, Y, seen) == 3

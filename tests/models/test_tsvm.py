@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 
+
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 from conftest import make_problem
@@ -170,3 +173,75 @@ def test_beats_the_svm_on_real_data(real):
         for name in ("tsvm", "svm")
     )
     assert ours > svm + 0.05
+
+
+def test_the_schedule_ends_at_c_and_grows_by_the_factor():
+    levels = tsvm.schedule(2.0, 1e-5, 1.5)
+    assert levels[0] == pytest.approx(2e-5)
+    assert levels[-1] == 2.0
+    np.testing.assert_allclose(levels[1:-1] / levels[:-2], 1.5)
+    assert 1 < levels[-1] / levels[-2] <= 1.5
+    np.testing.assert_allclose(tsvm.schedule(1.0, 2.0**-10, 2.0), 2.0 ** np.arange(-10, 1))
+    np.testing.assert_array_equal(tsvm.schedule(3.0, 1.0, 2.0), [3.0])
+
+
+def test_one_pair_is_switched_a_training_and_positive_signs_weigh_more(small, monkeypatch):
+    """Unequal weights: 40 of 200 signs are positive, so they weigh four times as much."""
+    X, sign, T = small
+    trainings, train = [], tsvm._train
+
+    def record(both, y, weight):
+        svm = train(both, y, weight)
+        trainings.append((y[len(sign) :], weight[len(sign) :], objective(svm, both, y, weight)))
+        return svm
+
+    monkeypatch.setattr(tsvm, "_train", record)
+    tsvm.transduce(X, sign, T, 40, 1.0, LEVELS, balance=True, pairs=1)
+    trainings = trainings[1:]  # the first uses only the labelled documents
+    switches = 0
+    for (y, weight, value), (then, later, smaller) in pairwise(trainings):
+        assert (y > 0).sum() == 40
+        np.testing.assert_allclose(weight, np.where(y > 0, 4, 1) * weight.min())
+        if weight.min() == later.min():
+            assert (y != then).sum() == 2
+            assert smaller <= value * (1 + 1e-5)
+            switches += 1
+    assert switches > 10
+
+
+@pytest.mark.parametrize("pairs", [1, 3, 200, None])
+def test_switched_pairs_are_the_most_misplaced(pairs):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        f = rng.standard_normal(12)
+        sign = rng.permutation(np.repeat([1.0, -1.0], [5, 7]))
+        new = tsvm._switch(sign, f, pairs)
+        best = sign.copy()
+        for _ in range(pairs or 12):
+            up = max(np.flatnonzero(best < 0), key=lambda i: f[i])
+            down = min(np.flatnonzero(best > 0), key=lambda i: f[i])
+            if f[up] > f[down]:
+                best[up], best[down] = 1, -1
+        np.testing.assert_array_equal(new, best)
+
+
+@pytest.mark.parametrize(("share", "positives"), [(None, 10), (0.5, 20)])
+def test_the_default_share_is_that_of_unbalanced_sources(share, positives, monkeypatch):
+    """A quarter of the labelled documents are of the second class."""
+    problem, _ = make_problem()
+    source, target = problem.domains
+    second = source.Y[:, 1] > 0
+    rows = np.r_[np.flatnonzero(~second)[:15], np.flatnonzero(second)[:5]]
+    few = type(source)("few", (source.X[rows],), source.Y[rows], source.seen[rows])
+    unbalanced = type(problem)("p", "transfer", problem.classes, (few, target))
+    asked, transduce = [], tsvm.transduce
+
+    def record(X, sign, T, positives, *args, **settings):
+        asked.append(positives)
+        assert (sign > 0).sum() == 5
+        return transduce(X, sign, T, positives, *args, **settings)
+
+    monkeypatch.setattr(tsvm, "transduce", record)
+    transferbench.fit("tsvm", unbalanced, share=share)
+    assert len(target.seen) == 40
+    assert asked == [positives]

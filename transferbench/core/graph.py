@@ -1,4 +1,4 @@
-"""Exact cosine k-nearest-neighbour graphs."""
+"""Exact k-nearest-neighbour graphs: by cosine, or by distance with the heat kernel."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from transferbench.problem import Matrix
 EXTRA = 6
 #: The first search skips cosines up to this value, which makes it much faster.
 FIRST_THRESHOLD = 0.1
+#: Least weight of an edge of the heat kernel, so that outliers stay connected.
+LEAST_WEIGHT = 1e-12
+#: Memory for distances, in MiB.
+MAX_MEBIBYTES = 64
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,31 @@ def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
         todo, count, threshold = todo[again], 8 * count, 0.0
     rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
     S = sp.csr_array((values, (rows, cols)), shape=(n, n))
+    return Graph(sp.csr_array(S.maximum(S.T)))
+
+
+def heat_graph(Z: np.ndarray, p: int) -> Graph:
+    """Return the graph that joins each row of Z (n, r) to its p nearest rows by distance.
+
+    W_ij = exp(−d_ij²/2σ²) if one of the two is among the p nearest of the other, else 0. σ² is the
+    mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Without
+    columns, there are no edges. Exact, and forms no (n, n) array. Raises ValueError for p < 1.
+    """
+    from sklearn import config_context
+    from sklearn.neighbors import NearestNeighbors
+
+    if p < 1:
+        raise ValueError(f"p must be at least 1, got {p}")
+    n, r = Z.shape
+    p = min(p, n - 1)
+    if not r or not p:
+        return Graph(sp.csr_array((n, n)))
+    with config_context(working_memory=MAX_MEBIBYTES):
+        distance, near = NearestNeighbors(n_neighbors=p).fit(Z).kneighbors()
+    square = distance.ravel() ** 2
+    weight = np.exp(-square / (2 * square.mean() or 1.0))
+    rows = np.repeat(np.arange(n), p)
+    S = sp.csr_array((np.maximum(weight, LEAST_WEIGHT), (rows, near.ravel())), shape=(n, n))
     return Graph(sp.csr_array(S.maximum(S.T)))
 
 

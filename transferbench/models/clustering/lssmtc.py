@@ -3,18 +3,31 @@
     min over M_k, M, P_k ≥ 0, W  λ Σ_k ‖X_k − P_k M_kᵀ‖² + (1 − λ) Σ_k ‖X_k W − P_k Mᵀ‖²,  WᵀW = I
 
 X_k (n_k, d) documents of task k; P_k (n_k, c) clusters; M_k (d, c) means of the task; M (l, c)
-means shared by all tasks in the subspace W (d, l). The updates alternate: M_k and M by least
-squares, W as the l smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with all tasks stacked, P_k by the
-multiplicative update of semi-nonnegative factorisation. Needs memory for a dense (d, d) matrix.
+means shared by all tasks in the subspace W (d, l). In each sweep, M is found by least squares, then
+for each task M_k by least squares and P_k by the multiplicative update of semi-nonnegative
+factorisation, then W. P_k starts uniformly at random. The objective never rises.
 
-Reconstructed without access to the paper: the objective is as described elsewhere. W is restricted
-to the span of the documents: a direction in which every document is zero would be optimal for any
-clusters. P_k starts at random labels plus 0.2.
+There are two subspaces:
+
+- nonnegative, the authors': also W ≥ 0, W starts at the first l unit vectors. With the Lagrangian
+  of WᵀW = I, C = Σ_k X_kᵀX_k and D = Σ_k X_kᵀP_kMᵀ, the multiplicative update is
+  W ← W · [(D⁺ + WWᵀ(CW + D⁻)) / (CW + D⁻ + WWᵀD⁺)]^½. It leaves this start unchanged: entries of
+  zero stay zero, and for the others the fraction is one. So W is not computed: the "subspace" is
+  the first l features, nothing is learned about it, and the order of features matters. The tasks
+  share no more than the means of these features.
+- orthonormal: W of any sign, the l smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with the tasks
+  stacked, found before M. W is restricted to the span of the documents: a direction in which every
+  document is zero would be optimal for any clusters. Needs memory for a dense (d, d) matrix.
+
+Reconstructed without access to the paper: the objective, settings and order of updates are those of
+the code that the authors published. They use counts. Departure from it: a pseudo-inverse in place
+of the inverse.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +38,9 @@ from transferbench.core.views import split_by_domain
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
+#: Form of W: the authors', which stays at its start, or one that is learned.
+Subspace = Literal["nonnegative", "orthonormal"]
+
 TINY = 1e-12
 SHIFT = 1e-4
 
@@ -32,27 +48,26 @@ SHIFT = 1e-4
 def fit(
     problem: Problem,
     *,
+    subspace: Subspace = "nonnegative",
     l: Count = 2,  # noqa: E741 (the paper's letter)
-    lam: Annotated[float, Ge(0), Le(1)] = 0.5,
-    max_iter: Count = 100,
+    lam: Annotated[float, Ge(0), Le(1)] = 0.75,
+    max_iter: Count = 20,
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
     """Return P_k (n_k, c) of every task, and the objective after each iteration.
 
-    l: dimensions of the shared subspace. lam (λ): weight of the term of each task's own means.
+    subspace: the first l features, as in the authors' code, or learned orthonormal directions. l:
+    dimensions of the shared subspace. lam (λ): weight of the term of each task's own means.
     """
     Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
-    values, basis = np.linalg.eigh((X.T @ X).toarray())
-    spanned = values > 1e-10 * values[-1]
-    values, basis = values[spanned], basis[:, spanned]
-    P = 0.2 + np.eye(c)[np.random.default_rng(seed).integers(c, size=X.shape[0])]
+    project = _first_features(X, l) if subspace == "nonnegative" else _learned_subspace(X, l)
+    P = np.random.default_rng(seed).random((X.shape[0], c))
     Ps = split_by_domain(problem, P)  # views: updating P_k updates P
     X_norm2, trace = float((X.data**2).sum()), []
     for iteration in range(max_iter):
-        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, l)
-        Z = X @ W
+        Z = project(P)
         M = (Z.T @ P) @ np.linalg.pinv(P.T @ P)
         A, Bs = (1 - lam) * (Z @ M), []
         As = split_by_domain(problem, A)
@@ -70,6 +85,31 @@ def fit(
         if watch:
             watch(iteration + 1, max_iter, Ps)
     return Fit(Ps, tuple(trace), columns="clusters")
+
+
+def _first_features(
+    X: sp.csr_array,
+    l: int,  # noqa: E741
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of P (n, c) that returns XW for the first l unit vectors W."""
+    Z = X[:, :l].toarray()
+    return lambda P: Z
+
+
+def _learned_subspace(
+    X: sp.csr_array,
+    l: int,  # noqa: E741
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of P (n, c) that returns XW for the best orthonormal W (d, l)."""
+    values, basis = np.linalg.eigh((X.T @ X).toarray())
+    spanned = values > 1e-10 * values[-1]
+    values, basis = values[spanned], basis[:, spanned]
+
+    def project(P: np.ndarray) -> np.ndarray:
+        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, l)
+        return np.asarray(X @ W)
+
+    return project
 
 
 def _smallest_eigenvectors(

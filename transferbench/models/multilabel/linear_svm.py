@@ -15,29 +15,38 @@ import numpy as np
 from scipy.special import expit
 
 from transferbench.core.views import View, hstack_views, join
-from transferbench.models.multilabel._shared import scores_by_domain
+from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem
 
 
 def fit(
-    problem: Problem, *, C: Positive = 1.0, view: View = "all", ensure_one_label: bool = False
+    problem: Problem,
+    *,
+    C: tuple[Positive, ...] = (1.0,),
+    view: View = "all",
+    ensure_one_label: bool = False,
 ) -> Fit:
     """Return scores between 0 and 1 (n, m) of every domain.
 
-    C: weight of the labelled documents. view: the first view, or all side by side.
+    C: weight of the labelled documents; of several values, 5-fold cross-validation on these
+    documents chooses one by example-based F₁. view: the first view, or all side by side.
     ensure_one_label: give a document without a label its best one.
     """
     from sklearn.svm import LinearSVC
 
-    views, Y, seen = join(problem, view)
+    views, all_Y, all_seen = join(problem, view)
     X = hstack_views(views)
-    X_seen = X[np.flatnonzero(seen)]
-    scores = np.empty(Y.shape)
-    for column, label in enumerate((Y[seen] > 0).T):
-        if label.all() or not label.any():
-            scores[:, column] = label[0]
-            continue
-        svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
-        scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
-    return Fit(scores_by_domain(problem, scores, ensure_one_label))
+
+    def predict(C: float, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        X_seen = X[np.flatnonzero(seen)]
+        scores = np.empty(Y.shape)
+        for column, label in enumerate((Y[seen] > 0).T):
+            if label.all() or not label.any():
+                scores[:, column] = label[0]
+                continue
+            svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
+            scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
+        return scores
+
+    return tuned_fit(problem, C, predict, all_Y, all_seen, ensure_one_label)

@@ -1,31 +1,36 @@
 """TSVM: transductive linear support vector machine (Joachims, ICML 1999).
 
-    min over (w, b, y_u)  ½‖w‖² + ½b² + C Σ_i max(0, 1 − y_i f(x_i)) + C* Σ_j max(0, 1 − y_j f(x_j))
+    min over (w, b, y_u)  ½‖w‖² + ½b² + C Σ_i h(y_i f(x_i)) + Σ_j C_j h(y_j f(x_j))
     s.t.  a given share of the y_j is +1
 
-f(x) = w·x + b; i over the labelled documents of all domains, with signs y_i; j over the unlabelled
-documents of one target, with signs y_j ∈ {−1, 1} to find. C* doubles until it is C. At each C* the
-signs are switched and the machine is retrained, in turn, while that lowers the objective. More than
-two classes: one against the rest. Every target is fitted alone, as in the papers, which have one
-target.
+f(x) = w·x + b; h(z) = max(0, 1 − z); i over the labelled documents of all domains, with signs y_i;
+j over the unlabelled documents of one target, with signs y_j ∈ {−1, 1} to find. C_j is C* for
+y_j = −1, and C* times the number of negative over that of positive y_j for y_j = +1. C* grows by a
+factor until it is C. At each C* a pair of signs, one +1 and one −1, is switched and the machine
+retrained, in turn, while that lowers the objective. More than two classes: one against the rest.
+Every target is fitted alone, as in the papers, which have one target.
 
-Reconstructed without access to the paper, from its objective and algorithm as they are known.
+Reconstructed without access to the paper, from its objective and algorithm as they are known. C*
+starts at 1e-5 C and grows by 1.5, and positive signs weigh more, as in the author's SVM-light.
 
-Departures from the paper:
-- All pairs whose switch lowers the objective are switched at once; the paper retrains after each
-  pair. Sindhwani and Keerthi (SIGIR 2006) also switch many. The extra cost of the sign −1 over +1
-  grows with f alone, so at fixed (w, b) the best signs are +1 for the largest f, found by sorting.
-- LIBLINEAR solves for (w, b), and penalises b as in the SVM.
-- Both signs have the same C*; the paper starts with two, in the ratio of the classes.
+The extra cost of the sign −1 over +1 grows with f alone, so at fixed (w, b) the best signs are +1
+for the largest f. The pair whose switch lowers the objective most is therefore found by sorting.
+With small steps of C* few pairs are switched; more at once (`pairs`), as Sindhwani and Keerthi
+(SIGIR 2006) do, takes a third to a sixth of the time on 20 Newsgroups, where accuracies differed by
+up to .6 points.
+
+Departure from the paper: LIBLINEAR solves for (w, b), and penalises b as in the SVM.
 
 The share is an assumption about the target. By default it is that of the labelled documents.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from annotated_types import Gt, Le, Lt
 
 from transferbench.core.init import seen_rows, stack
 from transferbench.parameters import Count, Fraction, Positive
@@ -39,22 +44,27 @@ def fit(
     problem: Problem,
     *,
     C: Positive = 1.0,
-    doublings: Count = 10,
+    start: Annotated[float, Gt(0), Le(1)] = 1e-5,
+    factor: Annotated[float, Gt(1), Lt(math.inf)] = 1.5,
+    balance: bool = True,
+    pairs: Count | None = 1,
     share: Fraction | None = None,
 ) -> Fit:
     """Return decision values (n, c) of every target, and the labels of every source.
 
     C: weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
-    one over the mean squared length, which is 1 for documents of length one. doublings: C* starts
-    at C / 2^doublings. share: fraction of each target's unlabelled documents in the second of two
-    classes; None takes each class's share of the labelled documents. Raises ValueError if a share
-    is given for more than two classes.
+    one over the mean squared length, which is 1 for documents of length one. start: the first C*
+    as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs: at
+    most so many pairs of signs are switched before retraining; None switches all. share: fraction
+    of each target's unlabelled documents in the second of two classes; None takes each class's
+    share of the labelled documents. Raises ValueError if a share is given for more than two
+    classes.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
     if share is not None and c > 2:
         raise ValueError(f"{problem.name}: a share is for two classes, not {c}")
-    levels = C * 2.0 ** np.arange(-doublings, 1)
+    levels = schedule(C, start, factor)
     scores = []
     for domain in problem.domains:
         if domain.seen.all():
@@ -65,7 +75,7 @@ def fit(
         for k in [1] if c == 2 else np.unique(y):
             sign = np.where(y == k, 1.0, -1.0)
             positives = round(T.shape[0] * ((sign > 0).mean() if share is None else share))
-            svm, _ = transduce(X, sign, T, positives, C, levels)
+            svm, _ = transduce(X, sign, T, positives, C, levels, balance=balance, pairs=pairs)
             values[:, k] = svm.decision_function(domain.X)
         if c == 2:
             values[:, 0] = -values[:, 1]
@@ -73,23 +83,39 @@ def fit(
     return Fit(scores=tuple(scores))
 
 
+def schedule(C: float, start: float, factor: float) -> np.ndarray:
+    """Return every C*, from start · C to C."""
+    steps = math.ceil(math.log(1 / start) / math.log(factor) - 1e-9)
+    return np.asarray(C * np.minimum(start * factor ** np.arange(steps + 1), 1.0))
+
+
 def transduce(
-    X: Matrix, sign: np.ndarray, T: Matrix, positives: int, C: float, levels: np.ndarray
+    X: Matrix,
+    sign: np.ndarray,
+    T: Matrix,
+    positives: int,
+    C: float,
+    levels: np.ndarray,
+    *,
+    balance: bool = False,
+    pairs: int | None = None,
 ) -> tuple[LinearSVC, list[list[float]]]:
     """Return the machine for X (n, d) with signs (n,) ±1 and T (u, d) with `positives` signs +1.
 
     Also return the objective after each training, a decreasing list for each C* in `levels`.
+    balance, pairs: see `fit`.
     """
     both = stack([X, T])
     n, u = len(sign), T.shape[0]
+    ratio = (u - positives) / positives if balance and positives else 1.0
     best = _train(X, sign, np.full(n, C))
     objectives = []
     target_sign = _largest(best.decision_function(T), positives)
     for level in levels:
-        weight = np.repeat([C, level], [n, u])
         at_level = [np.inf]
         while True:
             y = np.concatenate([sign, target_sign])
+            weight = np.append(np.full(n, C), np.where(target_sign > 0, level * ratio, level))
             svm = _train(both, y, weight)
             f = svm.decision_function(both)
             w = np.append(svm.coef_, svm.intercept_)
@@ -100,11 +126,25 @@ def transduce(
                 break
             best = svm
             at_level.append(objective)
-            target_sign = _largest(f[n:], positives)
+            target_sign = _switch(target_sign, f[n:], pairs)
             if np.array_equal(target_sign, y[n:]):
                 break
         objectives.append(at_level[1:])
     return best, objectives
+
+
+def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
+    """Return signs (u,) with up to `pairs` pairs switched towards +1 for the largest values of f.
+
+    The pairs with the most misplaced values are switched first; None switches all.
+    """
+    target = _largest(f, int((sign > 0).sum()))
+    order = np.argsort(-f, kind="stable")
+    up = order[(target > sign)[order]][:pairs]
+    down = order[::-1][(target < sign)[order[::-1]]][:pairs]
+    new = sign.copy()
+    new[up], new[down] = 1, -1
+    return new
 
 
 def _train(X: Matrix, sign: np.ndarray, weight: np.ndarray) -> LinearSVC:
