@@ -36,13 +36,14 @@ def render(
         points = figures.points(experiment, cells)
         files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
     else:
-        files = _tables(experiment, tables.entries(experiment, cells), common)
+        files = _tables(experiment, cells, common)
     if experiment.spec.claims:
         files["claims.md"] = fill(
             "claims.md.j2",
             file=experiment,
             results=claims.judge(experiment, cells, others or {}),
             ranking=ranks.ranking(experiment, cells),
+            identical=claims_page.identical(experiment, cells),
             **common,
         )
     return files
@@ -84,10 +85,9 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     ]
 
 
-def _tables(
-    experiment: Experiment, entries: pd.DataFrame, common: dict[str, Any]
-) -> dict[str, str]:
-    spec = experiment.spec
+def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any]) -> dict[str, str]:
+    spec, entries = experiment.spec, tables.entries(experiment, cells)
+    identical = claims_page.identical(experiment, cells)
     notes = [f"{name}: {column.note}" for name, column in spec.columns.items() if column.note]
     unit = {"percent": "per cent"}.get(spec.unit, "fractions")
     context = common | {
@@ -96,7 +96,7 @@ def _tables(
         "digits": tables.digits(experiment),
         "measures": tables.measures(experiment, unit),
         "sections": {
-            "Notes": [*notes, *tables.choices(experiment, entries), *spec.notes],
+            "Notes": [*notes, *identical, *tables.choices(experiment, entries), *spec.notes],
             "Without a verdict": tables.problems(experiment, entries),
         },
     }
@@ -131,7 +131,7 @@ def _environment() -> Environment:
         "comparisons": claims_page.comparisons,
         "fixed": fixed,
         "table_columns": table_columns,
-        "meaning": claims_page.meaning,
+        "explanation": claims_page.explanation,
         "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
         "setting": setting,
         "tex": tex,
