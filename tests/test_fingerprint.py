@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from transferbench import fingerprint, models
+
+EXAMPLE = Path(__file__).parent / "plugin_example" / "transferbench_example"
 
 CODE = '''
 """Doc."""
@@ -13,6 +18,12 @@ def fit(problem, *, k: int = 3):
     """Doc."""
     return cosine_graph(problem, k)  # a comment
 '''
+
+
+def anew(path: Path) -> str:
+    fingerprint.fingerprint.cache_clear()
+    fingerprint._read.cache_clear()
+    return fingerprint.fingerprint(path)
 
 
 @pytest.fixture
@@ -41,9 +52,7 @@ def test_code_counts(mark, old, new):
 
 def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
     def gcmf() -> str:
-        fingerprint.fingerprint.cache_clear()
-        fingerprint._read.cache_clear()
-        return fingerprint.fingerprint(models.get("gcmf").path)
+        return anew(models.get("gcmf").path)
 
     before, parse = gcmf(), fingerprint.ast.parse
 
@@ -63,3 +72,70 @@ def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
 
 def test_summaries_are_read_without_importing():
     assert fingerprint.summary(models.get("gcmf").path).startswith("GCMF: graph co-regularised")
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """The example with two helper modules, of which the first imports the second, and one more."""
+    package = tmp_path / "site" / "transferbench_example"
+    shutil.copytree(EXAMPLE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "helper.py").write_text("from .inner.deeper import SIZE\n")
+    (package / "inner").mkdir()
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "inner" / "deeper.py").write_text("SIZE = 1\n")
+    (package / "unused.py").write_text("SIZE = 1\n")
+    (package.parent / "numpy.py").write_text("SIZE = 1\n")
+    return package
+
+
+def edit(path: Path, code: str = "SIZE = 2\n") -> None:
+    path.write_text(path.read_text() + code)
+
+
+@pytest.mark.parametrize("module", ["nearest_mean.py", "pets.py"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from transferbench_example.helper import SIZE",
+        "from transferbench_example import helper",
+        "import transferbench_example.helper",
+        "from .helper import SIZE",
+        "from . import helper",
+    ],
+)
+def test_the_modules_that_a_plug_in_imports_from_its_package_count(plugin, module, statement):
+    edit(plugin / module, statement)
+    known = [anew(plugin / module)]
+    for name in ("helper.py", "inner/deeper.py", "inner/__init__.py", "__init__.py"):
+        edit(plugin / name)
+        known.append(anew(plugin / module))
+    assert len(set(known)) == 5
+    for other in (plugin / "unused.py", plugin.parent / "numpy.py"):
+        edit(other)
+    edit(plugin / "helper.py", "# a comment")
+    assert anew(plugin / module) == known[-1]
+
+
+def test_a_plug_in_of_a_single_module_counts_alone(plugin):
+    """Beside it lie the modules of other projects, under names that it may import."""
+    site = plugin.parent
+    shutil.copy(plugin / "nearest_mean.py", site / "single.py")
+    before = anew(site / "single.py")
+    edit(site / "numpy.py")
+    assert anew(site / "single.py") == before
+    edit(site / "single.py")
+    assert anew(site / "single.py") != before
+
+
+def test_a_plug_in_in_a_zip_file_counts_as_unpacked(plugin):
+    edit(plugin / "nearest_mean.py", "from . import helper")
+
+    def packed() -> Path:
+        shutil.make_archive(str(plugin.parent.parent / "plugin"), "zip", plugin.parent)
+        return plugin.parent.parent / "plugin.zip" / "transferbench_example" / "nearest_mean.py"
+
+    assert anew(packed()) == anew(plugin / "nearest_mean.py")
+    before = anew(packed())
+    edit(plugin / "inner" / "deeper.py")
+    assert anew(packed()) != before
+    assert fingerprint.summary(packed()).startswith("Nearest mean:")

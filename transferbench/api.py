@@ -68,6 +68,7 @@ def results(name: str) -> DataFrame:
     seed : <NA> for a deterministic method, which runs once.
     domain : the scored domain; empty if the run did not finish.
     measure, value : accuracy, f1, …, in the table's unit; NaN if the run did not finish.
+    documents : the number of scored documents; NaN if runs.csv does not have it.
     status : done, failed, crashed, timeout, memory, unavailable, or missing (not run).
     reason : why the run did not finish; empty otherwise.
     seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the

@@ -41,11 +41,13 @@ columns:
 figure: {label: iterations, params: [max_iter], values: [5, 6, 7, 8]}
 """
 )
+COST = TABLE.replace("metric: accuracy", "metric: seconds")
 NOISE = np.array([-0.5, 0.0, 0.5])
 
 
-def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None):
+def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None, documents: int = 0):
     """runs.csv of {(row, column) or column, with x in a sweep: per cent at each seed, or one}."""
+    counts = {"target": documents} if documents else {}
 
     def outcome(planned):
         row, column, x, run = planned
@@ -53,8 +55,9 @@ def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None):
         if isinstance(found, str):
             return found
         value = float(np.broadcast_to(found, 3)[run.seed or 0])
-        metrics = {"target": {"accuracy": value / 100}}
-        return {"metrics": metrics, "seconds": (seconds or {}).get(column, 1.0)}
+        metrics = {"target": {"accuracy": value / 100, "f1": value / 100}}
+        took = (seconds or {}).get(column, 1.0)
+        return {"metrics": metrics, "seconds": took, "documents": counts}
 
     return write_runs(tmp_path, experiments.read(text, PATH), outcome)
 
@@ -168,13 +171,12 @@ def test_a_wide_spread_leaves_stability_undetermined(tmp_path):
 
 
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
-    text = TABLE.replace("metric: accuracy", "metric: seconds").replace("title: t", "title: s", 1)
     seconds = {"A": 1.0, "B": 2.5, "C": 9.0, "K": 9.0}
     for times, outcome in ((2, "holds"), (3, "fails")):
         claim = f"better: {{columns: [A], over: [B], times: {times}}}"
-        found = judged(text, claim, A_FIRST, tmp_path, seconds=seconds)
+        found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
-        file = experiments.read(text, PATH)
+        file = experiments.read(COST, PATH)
         assert claims_page.comparisons(file, found)[0][3] == "× 2.50"
 
 
@@ -202,11 +204,12 @@ def test_rows_of_other_experiments_count(tmp_path):
 
 
 def test_the_published_rows_are_counted(tmp_path):
-    found = judged(TABLE, "better: {columns: [A], over: [B]}", A_FIRST, tmp_path)
+    values = A_FIRST | {"B": 80 - NOISE}
+    found = judged(TABLE, "better: {columns: [A], over: [B]}", values, tmp_path)
     assert found.comparisons[0].printed == (10.0, -20.0)
     file = experiments.read(TABLE, PATH)
     assert claims_page.comparisons(file, found) == [
-        ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.016", "1", "1 of 2")
+        ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.0017", "1", "1 of 2")
     ]
 
 
@@ -230,23 +233,26 @@ def test_p_over_seeds_is_the_paired_t_test():
     for contrary, side in ((False, "greater"), (True, "less")):
         expected = stats.ttest_1samp(differences, 0, alternative=side).pvalue
         assert PairedTest("r", differences).p(contrary) == pytest.approx(expected)
-    assert (PairedTest("r", (0.1,)).p(), PairedTest("r", (0.1,)).p(contrary=True)) == (0, 1)
-    assert (PairedTest("r", (0.0,)).p(), PairedTest("r", (0.0,)).p(contrary=True)) == (1, 1)
+    assert (PairedTest("r", (0.1,)).p(), PairedTest("r", (0.1,)).p(contrary=True)) == (1, 1)
+    assert (PairedTest("r", (0.1, 0.1)).p(), PairedTest("r", (0.1, 0.1)).p(True)) == (0, 1)
 
 
 def test_p_over_rows_is_wilcoxons():
     rows = [3.0, -1.0, 2.0, 5.0, 4.0, 6.0, 0.5]
     comparison = Comparison("A over B", tuple(PairedTest(str(i), (d,)) for i, d in enumerate(rows)))
-    assert comparison.p() == pytest.approx(stats.wilcoxon(rows, alternative="greater").pvalue)
+    assert comparison.p_over_problems() == pytest.approx(
+        stats.wilcoxon(rows, alternative="greater").pvalue
+    )
     # All signs: 2⁻ⁿ is the least p that n rows can have.
     ahead = Comparison("A over B", tuple(PairedTest(str(i), (1.0 + i,)) for i in range(5)))
-    assert ahead.p() == pytest.approx(2**-5)
-    assert Comparison("A over B", (PairedTest("r", (0.0,)),)).p() == 1
+    assert ahead.p_over_problems() == pytest.approx(2**-5)
+    assert Comparison("A over B", (PairedTest("r", (0.0,)),)).p_over_problems() == 1
     # A margin that is not met can still be a lead, but tells against the claim.
     short = Comparison(
         "A over B", tuple(PairedTest(str(i), (1.0 + i - 9,)) for i in range(5)), margin=9.0
     )
-    assert short.p() == short.p(contrary=True) == pytest.approx(2**-5)
+    least = pytest.approx(2**-5)
+    assert short.p_over_problems() == short.p_over_problems(contrary=True) == least
 
 
 def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_path):
@@ -302,6 +308,186 @@ def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
     assert pages.outdated(file, tmp_path) == [tmp_path / "claims.md"]
 
 
+CLOSE = A_FIRST | {"A": 80.3 + NOISE / 100, "B": 80 - NOISE / 100}
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [("", "undetermined"), (", matters: 0.2", "holds"), (", matters: 0.4", "undetermined")],
+)
+@pytest.mark.parametrize("rows", ["every", "some", "most", "average"])
+def test_a_difference_too_small_to_matter_decides_nothing(tmp_path, rows, more, outcome):
+    claim = f"better: {{columns: [A], over: [B], rows: {rows}}}{more}"
+    found = judged(TABLE, claim, CLOSE, tmp_path)
+    assert found.outcome == outcome
+    why = "No difference that matters: A over B." in explained(TABLE, found)
+    assert why == (outcome == "undetermined")
+    claim = f"better: {{columns: [B], over: [A], rows: {rows}}}{more}"
+    contrary = judged(TABLE, claim, CLOSE, tmp_path)
+    assert contrary.outcome == ("fails" if outcome == "holds" else outcome)
+
+
+def explained(text: str, found: claims.ClaimResult) -> str:
+    return claims_page.explanation(experiments.read(text, PATH), found)
+
+
+def test_costs_within_ten_per_cent_decide_nothing(tmp_path):
+    claim = "better: {columns: [A], over: [B]}"
+    for theirs, more, outcome in (
+        (1.09, "", "undetermined"),
+        (1.11, "", "holds"),
+        (1.11, ", matters: 1.2", "undetermined"),
+    ):
+        seconds = {"A": 1.0, "B": theirs}
+        found = judged(COST, claim + more, A_FIRST, tmp_path, seconds=seconds)
+        assert found.outcome == outcome
+        assert f"below {1.2 if more else 1.1:g} times decides nothing" in explained(COST, found)
+
+
+def test_a_claim_with_a_threshold_has_no_other(tmp_path):
+    found = judged(TABLE, "better: {columns: [A], over: [B], by: 0.25}", CLOSE, tmp_path)
+    assert (found.outcome, found.matters) == ("holds", 0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("better: {columns: [C], over: [K]}, among: [comp-vs-rec]", "undetermined"),
+        ("better: {columns: [K], over: [C]}, among: [comp-vs-rec]", "undetermined"),
+        ("better: {columns: [C], over: [K]}", "holds"),
+        ("better: {columns: [C], over: [K], rows: some}", "holds"),
+        ("better: {columns: [K], over: [C]}", "fails"),
+        ("better: {columns: [K], over: [C], rows: some}", "fails"),
+        ("better: {columns: [A], over: [B]}", "holds"),
+    ],
+)
+def test_a_single_difference_decides_nothing_but_many_problems_do(tmp_path, claim, outcome):
+    values = {"A": 90 + NOISE, "B": 80, "C": 70, "K": 60}
+    values |= {(row, "C"): 65 + i for i, row in enumerate(TASKS)}
+    found = judged(TABLE, claim, values, tmp_path)
+    assert found.outcome == outcome
+    reason = "A single difference on each row: " in explained(TABLE, found)
+    assert reason == (outcome == "undetermined")
+
+
+def test_one_repeat_decides_no_row(tmp_path):
+    once = TABLE.replace("repeats: 3", "repeats: 1")
+    claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec]"
+    assert judged(once, claim, A_FIRST, tmp_path).outcome == "undetermined"
+    assert judged(TABLE, claim, A_FIRST, tmp_path).outcome == "holds"
+
+
+TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}
+
+
+def test_the_larger_p_of_seeds_and_documents_decides(tmp_path):
+    claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec]"
+    for documents, outcome in ((0, "holds"), (100_000, "holds"), (1000, "undetermined")):
+        found = judged(TABLE, claim, TWO_POINTS, tmp_path, documents=documents)
+        assert found.outcome == outcome
+    p, _ = found.decisions[0]
+    mean = np.mean
+    a, b = (np.array(TWO_POINTS[name]) / 100 for name in "AB")
+    error = np.sqrt(mean(a * (1 - a) / 1000) + mean(b * (1 - b) / 1000))
+    assert p.documents == pytest.approx(stats.norm.sf(0.02 / error))
+    assert p.seeds == pytest.approx(stats.ttest_1samp(a - b, 0, alternative="greater").pvalue)
+    assert p.p == p.documents > 0.05 > p.seeds
+    line = claims_page.comparisons(experiments.read(TABLE, PATH), found)[0]
+    assert line[5] == f"{p.p:.2g} (seeds {p.seeds:.2g}, documents {p.documents:.2g})"
+
+
+def test_the_documents_are_tested_for_accuracy_and_between_methods_alone(tmp_path):
+    f1 = TABLE.replace("metric: accuracy", "metric: f1")
+    claim = "better: {columns: [A], over: [B]}"
+    found = judged(f1, claim, TWO_POINTS, tmp_path, documents=100)
+    assert found.outcome == "holds"
+    assert np.isnan(found.decisions[0][0].documents)
+    values = {("A", x): 90 + NOISE / 10 for x in (5.0, 6.0, 7.0, 8.0)} | {"C": 7}
+    claim = "stable: {column: A, x: [5, 8], within: 2}"
+    assert judged(SWEEP, claim, values, tmp_path, documents=100).outcome == "holds"
+    values[("A", 8.0)] = 92 + NOISE[::-1] / 10
+    claim = "higher: {column: A, at: 8, than: 5}"
+    assert judged(SWEEP, claim, values, tmp_path, documents=100).outcome == "undetermined"
+    assert judged(SWEEP, claim, values, tmp_path, documents=10**6).outcome == "holds"
+
+
+#: The same six rows, of two problems.
+TWO_PROBLEMS = TABLE
+for i, task in enumerate(TASKS):
+    weighting = ("tf", "log-tf", "tf-idf")[i % 3]
+    TWO_PROBLEMS = TWO_PROBLEMS.replace(
+        f"task: gtl/{task}", f'task: "gtl/{TASKS[i // 3]}:weighting={weighting}"'
+    )
+
+
+def test_rows_of_one_task_are_one_problem(tmp_path):
+    claim = "better: {columns: [C], over: [K], rows: %s}"
+    values = A_FIRST | {"K": 60}
+    for rows in ("most", "average"):
+        assert judged(TABLE, claim % rows, values, tmp_path).outcome == "holds"
+        assert judged(TWO_PROBLEMS, claim % rows, values, tmp_path).outcome == "undetermined"
+    # Behind on one row of each problem, ahead on their averages by seed.
+    values = A_FIRST | {(TASKS[i], "A"): 75 + 5 * NOISE for i in (0, 3)}
+    claim = "better: {columns: [A], over: [B], rows: most}"
+    found = judged(TWO_PROBLEMS, claim, values, tmp_path)
+    assert found.outcome == "holds"
+    means = [test.differences for test in found.comparisons[0].problems]
+    by_seed = (2 * 10 + (75 + 5 * NOISE - 80 - NOISE)) / 3
+    assert np.allclose(means, [by_seed, by_seed])
+
+
+def test_rows_of_one_task_are_ranked_as_one_problem(tmp_path):
+    five = TABLE.replace("gtl/sci-vs-talk}", '"gtl/comp-vs-rec:weighting=tf"}')
+    for text, ranked in ((TABLE, 6), (five, 5), (TWO_PROBLEMS, 0)):
+        file = experiments.read(text, PATH)
+        found = ranks.ranking(file, cells_of(file, runs(text, A_FIRST, tmp_path)))
+        assert (len(found.values) if found else 0) == ranked
+
+
+def test_the_printed_p_is_the_one_that_decided(tmp_path):
+    values = A_FIRST | {
+        (row, "A"): 81 + i + (5 - i) * NOISE[[1, 2, 0]] for i, row in enumerate(TASKS)
+    }
+    by_row = [stats.ttest_1samp(values[row, "A"] - 80 - NOISE, 0).pvalue / 2 for row in TASKS]
+    claim = "better: {columns: [A], over: [B], rows: %s}"
+    for rows, p in (
+        ("every", max(by_row)),
+        ("some", 6 * min(by_row)),
+        ("most", 2**-6),
+        ("average", 2**-6),
+    ):
+        ((printed, _),) = judged(TABLE, claim % rows, values, tmp_path).decisions
+        assert printed.p == pytest.approx(p)
+        claimed = "better: {columns: [B], over: [A], rows: %s}"
+        ((_, against),) = judged(TABLE, claimed % rows, values, tmp_path).decisions
+        contrary = {"every": 6 * min(by_row), "some": max(by_row)}
+        assert against.p == pytest.approx(contrary.get(rows, p))
+
+
+def test_identical_columns_are_named_and_support_no_claim(tmp_path):
+    values = A_FIRST | {"B": A_FIRST["A"]}
+    for rows in ("every", "most"):
+        claim = f"better: {{columns: [A], over: [B], by: -5, rows: {rows}}}"
+        found = judged(TABLE, claim, values, tmp_path, seconds={"A": 1.0, "B": 2.0})
+        assert found.outcome == "undetermined"
+        assert explained(TABLE, found).endswith("Identical columns: A over B.")
+    text = TABLE + "claims:\n  - {says: A leads, place: p, better: {columns: [A]}}\n"
+    file = experiments.read(text, PATH)
+    pages.write(file, tmp_path)
+    sentence = "A and B are identical: the same values on every row and seed"
+    for name in ("claims.md", "table.md"):
+        assert sentence in (tmp_path / name).read_text()
+    # One other value is enough.
+    almost = values | {("rec-vs-sci", "B"): 90 + NOISE[::-1]}
+    assert claims_page.identical(file, cells_of(file, runs(text, almost, tmp_path))) == []
+
+
+def test_a_method_without_seeds_can_be_identical_with_one_of_equal_seeds(tmp_path):
+    file = experiments.read(TABLE, PATH)
+    cells = cells_of(file, runs(TABLE, {"A": 70, "B": 80, "C": 70, "K": 75}, tmp_path))
+    assert claims_page.identical(file, cells)[0].startswith("A and C are identical")
+
+
 CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
 
 
@@ -321,6 +507,9 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "}}", "}, measure: f1}", "no row shows f1; expected accuracy"),
         (TABLE, "}}", "}, also: [gtl-tabel3]}", "Did you mean 'gtl-table3'?"),
         (TABLE, "}}", "}, among: [comp-vs-rex]}", "Did you mean 'comp-vs-rec'?"),
+        (TABLE, "}}", ", by: 1}, matters: 1}", "has a threshold (by, times or within)"),
+        (TABLE, "}}", "}, matters: -1}", "matters"),
+        (COST, "}}", "}, matters: 0.5}", "expected a ratio, at least 1"),
         (SWEEP, "[B]", "[C], x: [7, 5]", "expected the smaller x first"),
         (SWEEP, "[B]", "[C], x: [1, 3]", "no value of the figure lies from 1 to 3"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
@@ -12,7 +13,13 @@ from small_experiment import GOOD, PATH
 import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence.frame import observations, read_lines, read_runs, to_runs
+from transferbench.evidence.frame import (
+    observations,
+    read_lines,
+    read_runs,
+    summarise,
+    to_runs,
+)
 from transferbench.evidence.provenance import sources
 
 FILE = experiments.read(GOOD, PATH)
@@ -68,6 +75,36 @@ def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, val
     lines[1][column] = value
     with pytest.raises(UserError, match=r"runs\.csv:3: not a line of runs"):
         to_runs(lines, tmp_path / "runs.csv")
+
+
+def test_a_runs_csv_without_the_number_of_documents_is_read(tmp_path):
+    one = {"metrics": {"target": {"accuracy": 0.5}}, "documents": {"target": 7}}
+    new = write_runs(tmp_path, FILE, lambda planned: one)
+    assert set(new["documents"]) == {7}
+    path = tmp_path / "runs.csv"
+    header, *lines = path.read_text().splitlines()
+    assert header.endswith(",documents")
+    older = [header.removesuffix(",documents"), *(line.removesuffix(",7") for line in lines)]
+    path.write_text("\n".join(older) + "\n")
+    old = read_runs(path)
+    assert old["documents"].isna().all()
+    assert old.drop(columns="documents").equals(new.drop(columns="documents"))
+
+
+def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
+    counts = {"a": 100, "b": 400}
+
+    def outcome(planned):
+        accuracies = 0.5 + 0.1 * (planned.run.seed or 0), 0.9
+        metrics = {d: {"accuracy": a} for d, a in zip(counts, accuracies, strict=True)}
+        return {"metrics": metrics, "documents": counts}
+
+    cells = summarise(FILE, observations(FILE, write_runs(tmp_path, FILE, outcome)))
+    found = cells.set_index("column")["variance"]
+    # The mean over two domains, in per cent.
+    by_seed = [(100**2) * (p * (1 - p) / 100 + 0.09 / 400) / 4 for p in (0.5, 0.6, 0.7)]
+    assert found["LG"] == pytest.approx(by_seed[0])
+    assert found["NMF"] == pytest.approx(np.mean(by_seed))
 
 
 def test_results_make_the_values_of_the_published_table():

@@ -117,6 +117,7 @@ def test_a_record_holds_the_run_and_its_cost(shell):
     assert record["seed"] == 5
     assert record["params"] == {"pause": 0.0}
     assert set(record["metrics"]) == {"target-1"}
+    assert record["documents"] == {"target-1": 40}
     assert record["seconds"] > 0
     assert record["load_seconds"] > 0
     assert record["peak_mib"] > 1

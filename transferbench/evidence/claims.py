@@ -3,51 +3,71 @@
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
 on some row holds if one row's test is significant; it fails if every row shows the contrary. A
-claim on most rows, or on their average, is tested over the rows. Fewer than five rows are too few
-for that: then most of the rows' own tests must be significant. Where one of several tests is
-enough, they share the significance level. Otherwise, or if runs are missing, the claim is
-undetermined.
+claim on most rows, or on their average, is tested over problems: rows of one task are averaged, as
+they are not independent. Fewer than five problems are too few for that: then most of the problems'
+own tests must be significant. If no row has more than one difference, every claim is tested over
+problems. Where one of several tests is enough, they share the significance level. A difference that
+is smaller than what matters, a single difference, and one between identical columns decide nothing.
+Otherwise, or if runs are missing, the claim is undetermined.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import unknown
-from transferbench.evidence.frame import observations, read_runs, summarise, to_runs
-from transferbench.evidence.stats import ALPHA, Comparison, PairedTest
+from transferbench.evidence.frame import (
+    identical_columns,
+    observations,
+    read_runs,
+    summarise,
+    to_runs,
+)
+from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
 from transferbench.experiments.claim import Better, Claim, Higher, Span, Stable
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER
-
-#: Fewest rows with which the signed-rank test can be significant: 2⁻⁵ is below 5 per cent.
-MIN_ROWS = 5
 
 Outcome = Literal["holds", "fails", "undetermined"]
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its outcome and comparisons, and the reason if runs are missing."""
+    """A claim, its outcome and comparisons, and the reason if runs are missing.
+
+    decisions: of each comparison, what decides on the claim and on its contrary; empty if runs are
+    missing. matters: the smallest difference that matters, on the scale that is compared.
+    """
 
     claim: Claim
     outcome: Outcome
     comparisons: tuple[Comparison, ...]
     reason: str = ""
+    decisions: tuple[tuple[Decision, Decision], ...] = ()
+    matters: float = 0.0
 
 
-#: Values by seed (None if the method takes none), and why they cannot be compared, or "".
-Values = tuple[Mapping[int | None, float], str]
-NO_RUNS: Values = {}, "no runs"
+class Values(NamedTuple):
+    """Values by seed (None if the method takes none), and why they cannot be compared, or "".
+
+    variance: of their mean, caused by the choice of documents; NaN if it is not known.
+    """
+
+    by_seed: Mapping[int | None, float]
+    missing: str
+    variance: float = math.nan
+
+
+NO_RUNS = Values({}, "no runs")
 #: Other experiments by name, with their cells.
 Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
 
@@ -56,12 +76,16 @@ Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
 class Subject:
     """The values that a claim compares, by row and column, scaled so that more is better.
 
-    points: the values at each x, None in a table and for level lines. printed: published values.
+    rows: the problem (task without options) of each row. points: the values at each x, None in a
+    table and for level lines. printed: published values. identical: columns that are the same on
+    every row of the experiment, by row. matters: the smallest difference that matters.
     """
 
-    rows: list[str]
+    rows: Mapping[str, str]
     points: Mapping[tuple[str, str], Mapping[float | None, Values]]
     printed: Mapping[tuple[str, str], float]
+    identical: Mapping[str, list[list[str]]]
+    matters: float
 
 
 def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[ClaimResult]:
@@ -80,8 +104,9 @@ def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[C
         ]
         reason = missing[0] if missing else ""
         reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        outcome = "undetermined" if missing else _outcome(claim, compared)
-        results.append(ClaimResult(claim, outcome, compared, reason))
+        decisions = () if missing else _decisions(claim, compared)
+        outcome = _outcome(claim, decisions)
+        results.append(ClaimResult(claim, outcome, compared, reason, decisions, subject.matters))
     return results
 
 
@@ -98,10 +123,12 @@ def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame
 
 def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
     """Return the rows of all the claim's experiments that show its measure."""
-    labels: dict[str, None] = {}
+    problems: dict[str, str] = {}
     points: dict[tuple[str, str], dict[float | None, Values]] = {}
     printed: dict[tuple[str, str], float] = {}
+    identical: dict[str, list[list[str]]] = {}
     for i, (file, cells) in enumerate(known):
+        same = identical_columns(file, cells)
         for column in claim.columns:
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
@@ -114,11 +141,23 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
             place = (f"{file.name}, {cell.row}" if i else cell.row, cell.column)
             values = {seed: scale(value) for seed, value in cell.by_seed.items()}
             x = None if math.isnan(cell.x) else cell.x
-            labels[place[0]] = None
-            points.setdefault(place, {})[x] = values, cell.reason
+            problems[place[0]] = file.problem(cell.row)
+            identical[place[0]] = same
+            points.setdefault(place, {})[x] = Values(values, cell.reason, cell.variance)
             if published := file.published(cell.row, cell.column):
                 printed[place] = scale(published[0])
-    return Subject(list(labels), points, printed)
+    return Subject(problems, points, printed, identical, _matters(claim, known[0][0]))
+
+
+def compares_ratios(claim: Claim, file: Experiment) -> bool:
+    """True if the claim is about costs or objectives, which are compared by log10."""
+    objective = bool(file.spec.figure and file.spec.figure.objective)
+    return objective or (claim.measure or file.spec.metric) in COSTS
+
+
+def _matters(claim: Claim, file: Experiment) -> float:
+    unit = 100 if file.spec.unit == "percent" else 1
+    return claim.matters_on(compares_ratios(claim, file), unit)
 
 
 def _at(subject: Subject, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
@@ -159,87 +198,106 @@ def _better(given: Better, subject: Subject, column: str, rival: str) -> Compari
     printed: list[float] = []
     for row in subject.rows:
         theirs = _at(subject, row, rival, given.x)
+        same = any(column in group and rival in group for group in subject.identical[row])
         for x, ours in _at(subject, row, column, given.x).items():
-            tests.append(_test(row, ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin))
+            known = theirs.get(x, theirs.get(None, NO_RUNS))
+            test = _test(subject, row, ours, known, margin)
+            tests.append(replace(test, identical=same))
         if (row, column) in subject.printed and (row, rival) in subject.printed:
             printed.append(subject.printed[row, column] - subject.printed[row, rival] - margin)
-    known = tuple(difference for difference in printed if not math.isnan(difference))
-    return Comparison(f"{column} over {rival}", tuple(tests), margin, known)
+    compared = tuple(difference for difference in printed if not math.isnan(difference))
+    return Comparison(f"{column} over {rival}", tuple(tests), margin, compared)
 
 
 def _higher(given: Higher, subject: Subject) -> Comparison:
     tests = []
     for row in subject.rows:
         high, low = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
-        tests.append(_test(row, high, low, given.by))
+        tests.append(_test(subject, row, high, low, given.by))
     label = f"{given.column} at {span(given.at)} over {span(given.than)}"
     return Comparison(label, tuple(tests), given.by)
 
 
 def _stable(given: Stable, subject: Subject) -> Comparison:
-    """Compare on each row the lowest mean, plus the range allowed, with the highest mean."""
+    """Compare on each row the lowest mean, plus the range allowed, with the highest mean.
+
+    Only seeds are tested: the method and the documents are the same at every x, so an error of
+    independent documents would be far too large.
+    """
     tests = []
     for row in subject.rows:
         points = list(_at(subject, row, given.column, given.x).values())
-        complete = [point for point in points if not point[1]] or points
-        low, high = (end(complete, key=lambda p: fmean(p[0].values() or [0])) for end in (min, max))
-        lost = next((point for point in points if point[1]), low)
+        complete = [point for point in points if not point.missing] or points
+        low, high = (
+            end(complete, key=lambda p: fmean(p.by_seed.values() or [0])) for end in (min, max)
+        )
+        lost = next((point for point in points if point.missing), low)
         n_comparisons = max(1, math.comb(len(points), 2))
-        tests.append(_test(row, lost, high, -given.within, n_comparisons))
+        test = _test(subject, row, lost, high, -given.within)
+        tests.append(replace(test, n_comparisons=n_comparisons, error=math.nan))
     return Comparison(f"{given.column} at {span(given.x)}", tuple(tests), -given.within)
 
 
-def _test(
-    row: str, ours: Values, theirs: Values, margin: float, n_comparisons: int = 1
-) -> PairedTest:
+def _test(subject: Subject, row: str, ours: Values, theirs: Values, margin: float) -> PairedTest:
     """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
-    if missing := ours[1] or theirs[1]:
-        return PairedTest(row, (), missing, n_comparisons)
-    both = {**ours[0], **theirs[0]}
+    both = {**ours.by_seed, **theirs.by_seed}
     seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
-    pairs = [[by_seed.get(s, by_seed.get(None)) for by_seed, _ in (ours, theirs)] for s in seeds]
-    differences = tuple(a - b - margin for a, b in pairs if a is not None and b is not None)
-    return PairedTest(row, differences, "" if differences else "no seed in common", n_comparisons)
+    pairs = [[v.by_seed.get(s, v.by_seed.get(None)) for v in (ours, theirs)] for s in seeds]
+    known = zip(seeds, pairs, strict=True)
+    differences = {s: a - b - margin for s, (a, b) in known if a is not None and b is not None}
+    return PairedTest(
+        row,
+        tuple(differences.values()),
+        ours.missing or theirs.missing or ("" if differences else "no seed in common"),
+        seeds=tuple(differences),
+        problem=subject.rows[row],
+        matters=subject.matters,
+        error=math.sqrt(ours.variance + theirs.variance),
+    )
 
 
 def _mean(points: Mapping[float | None, Values]) -> Values:
     """Return by seed the mean over all x, for the seeds that every x has."""
-    seeds = set.intersection(*(set(by_seed) for by_seed, _ in points.values()))
-    means = {seed: fmean(by_seed[seed] for by_seed, _ in points.values()) for seed in seeds}
-    return means, next((missing for _, missing in points.values() if missing), "")
+    values = points.values()
+    seeds = set.intersection(*(set(each.by_seed) for each in values))
+    means = {seed: fmean(each.by_seed[seed] for each in values) for seed in seeds}
+    missing = next((each.missing for each in values if each.missing), "")
+    # The documents are the same at every x.
+    return Values(means, missing, fmean(each.variance for each in values))
 
 
-def _outcome(claim: Claim, compared: Sequence[Comparison]) -> Outcome:
+def _decisions(
+    claim: Claim, compared: Sequence[Comparison]
+) -> tuple[tuple[Decision, Decision], ...]:
+    """Return of each comparison what decides on the claim and on its contrary."""
     rows = extent(claim)
-    tests = [test for comparison in compared for test in comparison.tests]
-    share = ALPHA / sum(test.n_comparisons for test in tests)
+    n_tests = sum(
+        test.n_comparisons
+        for each in compared
+        for test in (each.problems if rows == "most" else each.tests)
+    )
 
-    def on_most_rows(comparison: Comparison, contrary: bool = False) -> bool:
-        significant = sum(test.p(contrary) <= share for test in comparison.tests)
-        return 2 * significant > len(comparison.tests)
+    def decide(comparison: Comparison, contrary: bool) -> Decision:
+        return comparison.decision(rows, n_tests, len(compared), contrary)
 
-    def as_claimed(comparison: Comparison) -> bool:
-        differences = comparison.rows.values()
-        if rows == "average":
-            return fmean(differences) > 0
-        return 2 * sum(d > 0 for d in differences) > len(differences)
-
-    if rows == "every":
-        holds = all(test.p() <= ALPHA for test in tests)
-        fails = any(test.p(contrary=True) <= share for test in tests)
-    elif rows == "some":
-        holds = any(test.p() <= share for test in tests)
-        fails = all(test.p(contrary=True) <= ALPHA for test in tests)
-    elif rows == "most" and len(compared[0].rows) < MIN_ROWS:
-        holds = all(on_most_rows(comparison) for comparison in compared)
-        fails = any(on_most_rows(comparison, contrary=True) for comparison in compared)
-    else:
-        holds = all(as_claimed(comparison) and comparison.p() <= ALPHA for comparison in compared)
-        fails = any(c.p(contrary=True) <= ALPHA / len(compared) for c in compared)
-    return "holds" if holds else "fails" if fails else "undetermined"
+    return tuple((decide(each, False), decide(each, True)) for each in compared)
 
 
-def extent(claim: Claim) -> str:
+def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Outcome:
+    """Return the outcome; without decisions, runs are missing.
+
+    One comparison is enough for a claim on some row to hold, and for any other claim to fail.
+    """
+    if not decisions:
+        return "undetermined"
+    holds, fails = ([each.p <= ALPHA for each in side] for side in zip(*decisions, strict=True))
+    some = extent(claim) == "some"
+    if any(holds) if some else all(holds):
+        return "holds"
+    return "fails" if (all(fails) if some else any(fails)) else "undetermined"
+
+
+def extent(claim: Claim) -> Extent:
     """Return on which rows the claim is to be true: every, some, most, or their average."""
     given = claim.predicate
     return given.rows if isinstance(given, Better) else "every"

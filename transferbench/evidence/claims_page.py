@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from statistics import fmean
 
-from transferbench.evidence.claims import ClaimResult, extent, span
-from transferbench.evidence.stats import ALPHA, Comparison
+import pandas as pd
+
+from transferbench.evidence.claims import ClaimResult, compares_ratios, extent, span
+from transferbench.evidence.frame import identical_columns
+from transferbench.evidence.stats import ALPHA, Comparison, Decision
 from transferbench.experiments.claim import Better, Claim, Higher
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, NAMES
@@ -19,13 +23,44 @@ ROWS = {
 }
 HOW = (
     "✓ holds, ✗ fails, ? undetermined, at a significance level of 5 per cent. A claim about every "
-    "row or some row is tested on each row by paired t-tests over the seeds; 'clearly not' counts "
-    "the rows that show the contrary. A claim about most rows or their average is tested over the "
-    "rows, each the mean of its seeds, by Wilcoxon's signed-rank test (p for, p against). Fewer "
-    "than five rows are too few for that test, so the rows with a clear result are counted. "
-    "Controls are competitors only if the claim names them."
+    "row or some row is tested on each row, by a paired t-test over the seeds and, for differences "
+    "of accuracies, by the binomial error of the scored documents, if runs.csv has their number: "
+    "the larger p decides, and both are shown. For other measures, and for a steady curve, only "
+    "the seeds are tested. A claim about most rows or their average is tested over problems by "
+    "Wilcoxon's signed-rank test; the rows of one task are one problem. Below five problems, those "
+    "with a clear result are counted. A difference too small to matter, a single difference and "
+    "one between identical columns count as p = 1. 'p for' and 'p against' are the p that decide, "
+    "multiplied by the number of tests where one of several is enough. 'Clearly not' counts the "
+    "rows that show the contrary. Controls are competitors only if the claim names them."
 )
 HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
+
+
+def explanation(experiment: Experiment, result: ClaimResult) -> str:
+    """Return what was tested and, if nothing could be decided, why, in sentences."""
+    if not result.decisions:
+        return f"{result.reason}."
+    sentences = [meaning(result.claim)]
+    if result.matters:
+        ratio = compares_ratios(result.claim, experiment)
+        least = f"{10**result.matters:g} times" if ratio else f"{result.matters:g}"
+        sentences.append(f"A difference below {least} decides nothing")
+    why: dict[str, list[str]] = {}
+    for comparison, (for_it, against) in zip(result.comparisons, result.decisions, strict=True):
+        reason = comparison.undecided()
+        if reason and min(for_it.p, against.p) > ALPHA:
+            why.setdefault(reason, []).append(comparison.label)
+    sentences += [f"{reason}: {', '.join(which)}" for reason, which in why.items()]
+    return ". ".join(sentences) + "."
+
+
+def identical(experiment: Experiment, cells: pd.DataFrame) -> list[str]:
+    """Return a sentence for each group of identical columns."""
+    return [
+        f"{', '.join(names[:-1])} and {names[-1]} are identical: the same values on every row and "
+        "seed"
+        for names in identical_columns(experiment, cells)
+    ]
 
 
 def meaning(claim: Claim) -> str:
@@ -61,14 +96,17 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
 
     For a column claimed to be stable, the line has the range of its means.
     """
-    if result.reason:
-        return []
     total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
-    return [_line(experiment, result.claim, c, total) for c in result.comparisons]
+    compared = zip(result.comparisons, result.decisions, strict=False)
+    return [_line(experiment, result.claim, *each, total) for each in compared]
 
 
 def _line(
-    experiment: Experiment, claim: Claim, comparison: Comparison, total: int
+    experiment: Experiment,
+    claim: Claim,
+    comparison: Comparison,
+    decisions: tuple[Decision, Decision],
+    total: int,
 ) -> tuple[str, ...]:
     digits = 3 if experiment.spec.unit == "fraction" else 2
 
@@ -80,7 +118,7 @@ def _line(
             return f"× {10**value:.2f}"
         return f"{value:+.{digits}f}".replace("-", "−")
 
-    tests, rows, printed = comparison.tests, comparison.rows, comparison.printed
+    tests, printed = comparison.tests, comparison.printed
     least = min(tests, key=lambda test: test.mean)
     contrary = sum(test.p(contrary=True) <= ALPHA / total for test in tests)
     if not printed:
@@ -91,10 +129,18 @@ def _line(
         in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}"
     return (
         comparison.label,
-        f"{sum(test.mean > 0 for test in tests)} of {len(tests)}",
+        f"{sum(test.mean > 0 and test.mean >= test.matters for test in tests)} of {len(tests)}",
         str(contrary),
-        text(fmean(rows.values())),
+        text(fmean(test.mean for test in comparison.problems)),
         f"{text(least.mean)} {least.row}",
-        *(f"{comparison.p(side):.2g}" if len(rows) > 1 else "" for side in (False, True)),
+        *map(_p, decisions),
         in_paper,
     )
+
+
+def _p(decision: Decision) -> str:
+    """Return p and, if the documents were tested, its parts."""
+    text = f"{decision.p:.2g}"
+    if math.isnan(decision.documents):
+        return text
+    return f"{text} (seeds {decision.seeds:.2g}, documents {decision.documents:.2g})"

@@ -21,7 +21,7 @@ import pandas as pd
 from transferbench import models
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import LOWER_IS_BETTER, METRICS
+from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
 from transferbench.runs.record import MEASURES, RUNS_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
@@ -34,19 +34,26 @@ MIN_RUNS = 3
 CHOICE_LABELS = {"explained": "label-free"}
 
 NUMBERS = (
-    "x", *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
+    "x", *MEASURES, "documents", "objective", "iterations", "seconds", "load_seconds", "peak_mib",
+    "threads",
 )  # fmt: skip
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
-SUMMARY = ["setting", "by_seed", "mean", "std", "runs", "planned", "status", "reason"]
+SUMMARY = [
+    "setting", "variance", "by_seed", "mean", "std", "runs", "planned", "status", "reason",
+]  # fmt: skip
 OBSERVATION_COLUMNS = [
     "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
+    "documents",
     "status", "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace",
     "data", "code", "versions", "finished", "key", "run",
 ]  # fmt: skip
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one."""
+    """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
+
+    Older ones lack the last column, `documents`, which is then empty.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -54,6 +61,8 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
+    if columns == RUNS_COLUMNS[:-1]:
+        return [line | {"documents": ""} for line in lines]
     if columns != RUNS_COLUMNS:
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
@@ -229,11 +238,11 @@ def _greatest(curve: list[float] | float | None) -> float:
 def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     """Summarise the chosen observations by cell of the table or point of the figure.
 
-    Return a line for each row, column and x with: setting, by_seed (a dict from the seed, None if
-    the method takes none, to the value, the mean over domains), mean and std over the seeds, runs
-    (finished), planned, status ("" if there are enough finished runs for a verdict, else
-    "inconclusive" or "unavailable"), reason, and best: the mean value at the best iterations, NaN
-    without curves.
+    Return a line for each row, column and x with: setting, variance (see `_variances`), by_seed (a
+    dict from the seed, None if the method takes none, to the value, the mean over domains), mean
+    and std over the seeds, runs (finished), planned, status ("" if there are enough finished runs
+    for a verdict, else "inconclusive" or "unavailable"), reason, and best: the mean value at the
+    best iterations, NaN without curves.
     """
     curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
     shown = observed[observed["chosen"]]
@@ -241,9 +250,11 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     keys = shown[[*CELL, "seed"]].astype(object)
     keys = keys.where(keys.notna(), None).itertuples(index=False)
     ends: dict[Any, dict[int | None, tuple[str, str, str]]] = {}
-    values: dict[Any, dict[float | None, dict[int | None, list[float]]]] = {}
+    values: dict[Any, dict[float | None, dict[int | None, list[tuple[float, float]]]]] = {}
+    texts = (shown[name] for name in ("setting", "status", "reason"))
+    measured = zip(shown["value"], _variances(experiment, shown), strict=True)
     for (row, column, x, seed), setting, status, reason, value in zip(
-        keys, shown["setting"], shown["status"], shown["reason"], shown["value"], strict=True
+        keys, *texts, measured, strict=True
     ):
         # The runs of a curve are planned without x; its points come from their iterations.
         place = (row, column, None if curves else x)
@@ -255,12 +266,51 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     for place, runs in ends.items():
         settings, statuses, reasons = zip(*runs.values(), strict=True)
         for x, domains in values.get(place, {place[2]: {}}).items():
-            by_seed = {seed: fmean(each) for seed, each in domains.items()}
+            by_seed = {seed: fmean(v for v, _ in each) for seed, each in domains.items()}
+            variances = [fmean(v for _, v in each) / len(each) for each in domains.values()]
+            variance = fmean(variances) if variances else math.nan
             summary = _summary(by_seed, statuses, reasons)
-            summaries.append((*place[:2], x, settings[0], *summary))
+            summaries.append((*place[:2], x, settings[0], variance, *summary))
     cells = pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
     best = shown.groupby(CELL[:2], sort=False)["best"].mean().rename("best")
     return cells.join(best, on=CELL[:2])
+
+
+def _variances(experiment: Experiment, observed: pd.DataFrame) -> pd.Series:
+    """Return the binomial variance of accuracies that the choice of documents causes.
+
+    An accuracy a is the mean over n scored documents of values from 0 to 1. Such a value has a
+    variance of at most a (1 − a), which it reaches if it is 0 or 1 (wrong or right), so that of the
+    mean is at most a (1 − a) / n. The mean over domains, which have documents of their own, has the
+    sum of their variances over the square of their number. All seeds share the documents, so the
+    mean over seeds has at most the mean of their variances. NaN for other measures, and if the
+    number of documents is not known.
+    """
+    unit, value = observed["row"].map(experiment.scale), observed["value"]
+    variances = value * (unit - value) / observed["documents"]
+    return variances.where(observed["measure"] == "accuracy")
+
+
+def identical_columns(experiment: Experiment, cells: pd.DataFrame) -> list[list[str]]:
+    """Return groups of columns that have the same value on every row, x and seed; costs aside.
+
+    Columns without runs are in no group.
+    """
+    columns: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
+    for cell in cells.itertuples():
+        if cell.column in experiment.spec.columns and experiment.metric(cell.row) not in COSTS:
+            values = tuple(cell.by_seed.items())
+            same = len({value for _, value in values}) == 1  # as a method without seeds
+            place = cell.row, str(cell.x)
+            columns.setdefault(cell.column, {})[place] = values[0][1:] if same else values
+    groups: list[list[str]] = []
+    for name, known in columns.items():
+        found = next((group for group in groups if columns[group[0]] == known), None)
+        if found:
+            found.append(name)
+        elif all(known.values()):
+            groups.append([name])
+    return [group for group in groups if len(group) > 1]
 
 
 def _summary(

@@ -36,7 +36,7 @@ def render(
         points = figures.points(experiment, cells)
         files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
     else:
-        files = _tables(experiment, tables.entries(experiment, cells), common)
+        files = _tables(experiment, cells, common)
     if experiment.spec.readings:
         strips = readings.strips(experiment, cells)
         files["readings.csv"] = _csv(strips)
@@ -54,6 +54,7 @@ def render(
             file=experiment,
             results=claims.judge(experiment, cells, others or {}),
             ranking=ranks.ranking(experiment, cells),
+            identical=claims_page.identical(experiment, cells),
             **common,
         )
     return files
@@ -97,10 +98,9 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     ]
 
 
-def _tables(
-    experiment: Experiment, entries: pd.DataFrame, common: dict[str, Any]
-) -> dict[str, str]:
-    spec = experiment.spec
+def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any]) -> dict[str, str]:
+    spec, entries = experiment.spec, tables.entries(experiment, cells)
+    identical = claims_page.identical(experiment, cells)
     notes = [
         f"{name}: {'; '.join(filter(None, [setting(column.options), column.note]))}"
         for name, column in spec.columns.items()
@@ -113,7 +113,7 @@ def _tables(
         "digits": tables.digits(experiment),
         "measures": tables.measures(experiment, unit),
         "sections": {
-            "Notes": [*notes, *tables.choices(experiment, entries), *spec.notes],
+            "Notes": [*notes, *identical, *tables.choices(experiment, entries), *spec.notes],
             "Without a verdict": tables.problems(experiment, entries),
         },
     }
@@ -148,7 +148,7 @@ def _environment() -> Environment:
         "comparisons": claims_page.comparisons,
         "fixed": fixed,
         "table_columns": table_columns,
-        "meaning": claims_page.meaning,
+        "explanation": claims_page.explanation,
         "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
         "setting": setting,
         "tex": tex,

@@ -1,4 +1,4 @@
-"""Methods ranked over the rows of a whole table: Friedman's test and the critical difference."""
+"""Methods ranked over the problems of a table: Friedman's test and the critical difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence.figures import COLOURS
-from transferbench.evidence.stats import ALPHA
+from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import LOWER_IS_BETTER
 from transferbench.files import writing
@@ -23,27 +23,29 @@ class Ranking:
     """Average ranks (1 is best) by method, Friedman's χ² and p, Nemenyi's critical difference."""
 
     ranks: dict[str, float]
-    values: pd.DataFrame  # rows × methods, more is better
+    values: pd.DataFrame  # problems × methods, more is better
     statistic: float
     p: float
     critical: float
 
 
 def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
-    """Rank the methods that are not controls over the rows with the experiment's measure.
+    """Rank the methods that are not controls over problems, with the experiment's measure.
 
-    Return None if the paper prints no table, if there are fewer than three methods or five rows,
-    or if a cell has too few runs.
+    The rows of one task are one problem, with their mean. Return None if the paper prints no table,
+    if there are fewer than three methods or five problems, or if a cell has too few runs.
     """
     spec = experiment.spec
     rows = [row for row in spec.rows if experiment.metric(row) == spec.metric]
+    problems = [experiment.problem(row) for row in rows]
     methods = spec.competitors
-    if spec.figure or not spec.published or len(methods) < 3 or len(rows) < 5:
+    if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_PROBLEMS:
         return None
     table = cells.assign(mean=cells["mean"].where(cells["status"] == ""))
     values = table.pivot(index="row", columns="column", values="mean").loc[rows, methods]
     if values.isna().any(axis=None):
         return None
+    values = values.groupby(problems, sort=False).mean()
     from scipy import stats
 
     values = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
@@ -65,7 +67,7 @@ def words(ranking: Ranking) -> str:
     n, k = ranking.values.shape
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.ranks.items())
     return (
-        f"Friedman's test over {n} rows and {k} methods: χ² = {ranking.statistic:.1f}, "
+        f"Friedman's test over {n} problems and {k} methods: χ² = {ranking.statistic:.1f}, "
         f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Ranks that differ by "
         f"less than {ranking.critical:.2f} do not differ significantly (Nemenyi, 5 per cent)."
     )

@@ -16,7 +16,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, figures, ranks, readings, tables
+from transferbench.evidence import claims, claims_page, figures, ranks, readings, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
@@ -120,7 +120,11 @@ def _section(
     return values | {
         "file": experiment,
         "verdicts": Counter(own["verdict"]),
-        "notes": [*tables.choices(experiment, entries), *experiment.spec.notes],
+        "notes": [
+            *claims_page.identical(experiment, cells),
+            *tables.choices(experiment, entries),
+            *experiment.spec.notes,
+        ],
         "problems": tables.problems(experiment, entries),
         "results": claims.judge(experiment, cells, known),
         "ranking": ranks.ranking(experiment, cells),

@@ -10,8 +10,8 @@ from annotated_types import Gt, Lt, MinLen
 from pydantic import model_validator
 
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known
-from transferbench.experiments.measures import COSTS, Metric
-from transferbench.parameters import Positive
+from transferbench.experiments.measures import COSTS, MATTERS, MATTERS_RATIO, Metric
+from transferbench.parameters import Positive, Weight
 
 if TYPE_CHECKING:
     from transferbench.experiments.schema import Figure, Schema
@@ -69,7 +69,9 @@ class Claim(StrictModel):
 
     `measure` selects the rows that show it (default: the experiment's metric), `among` selects
     rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
-    compared by log10.
+    compared by log10. A difference smaller than `matters`, in the table's unit (of costs and
+    objectives a ratio such as 1.1), decides nothing; see `measures` for the defaults. A claim with
+    `by`, `times` or `within` has that threshold alone.
     """
 
     says: str
@@ -78,6 +80,7 @@ class Claim(StrictModel):
     stable: Stable | None = None
     higher: Higher | None = None
     measure: Metric | None = None
+    matters: Weight | None = None
     among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -85,6 +88,8 @@ class Claim(StrictModel):
     def _check_one_predicate(self) -> Self:
         if [self.better, self.stable, self.higher].count(None) != 2:
             raise Fault("expected one of better, stable, higher.")
+        if self.matters is not None and self.has_threshold:
+            raise Fault("the claim has a threshold (by, times or within); remove one.", "matters")
         return self
 
     @property
@@ -99,6 +104,23 @@ class Claim(StrictModel):
         """The columns that the predicate names."""
         given = self.predicate
         return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+
+    @property
+    def has_threshold(self) -> bool:
+        """True if the predicate states how large a difference must be, or may be."""
+        given = self.predicate
+        return isinstance(given, Stable) or bool(given.by) or getattr(given, "times", 1.0) != 1
+
+    def matters_on(self, ratio: bool, unit: int) -> float:
+        """Return the smallest difference that matters, on the scale that is compared.
+
+        ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1.
+        """
+        if self.has_threshold:
+            return 0.0
+        if ratio:
+            return math.log10(MATTERS_RATIO if self.matters is None else self.matters)
+        return MATTERS * unit if self.matters is None else self.matters
 
     def check(self, spec: Schema) -> None:
         """Raise Fault if rows, columns, the measure or values of x are not the experiment's."""
@@ -119,6 +141,9 @@ class Claim(StrictModel):
         measure = self.measure or spec.metric
         if measure not in shown:
             raise Fault(f"no row shows {measure}; expected {' or '.join(shown)}.")
+        ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
+        if ratio and self.matters is not None and self.matters < 1:
+            raise Fault("expected a ratio, at least 1, such as 1.1.", "matters")
         given = self.better
         if given and given.times != 1 and (measure not in COSTS or given.by):
             raise Fault(f"times is for {' and '.join(COSTS)}, in place of by.", "better", "times")

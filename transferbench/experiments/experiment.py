@@ -74,6 +74,10 @@ class Experiment:
         """Return the measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric
 
+    def problem(self, row: str) -> str:
+        """Return the task of a row without options; rows of one problem are not independent."""
+        return tasks.Task.named(self.spec.rows[row].task).base
+
     def scale(self, row: str) -> int:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
         return 100 if self.spec.unit == "percent" and self.metric(row) not in COSTS else 1

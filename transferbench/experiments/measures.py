@@ -23,3 +23,7 @@ NAMES = {
     "peak_mib": "peak memory in MiB",
 }
 LOWER_IS_BETTER = ("hamming", *COSTS)
+#: Smallest difference that matters to a claim without a threshold of its own: half a point in per
+#: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
+MATTERS = 0.005
+MATTERS_RATIO = 1.1

@@ -28,7 +28,7 @@ MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
-    "data", "code", "versions", "finished", "key", "curve", "trace",
+    "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
 )  # fmt: skip
 
 
@@ -100,6 +100,7 @@ class Record:
     limits        : limits of the run; None if it never started.
     data          : digest of the built task (`Facts.digest`).
     metrics       : domain → measure → value, as fractions.
+    documents     : domain → number of scored documents.
     columns       : "classes" or "clusters", see `Fit.columns`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
@@ -125,6 +126,7 @@ class Record:
     limits: Limits | None = None
     data: str = ""
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    documents: Mapping[str, int] = field(default_factory=dict)
     columns: Literal["classes", "clusters"] = "classes"
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
@@ -195,6 +197,7 @@ class Record:
         for domain, measures in (self.metrics or {"": {}}).items():
             line = common | {"domain": domain}
             line |= {measure: str(value) for measure, value in measures.items()}
+            line["documents"] = str(self.documents.get(domain, ""))
             if self.curve is not None:
                 line["curve"] = _numbers(self.curve.get(domain, ()))
                 line["trace"] = _numbers(self.trace)

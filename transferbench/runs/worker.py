@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -153,9 +154,11 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
     watch = _Watch(job, truth)
     fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
     fitted = time.perf_counter()
+    measures = metrics.evaluate(fit, truth, problem)
     return replace(
         record,
-        metrics=metrics.evaluate(fit, truth, problem),
+        metrics=measures,
+        documents=_documents(truth, measures),
         columns=fit.columns,
         trace=tuple(fit.trace),
         curve=watch.curve if run.curve else None,
@@ -164,6 +167,14 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
         cpu_seconds=time.process_time() + cpu,
         peak_mib=_peak_mib(),
     )
+
+
+def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
+    """Return the number of scored documents of each domain, or group of all domains."""
+    pairs = zip(truth.names, truth.scored, strict=True)
+    counts = {name: int(np.count_nonzero(scored)) for name, scored in pairs}
+    counts[metrics.ALL] = sum(counts.values())
+    return {name: counts[name] for name in domains}
 
 
 class _Watch:
