@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
-
-
 from itertools import combinations, pairwise
 
 import numpy as np

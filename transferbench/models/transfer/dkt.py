@@ -10,9 +10,10 @@ similar. With several targets each is fitted alone with the sources.
 
 Reconstructed without access to the paper. The DTL paper describes DKT as two paths, a factorisation
 and a separate regularisation, with one trade-off parameter more than MTrick; this is the simplest
-such objective. Start, order of updates and normalisation are those of MTrick. α is scaled with the
-data terms, which are small because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that
-`alpha` = 1 gives both the same weight.
+such objective. Order of updates and normalisation are those of MTrick; F starts at random, because
+MTrick's start at topics is not known to be DKT's. α is scaled with the data terms, which are small
+because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the
+same weight.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def fit(
     alpha: Weight = 1.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
-    start_features: StartFeatures = "plsa",
+    start_features: StartFeatures = "random",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
