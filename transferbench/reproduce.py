@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 
 from transferbench import experiments, forecast
+from transferbench.data import tasks
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
 from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
@@ -29,7 +31,8 @@ class Rebuild:
     """Collect the records of an experiment's planned runs and write its results.
 
     If `repeats` is given and differs from the experiment's own number, the results go to a folder
-    of their own, so that a quick look does not replace a table of more runs.
+    of their own, so that a quick look does not replace a table of more runs. `kept` are the runs
+    whose lines in runs.csv stay as they are, whatever code they are of.
     """
 
     def __init__(
@@ -38,8 +41,20 @@ class Rebuild:
         self.experiment, self.name, self.planned = experiment, experiment.name, planned
         usual = repeats in (None, experiment.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
+        self.kept: set[Run] = set()
         self.waiting = {each.run for each in planned}
         self.records: dict[Run, Record] = {}
+
+    def keep(self, settings: Settings) -> None:
+        """Keep the finished runs of runs.csv that were made on the data as they are now."""
+        digests = cache(lambda task: tasks.facts(tasks.Task.named(task), settings).digest)
+        for run in list(self.waiting):
+            with suppress(Unavailable):
+                if any(digests(run.task) != line["data"] for line in self._earlier(run)):
+                    continue
+            if self._earlier(run):
+                self.kept.add(run)
+        self.waiting -= self.kept
 
     def take(self, run: Run, record: Record) -> bool:
         """Take the record of a run; return True if it was the last one of the experiment."""
@@ -82,12 +97,17 @@ class Rebuild:
         return {identity: [lines[i] for i in numbers] for identity, numbers in done.groups.items()}
 
     def _is_reused(self, run: Run) -> bool:
+        if run in self.kept:
+            return True
         return self.records[run].status == "unavailable" and run.identity in self.before
+
+    def _earlier(self, run: Run) -> list[dict[str, str]]:
+        return self.before.get(run.identity, [])
 
     @property
     def reused(self) -> int:
-        """Number of unavailable runs that an earlier finished run stands in for."""
-        return sum(map(self._is_reused, self.records))
+        """Number of runs that an earlier finished run stands in for."""
+        return len(self.kept) + sum(map(self._is_reused, self.records))
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
@@ -97,26 +117,31 @@ class Rebuild:
 
 
 def plan(
-    names: Sequence[str], settings: Settings, repeats: int | None, *, predict: bool, say: Say
-) -> list[Rebuild]:
+    names: Sequence[str], settings: Settings, repeats: int | None, *,
+    missing: bool = False, predict: bool, say: Say,
+) -> list[Rebuild]:  # fmt: skip
     """Return a `Rebuild` for each experiment by name, the quickest first.
 
-    With `predict`, say for several experiments what they will take and sort them by that.
+    With `missing`, the finished runs of each runs.csv are kept. With `predict`, say for several
+    experiments what they will take and sort them by that.
     """
     files = [experiments.load(name) for name in dict.fromkeys(names)]
-    planned = {experiment.name: list(experiment.runs(repeats)) for experiment in files}
-    if len(files) > 1 and predict:
+    rebuilds = [
+        Rebuild(experiment, list(experiment.runs(repeats)), settings.results, repeats)
+        for experiment in files
+    ]
+    for rebuild in rebuilds if missing else ():
+        rebuild.keep(settings)
+    if len(rebuilds) > 1 and predict:
+        planned = {
+            each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds
+        }
         expected = forecast.forecasts(planned, settings)
-        files.sort(
-            key=lambda experiment: expected["seconds"][experiment.name]
-        )  # so that failures come early
+        rebuilds.sort(key=lambda each: expected["seconds"][each.name])  # failures come early
         size = forecast.megabytes(planned, settings)
         total = forecast.summary(expected)
         say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
-    return [
-        Rebuild(experiment, planned[experiment.name], settings.results, repeats)
-        for experiment in files
-    ]
+    return rebuilds
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
@@ -135,17 +160,23 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
             if rebuild.reused and not any(each.done for each in rebuild.records.values()):
                 unchanged.append(rebuild.name)
                 continue
-            for path in rebuild.write():
-                say(path)
-            ended = sum(not each.waiting for each in rebuilds)
-            say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
+            write(rebuild)
+
+    def write(rebuild: Rebuild) -> None:
+        for path in rebuild.write():
+            say(path)
+        ended = sum(not each.waiting for each in rebuilds)
+        say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
 
     limits: dict[Run, Limits] = {}  # of each run, those of the first experiment that plans it
     for rebuild in rebuilds:
         own = rebuild.experiment.spec.limits
         memory = int(own.memory_gib * 2**30) if own.memory_gib else None
         for each in rebuild.planned:
-            limits.setdefault(each.run, Limits(own.seconds, memory))
+            if each.run in rebuild.waiting:
+                limits.setdefault(each.run, Limits(own.seconds, memory))
+        if not rebuild.waiting:
+            write(rebuild)
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
         # Runs of the experiments that its claims also use may have ended later.

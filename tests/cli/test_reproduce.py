@@ -140,3 +140,33 @@ def test_limits_are_each_experiments_own(call, home, write):
     found = [json.loads(p.read_text()) for p in (home.results / "records").glob("*/*.json")]
     seconds = sorted((r["params"]["n_init"], r["limits"]["seconds"]) for r in found)
     assert seconds == [(1, 3600.0), (1, 3600.0), (2, 77.0), (2, 77.0)]
+
+
+def test_missing_runs_alone_are_performed_and_other_lines_stay(call, home, write):
+    import shutil
+
+    one = write("one")
+    assert call("reproduce", one)[0] == 0
+    csv_file = home.results / "one" / "runs.csv"
+    made_by = lines(home.results, "one")[0]["code"]
+    csv_file.write_text(csv_file.read_text().replace(made_by, "older-code"))
+    shutil.rmtree(home.results / "records")
+    one = write("one", starts=2)  # the second column now has other parameters
+    code, out, err = call("reproduce", "--missing", one)
+    assert code == 0, err
+    assert "one: 2 of 2 runs finished (2 kept from earlier runs)" in out
+    codes = {line["column"]: line["code"] for line in lines(home.results, "one")}
+    assert codes == {"k-means": "older-code", "again": made_by}
+    code, out, err = call("reproduce", "--missing", one)
+    assert code == 0, err
+    assert "one: 0 of 0 runs finished (4 kept from earlier runs)" in out
+
+
+def test_lines_of_other_data_are_not_kept(call, home, write):
+    one = write("one")
+    assert call("reproduce", one)[0] == 0
+    csv_file = home.results / "one" / "runs.csv"
+    csv_file.write_text(csv_file.read_text().replace(lines(home.results, "one")[0]["data"], "old"))
+    code, out, err = call("reproduce", "--missing", one)
+    assert code == 0, err
+    assert "one: 2 of 2 runs finished\n" in out

@@ -23,11 +23,17 @@ from transferbench.settings import Settings
     help="Runs of each random method, in place of the experiment's own number; the results of "
     "another number are written to results/repeats-N/.",
 )
+@click.option(
+    "--missing",
+    is_flag=True,
+    help="Perform only the runs that results/EXPERIMENT/runs.csv lacks; keep its other lines, also "
+    "those of older code, which their column `code` names.",
+)
 @execution
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    **execution: Any,
+    missing: bool, **execution: Any,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -42,7 +48,7 @@ def command(
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
     predict, names = not execution["force"], names or tuple(sorted(experiment_names()))
-    rebuilds = reproduce.plan(names, settings, repeats, predict=predict, say=say)
+    rebuilds = reproduce.plan(names, settings, repeats, missing=missing, predict=predict, say=say)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = exclusive(
         settings.results / "records" / "reproduce.lock", partial(say, message, err=True)
