@@ -160,13 +160,10 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
             if rebuild.reused and not any(each.done for each in rebuild.records.values()):
                 unchanged.append(rebuild.name)
                 continue
-            write(rebuild)
-
-    def write(rebuild: Rebuild) -> None:
-        for path in rebuild.write():
-            say(path)
-        ended = sum(not each.waiting for each in rebuilds)
-        say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
+            for path in rebuild.write():
+                say(path)
+            ended = sum(not each.waiting for each in rebuilds)
+            say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
 
     limits: dict[Run, Limits] = {}  # of each run, those of the first experiment that plans it
     for rebuild in rebuilds:
@@ -176,7 +173,7 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
             if each.run in rebuild.waiting:
                 limits.setdefault(each.run, Limits(own.seconds, memory))
         if not rebuild.waiting:
-            write(rebuild)
+            say(rebuild)
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
         # Runs of the experiments that its claims also use may have ended later.
