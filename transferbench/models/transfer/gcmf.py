@@ -18,8 +18,7 @@ Departures from the paper:
 - H is not rescaled when U_π is normalised (nor in the paper): H is shared, so one scaling cannot
   fit every domain.
 
-Columns of V that sum to one assume classes of about equal size in the target. With one class
-reduced to a fifth, expect to lose about ten points of accuracy.
+Columns of V that sum to one assume classes of about equal size in the target.
 """
 
 from __future__ import annotations
