@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
+from transferbench.evidence import tables
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import writing
 
@@ -84,7 +85,8 @@ def nearest(experiment: Experiment, cells: pd.DataFrame) -> Nearest | None:
 
 def sentences(experiment: Experiment, cells: pd.DataFrame) -> list[str]:
     """Return what the page says of the printed row as a whole."""
-    positions = strips(experiment, cells)["position"].value_counts()
+    table = strips(experiment, cells)
+    positions = table["position"].value_counts()
     inside, above, below = (int(positions.get(p, 0)) for p in ("inside", "above", "below"))
     total = inside + above + below
     said = [
@@ -99,10 +101,11 @@ def sentences(experiment: Experiment, cells: pd.DataFrame) -> list[str]:
             f"(printed values with normal noise of {NOISE:g} points): the higher this share, the "
             "less the fit shows."
         )
-    said.append(
-        "Best iteration: the range if every run stopped at its best iteration by the labels of the "
-        "target. No method may do that; the band only shows what such a choice could give."
-    )
+    if table["best_iteration_least"].notna().any():
+        said.append(
+            "Best iteration: the range if every run stopped at its best iteration by the labels of "
+            "the target. No method may do that; the band only shows what such a choice could give."
+        )
     return said
 
 
@@ -128,10 +131,11 @@ def draw(experiment: Experiment, cells: pd.DataFrame, path: Path) -> Path:
     with plt.rc_context({"font.size": 9, "svg.hashsalt": experiment.name}):
         drawing, ax = plt.subplots(figsize=(6.5, 0.38 * len(table) + 1.3), layout="constrained")
         y = range(len(table))
-        ax.hlines(
-            y, table["best_iteration_least"], table["best_iteration_greatest"],
-            color="#d9a441", linewidth=9, alpha=0.35, label="best iteration",
-        )  # fmt: skip
+        if table["best_iteration_least"].notna().any():
+            ax.hlines(
+                y, table["best_iteration_least"], table["best_iteration_greatest"],
+                color="#d9a441", linewidth=9, alpha=0.35, label="best iteration",
+            )  # fmt: skip
         ax.hlines(y, table["least"], table["greatest"], color="#4d4d4d", linewidth=1)
         ax.hlines(
             y, table["lower_quartile"], table["upper_quartile"],
@@ -144,8 +148,7 @@ def draw(experiment: Experiment, cells: pd.DataFrame, path: Path) -> Path:
         ax.set_yticks(y, table["row"])
         ax.invert_yaxis()
         ax.grid(axis="x", alpha=0.3)
-        unit = "%" * (experiment.spec.unit == "percent")
-        ax.set_xlabel(f"{experiment.spec.metric} {unit}".strip())
+        ax.set_xlabel(tables.measures(experiment, "%" * (experiment.spec.unit == "percent")))
         drawing.legend(loc="outside lower center", ncols=4, fontsize=8)
         with writing(path) as temporary:
             drawing.savefig(temporary, format="svg", metadata={"Date": None})
