@@ -106,6 +106,17 @@ def test_an_average_over_a_cell_without_verdict_has_none(tmp_path):
     assert (nmf.verdict, nmf.reason) == ("inconclusive", "one is inconclusive")
 
 
+def test_an_average_has_the_runs_of_its_row_with_the_fewest(tmp_path):
+    text = GOOD.replace("columns:\n", "  two: {task: gtl/comp-vs-sci}\ncolumns:\n", 1)
+    file = experiments.read(text, PATH)
+
+    def outcome(planned):
+        return None if planned.row == "two" and planned.run.seed == 2 else 0.8
+
+    found = entries(file, write_runs(tmp_path, file, outcome))
+    assert [found[row, "NMF"].runs for row in ("one", "two", "average")] == [3, 2, 2]
+
+
 @pytest.mark.parametrize(("old", "new"), [('"{""C', '"{""C""'), ("0.8,", "high,"), (",k0,,", "")])
 def test_a_damaged_line_is_an_error(tmp_path, old, new):
     runs({"LG": [0.8], "NMF": OK}, tmp_path)
