@@ -23,7 +23,9 @@ def test_a_checkout_holds_its_data_and_results(home):
 
 
 def test_the_environment_overrides_the_file(config):
-    config.write_text("data: ~/mine\nmirrors: [/a, 'https://b.example/c']\noffline: true\n")
+    config.write_text(
+        "data: ~/mine\nmirrors: [/a, 'https://b.example/c']\noffline: true\nmax_size: 2.5\n"
+    )
     from_file = settings.load({})
     assert from_file.data == Path("~/mine").expanduser()
     assert from_file.mirrors == ("/a", "https://b.example/c")
@@ -31,6 +33,8 @@ def test_the_environment_overrides_the_file(config):
     over = settings.load(
         {"TRANSFERBENCH_DATA": "/d", "TRANSFERBENCH_MIRROR": "/x /y", "TRANSFERBENCH_OFFLINE": "0"}
     )
+    assert (from_file.max_size, over.max_size) == (2.5, 2.5)
+    assert settings.load({"TRANSFERBENCH_MAX_SIZE": "4"}).max_size == 4
     assert (over.data, over.mirrors, over.offline) == (Path("/d"), ("/x", "/y"), False)
 
 
@@ -44,6 +48,7 @@ def test_the_environment_overrides_the_file(config):
             "data: x\noffline: perhaps",
             "config.yaml:2: offline: expected true or false, got 'perhaps'",
         ),
+        ("max_size: 0", "config.yaml:1: max_size: expected number > 0"),
         ("data: [x]", "config.yaml:1: data: expected text"),
         ("data: a\ndata: b", "config.yaml:2: duplicate key 'data'"),
     ],

@@ -1,9 +1,9 @@
 """Settings: folders, mirrors and network, from defaults, a file, the environment and options.
 
 Later ones win: built-in defaults, `config.yaml` in the user's configuration folder, the environment
-variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR and TRANSFERBENCH_OFFLINE,
-then the command line. White space separates mirrors in the environment; write a path with a space
-into the settings file or give it by --mirror.
+variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE and
+TRANSFERBENCH_MAX_SIZE, then the command line. White space separates mirrors in the environment;
+write a path with a space into the settings file or give it by --mirror.
 """
 
 from __future__ import annotations
@@ -12,13 +12,20 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from transferbench.errors import unknown
-from transferbench.parameters import convert
+from transferbench.parameters import Positive, convert
 
 PACKAGE = Path(__file__).parent
 #: Type of each setting in the settings file; the names are the fields of `Settings`.
-TYPES = {"data": str, "results": str, "mirrors": tuple[str, ...], "offline": bool}
+TYPES: dict[str, Any] = {
+    "data": str,
+    "results": str,
+    "mirrors": tuple[str, ...],
+    "offline": bool,
+    "max_size": Positive,
+}
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,14 @@ class Settings:
     results : folder of records and tables.
     mirrors : folders or URLs of original files, tried in order.
     offline : if true, use no network.
+    max_size : GiB of one of the user's own files; larger ones are refused.
     """
 
     data: Path
     results: Path
     mirrors: tuple[str, ...] = ()
     offline: bool = False
+    max_size: float = 1.0
 
     def but(self, **changes: object) -> Settings:
         """Return a copy with changed settings; None leaves a setting unchanged."""
@@ -85,6 +94,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         given["mirrors"] = tuple(mirrors.split())
     if offline := environment.get("TRANSFERBENCH_OFFLINE"):
         given["offline"] = convert(offline, bool, "TRANSFERBENCH_OFFLINE")
+    if max_size := environment.get("TRANSFERBENCH_MAX_SIZE"):
+        given["max_size"] = convert(max_size, Positive, "TRANSFERBENCH_MAX_SIZE")
     return given
 
 

@@ -74,6 +74,52 @@ def test_json_lines_hold_the_same(call, here):
         assert [{k: str(v) for k, v in row.items()} for row in rows] == list(csv.DictReader(file))
 
 
+def predicted(call, *arguments: str) -> list[dict[str, str]]:
+    """Return the rows that `predict` writes with these arguments."""
+    code, _, err = call("predict", "--source", "s.csv", *arguments, *GCMF, "--out", "a.csv")
+    assert (code, err) == (0, "")
+    with Path("a.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_files_of_one_domain_are_predicted_as_one_file(call, here):
+    rows = sentences(1, 30, 2)
+    whole = predicted(call, "--target", "t.csv")
+    (here / "mail").mkdir()
+    write(here / "mail/2.csv", rows[20:])
+    first = [{"text": text} for text, _ in rows[:20]]
+    (here / "mail/1.jsonl").write_text("\n".join(map(json.dumps, first)))
+    for name in ("mail", "mail/*", "mail/2.csv,mail/1.jsonl"):
+        parts = predicted(call, "--target", name)
+        expected = [("mail/1.jsonl", str(i + 1)) for i in range(20)]
+        expected += [("mail/2.csv", str(i + 1)) for i in range(10)]
+        assert [(row["file"], row["row"]) for row in parts] == expected
+        for column in ("label", "confidence"):
+            assert [row[column] for row in parts] == [row[column] for row in whole]
+
+
+def test_each_file_is_a_domain_on_request(call, here):
+    separate = predicted(call, "--target", "t.csv", "--target", "u.csv")
+    assert predicted(call, "--target", "u.csv,t.csv", "--each-file") == separate
+    together = predicted(call, "--target", "[tu].csv")
+    assert [row["id"] for row in together] == [row["id"] for row in separate]
+    assert [row["confidence"] for row in together] != [row["confidence"] for row in separate]
+    code, out, _ = call("evaluate", "--source", "s.csv", "--target", "[tu].csv", *GCMF)
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["[tu].csv", "50"]]
+
+
+def test_a_source_of_several_files_and_several_processes(call, here):
+    rows = sentences(0, 40, 0)
+    whole = predicted(call, "--target", "t.csv", "--jobs", "2")
+    write(here / "s.csv", rows[:13])
+    write(here / "s2.csv", rows[13:])
+    given = ("--target", "t.csv", *GCMF, "--out", "a.csv")
+    assert call("predict", "--source", "s2.csv,s.csv", *given)[0] == 0
+    with (here / "a.csv").open(newline="") as file:
+        assert list(csv.DictReader(file)) == whole
+
+
 def test_labels_of_a_target_change_no_prediction(call, here):
     for name, label in (("true", None), ("false", "sea"), ("none", "")):
         rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
@@ -152,6 +198,11 @@ def test_warnings_are_printed_and_the_file_is_still_written(call, here):
         ({"--id-column": "nr"}, "no column 'nr'"),
         ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
         ({"--out": "s.csv"}, "one of the files to read"),
+        ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
+        ({"--target": "*.tsv"}, "*.tsv: no file there"),
+        ({"--target": "t.csv,t.csv"}, "t.csv: given twice"),
+        ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
+        ({"--target": "t.csv,m.svm"}, "t.csv: not like m.svm; expected files of one kind"),
         ({"--out": "s.csv/a.csv"}, "cannot write s.csv/a.csv"),
         ({"--clusters": "3"}, "expected either --source"),
         ({"--source": None}, "expected either --source"),
@@ -162,6 +213,7 @@ def test_a_mistake_is_one_line_and_leaves_the_old_file_unchanged(call, here, cha
     (here / "bad.csv").write_text("text,label\nonly one\n")
     write(here / "one.csv", [("cat", "cat")])
     (here / "old.csv").write_text("old")
+    (here / "m.svm").write_text("cat 1:1\n")
     before = sorted(here.rglob("*"))
     options = {"--source": "s.csv", "--target": "t.csv", "--model": "dtl", "--out": "old.csv"}
     options |= change

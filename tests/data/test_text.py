@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import multiprocessing
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from transferbench.data.text import count, select, weight
+from transferbench.data.text import count, document_frequency, select, weight
 
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
@@ -15,6 +18,32 @@ def test_counts_by_hand():
     np.testing.assert_array_equal(
         counts.toarray(), [[2, 0, 0, 1, 2, 0], [0, 1, 1, 1, 0, 1], [1, 3, 0, 0, 0, 0]]
     )
+
+
+def test_the_number_of_processes_changes_nothing(monkeypatch):
+    """Compare with scikit-learn's counts of all texts at once."""
+    texts = [f"{text} w{i} w{i % 7}" for i in range(20) for text in TEXTS]
+    reference = CountVectorizer(token_pattern=r"\w\w+")
+    expected = reference.fit_transform(texts)
+    monkeypatch.setattr("transferbench.data.text.BLOCK_SIZE", 100)
+    for jobs in (1, 2):
+        counts, vocabulary = count(iter(texts), r"\w\w+", jobs)
+        np.testing.assert_array_equal(vocabulary, reference.get_feature_names_out())
+        np.testing.assert_array_equal(counts.toarray(), expected.toarray())
+        assert counts.has_canonical_format
+        assert {a.dtype for a in (counts.data, counts.indices, counts.indptr)} == {np.dtype("i4")}
+        df = (expected.toarray() > 0).sum(axis=0)
+        np.testing.assert_array_equal(document_frequency(counts), df)
+
+
+def test_an_error_in_the_texts_ends_the_processes():
+    def texts():
+        yield "a word"
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        count(texts(), r"\w\w+", 2)
+    assert not multiprocessing.active_children()
 
 
 def test_an_invalid_pattern_is_reported():
@@ -50,6 +79,22 @@ def test_weights_follow_their_formulas():
             unit, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6
         )
         assert plain.dtype == np.float32
+
+
+@pytest.mark.parametrize("weighting", ["tf", "log-tf", "tf-idf"])
+def test_weights_of_blocks_equal_those_of_all_rows_at_once(monkeypatch, weighting):
+    """Compare with scikit-learn, bit by bit; entries may be in any order."""
+    rng = np.random.default_rng(0)
+    dense = rng.integers(1, 9, (40, 30)) * (rng.random((40, 30)) < 0.4)
+    reference = TfidfTransformer(
+        use_idf=weighting == "tf-idf", sublinear_tf=weighting == "log-tf"
+    ).fit_transform(sp.csr_array(dense.astype(float)))
+    counts = sp.csr_array(dense[:, ::-1])
+    counts.indices = 29 - counts.indices
+    counts = sp.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
+    monkeypatch.setattr("transferbench.data.text.BLOCK_ROWS", 7)
+    expected = reference.astype(np.float32).toarray()
+    np.testing.assert_array_equal(weight(counts, weighting, True).toarray(), expected)
 
 
 def test_an_empty_document_stays_empty():

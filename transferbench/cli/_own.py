@@ -13,16 +13,19 @@ import click
 from transferbench.cli._names import completing, model_names
 
 if TYPE_CHECKING:
-    from transferbench.data.userdata.documents import Documents, Labels
+    from transferbench.data.userdata.documents import Documents, DomainFiles, Labels
     from transferbench.problem import Fit, Problem, Truth
 
 FILE = click.Path(path_type=Path)
 OPTIONS = (
-    click.option("--source", "sources", type=FILE, multiple=True,
-                 help="Labelled documents (.csv .tsv .jsonl .parquet .svm .npz); repeatable; "
+    click.option("--source", "sources", type=click.Path(), multiple=True,
+                 help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a "
+                 "file, a folder, a quoted pattern, or several with commas between; repeatable; "
                  "without any, the targets are clustered."),
-    click.option("--target", "targets", type=FILE, multiple=True, required=True,
-                 help="Documents of another domain; repeatable."),
+    click.option("--target", "targets", type=click.Path(), multiple=True, required=True,
+                 help="Documents of another domain, named as for --source; repeatable."),
+    click.option("--each-file", is_flag=True,
+                 help="Make each file of a folder, pattern or list a domain of its own."),
     click.option("--model", "-m", required=True, shell_complete=completing(model_names),
                  help="Model to fit."),
     click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
@@ -35,6 +38,8 @@ OPTIONS = (
     click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
     click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                  help="How texts become features (`describe own`); repeatable."),
+    click.option("--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
+                 help="Processes that count the words of texts."),
 )  # fmt: skip
 
 
@@ -42,8 +47,9 @@ OPTIONS = (
 class OwnData:
     """Values of the options: the user's files, how to read them, and the model to fit."""
 
-    sources: tuple[Path, ...]
-    targets: tuple[Path, ...]
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    each_file: bool
     model: str
     assignments: tuple[str, ...]
     seed: int
@@ -51,6 +57,14 @@ class OwnData:
     label_column: str
     id_column: str | None
     options: tuple[str, ...]
+    jobs: int
+
+    def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
+        """Return the files of the sources and of the targets by domain."""
+        from transferbench.data.userdata.paths import find_domains
+
+        sources = find_domains(self.sources, self.each_file)
+        return sources, find_domains(self.targets, self.each_file)
 
     def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
         """Return the problem of the files, its truth and the documents of the targets.
@@ -60,16 +74,20 @@ class OwnData:
         from transferbench import models, parameters
         from transferbench.data.userdata.documents import Columns
         from transferbench.data.userdata.problem import documents_problem
-        from transferbench.data.userdata.read import read
+        from transferbench.data.userdata.read import read_domain
 
         models.check_family(self.model, "transfer" if self.sources else "clustering")
         assigned = parameters.parse(self.assignments)
         parameters.resolve(models.load(self.model), assigned, self.model)
         columns = Columns(self.text_column, self.label_column, self.id_column)
         given = parameters.parse(self.options)
-        sources = [read(path, columns, "all") for path in self.sources]
-        targets = [read(path, columns, labels) for path in self.targets]
-        return *documents_problem(sources, targets, given, clusters=clusters), targets
+        source_files, target_files = self.domains()
+        sources = [read_domain(files, columns, "all") for files in source_files]
+        targets = [read_domain(files, columns, labels) for files in target_files]
+        problem, truth = documents_problem(
+            sources, targets, given, clusters=clusters, jobs=self.jobs
+        )
+        return problem, truth, targets
 
     def fit(self, problem: Problem, targets: list[Documents]) -> Fit:
         """Fit the model with a progress bar; print warnings about its predictions."""

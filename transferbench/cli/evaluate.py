@@ -15,8 +15,9 @@ def command(own: OwnData) -> None:
     \b
     transferbench evaluate --source labelled.csv --target mail.csv --model gcmf
 
-    The model sees no label of a target; documents of a target without a label are not scored.
-    Without a source the targets are clustered, in as many clusters as they have labels.
+    --source and --target name files as for `predict`. The model sees no label of a target;
+    documents of a target without a label are not scored. Without a source the targets are
+    clustered, in as many clusters as they have labels.
     """
     from transferbench.cli._report import aligned
     from transferbench.errors import UserError

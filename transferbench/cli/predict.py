@@ -19,9 +19,14 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
     \b
     transferbench predict --source labelled.csv --target mail.csv --model gcmf --out found.csv
     transferbench predict --target a.csv --target b.csv --model lnkmtc --clusters 4 --out found.csv
+    transferbench predict --source old/ --target "mail/*.csv" --model gcmf --out found.csv
 
-    Each line of the output is a document of a target: file, row (the first is 1), id if there is
-    one, label (or number of its cluster, the same over all files if the model clusters them
+    The files of a folder, of a pattern or of a list (a.csv,b.csv) are one domain, their documents
+    in alphabetical order of the files' paths; with --each-file each file is a domain. Several
+    --target are several domains. A domain is texts or matrices, not both.
+
+    Each line of the output is a document of a target: file, row in it (the first is 1), id if there
+    is one, label (or number of its cluster, the same over all files if the model clusters them
     together), confidence. The confidence is the label's share of the document's scores (of their
     softmax, if they can be negative): it ranks documents, but is no probability. Labels of targets
     are not read.
@@ -32,7 +37,8 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
-    if out.resolve() in {path.resolve() for path in (*own.sources, *own.targets)}:
+    inputs = {file.resolve() for role in own.domains() for files in role for file in files.files}
+    if out.resolve() in inputs:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
         raise UserError(

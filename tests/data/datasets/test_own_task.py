@@ -53,6 +53,29 @@ def test_clustering_tasks_and_other_column_names(mine, home):
     assert (built.family, built.classes, truth.names) == ("clustering", ("b", "c"), ("u", "v"))
 
 
+def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
+    """A list in the list, a text with commas, a folder and a pattern."""
+    folder = mine.parent
+    rows = list(zip(SOURCE.content, SOURCE.labels, strict=True))
+    (folder / "old").mkdir()
+    write_csv(folder / "old/a.csv", rows[:3])
+    write_csv(folder / "old/b.csv", rows[3:])
+    expected, _ = tasks.load(tasks.Task.named(str(mine)), home)
+    files = "old/b.csv, old/a.csv"
+    for source in (f"[[{files}]]", f"'{files}'", "old", "old/*.csv"):
+        mine.write_text(f"source: {source}\ntargets: [t.csv]\noptions:\n  min_df: 1\n")
+        built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+        assert truth.names == ("old" if source == "old" else "a", "t")
+        for one, other in zip(built.domains, expected.domains, strict=True):
+            np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    mine.write_text("source: old\ntargets: [t.csv]\neach_file: true\noptions: {min_df: 1}\n")
+    built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+    assert truth.names == ("a", "b", "t")
+    assert [len(domain.seen) for domain in built.sources] == [3, 5]
+    write_csv(folder / "old/c.csv", rows[:1])
+    assert tasks.load(tasks.Task.named(str(mine)), home)[1].names == ("a", "b", "c", "t")
+
+
 @pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
 def test_a_changed_file_changes_the_task_and_its_record_key(mine, home, name):
     class Keys:
@@ -93,11 +116,19 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
     ("text", "line", "message"),
     [
         ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
-        ("title: mine\n", 1, "unknown key 'title'. Known: family, label, options, source"),
+        (
+            "title: mine\n",
+            1,
+            "unknown key 'title'. Known: each_file, family, label, options, source",
+        ),
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
         ("source: no.csv\ntargets: t.csv\n", 1, "no file"),
         (f"source: {'x' * 5000}\ntargets: t.csv\n", 1, "xxx…'."),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - [no.csv, t.csv]\n", 4, "no file"),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),
+        ("source: s.csv\ntargets: [t.csv, '[t].csv']\n", 2, "t.csv: given twice"),
+        ("source: s.csv\ntargets: [[t.csv, 5]]\n", 2, "expected list of text"),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
         ("family: transfers\n", 1, "expected one of transfer, clustering"),

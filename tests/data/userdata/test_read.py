@@ -15,12 +15,17 @@ from chaos.watched import within
 from own_documents import write_csv, write_jsonl
 
 from transferbench.data.userdata import documents as limits
-from transferbench.data.userdata import matrices, tables
-from transferbench.data.userdata.documents import Columns
-from transferbench.data.userdata.read import read
+from transferbench.data.userdata import tables
+from transferbench.data.userdata.documents import Columns, DomainFiles
+from transferbench.data.userdata.read import read, read_domain
 from transferbench.errors import UserError
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
+
+
+def limit_size(monkeypatch, size: int) -> None:
+    """Set the limit on the bytes of a file."""
+    monkeypatch.setenv("TRANSFERBENCH_MAX_SIZE", str(size / 2**30))
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "bom"])
@@ -147,7 +152,7 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
         pytest.importorskip("pyarrow")
     for module in (limits, tables):
         monkeypatch.setattr(module, "MAX_LINE_SIZE", 200)
-        monkeypatch.setattr(module, "MAX_SIZE", 2000)
+    limit_size(monkeypatch, 2000)
     monkeypatch.chdir(tmp_path)
     content, message = BAD[name]
     (tmp_path / name).write_bytes(content)
@@ -184,21 +189,78 @@ def test_the_total_size_of_the_texts_is_limited(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), pa.array(["word " * 30]))
     pq.write_table(pa.table({"text": texts}), path)
-    monkeypatch.setattr(tables, "MAX_SIZE", 60_000)
+    limit_size(monkeypatch, 60_000)
     with pytest.raises(UserError, match=r":401: more than 60,000 characters of text"):
         read(path)
     monkeypatch.setattr(tables, "MAX_LINE_SIZE", 100)
     with pytest.raises(UserError, match="a text of 150 bytes"):
         read(path)
-    monkeypatch.setattr(tables, "MAX_SIZE", 100)
-    with pytest.raises(UserError, match="bytes unpacked, expected at most 100"):
+    pq.write_table(pa.table({"text": ["word " * 3000]}), path)
+    assert path.stat().st_size < 10_000
+    limit_size(monkeypatch, 10_000)
+    with pytest.raises(UserError, match="bytes unpacked, expected at most 10,000"):
         read(path)
+
+
+def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path, monkeypatch):
+    path = write_csv(tmp_path / "a.csv", ROWS)
+    limit_size(monkeypatch, 20)
+    with pytest.raises(
+        UserError, match=r"expected at most 20; split it into.*the setting max_size"
+    ):
+        read(path)
+    limit_size(monkeypatch, 200)
+    assert len(read(path)) == 4
+
+
+def test_texts_are_read_again_and_a_file_that_changed_is_refused(tmp_path):
+    path = write_csv(tmp_path / "a.csv", ROWS)
+    documents = read(path)
+    assert list(documents.content) == list(documents.content) == [text for text, _ in ROWS]
+    write_csv(path, ROWS[:3])
+    with pytest.raises(UserError, match=r"a.csv: the file has changed meanwhile; repeat"):
+        list(documents.content)
+
+
+def write_svm(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_files_of_a_domain_follow_each_other(tmp_path):
+    files = (
+        write_csv(tmp_path / "a.csv", ROWS[:2]),
+        write_jsonl(tmp_path / "b.jsonl", [("x", "sea", 7)], ("text", "label", "id")),
+    )
+    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
+    assert list(documents.content) == [*(text for text, _ in ROWS[:2]), "x"]
+    assert (documents.labels, documents.ids) == (["cat", "sea", "sea"], ["", "", "7"])
+    assert list(documents.rows()) == [(files[0], 1), (files[0], 2), (files[1], 1)]
+    assert (documents.path, documents.name, len(documents)) == (tmp_path, "d", 3)
+
+
+def test_matrices_of_a_domain_are_stacked(tmp_path):
+    files = (
+        write_svm(tmp_path / "a.svm", "x 1:2"),
+        write_svm(tmp_path / "b.svm", "y 3:1", "y 1:1"),
+    )
+    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
+    expected = [[0, 2, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
+    np.testing.assert_array_equal(documents.content.toarray(), expected)
+
+
+def test_a_domain_is_texts_or_matrices(tmp_path):
+    table, matrix = write_csv(tmp_path / "a.csv", ROWS), write_svm(tmp_path / "b.svm", "x 1:2")
+    with pytest.raises(UserError, match=r"b.svm: a matrix among texts; expected files of one kind"):
+        read_domain(DomainFiles("d", tmp_path, (table, matrix)))
+    with pytest.raises(UserError, match=r"a.csv: not like .*b.svm; expected files of one kind"):
+        read_domain(DomainFiles("d", tmp_path, (matrix, table)))
 
 
 def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((200, 200))))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
-    monkeypatch.setattr(matrices, "MAX_SIZE", 20_000)
+    limit_size(monkeypatch, 20_000)
     with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
         read(tmp_path / "a.npz")
 

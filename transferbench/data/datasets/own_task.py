@@ -1,17 +1,23 @@
 """Your own task, described by a YAML file: `transferbench run ./my.yaml --model gcmf`.
 
     family: transfer               # or clustering, with `tasks` instead of `source` and `targets`
-    source: labelled.csv           # one file or several: [one.csv, two.csv]
+    source: labelled.csv           # one domain or several: [one.csv, two.csv]
     targets: [mail.csv, web.csv]   # labels are used only for scoring; blank ones are not scored
     text: body                     # columns, if they are not called text and label
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
-Paths are relative to the folder of the YAML file. Each file is a domain (task), named after the
-file without its suffix. Files are tables with a text and a label for each document, in UTF-8 (.csv,
-.tsv, .jsonl, .parquet), or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight,
-.libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line.
-If a file changes, the task is built again.
+Paths are relative to the folder of the YAML file. Each name is a domain (task): a file, or several
+files, given as a list within the list ([[a.csv, b.csv], web.csv]), as "a.csv,b.csv", as a folder or
+as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. With
+`each_file: true` each file is a domain of its own. A domain is named after its file or folder, else
+after its first file, without suffix.
+
+Files are tables with a text and a label for each document, in UTF-8 (.csv, .tsv, .jsonl, .parquet),
+or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight, .libsvm), or written by
+`scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line. If a file changes, the
+task is built again. A file of more than 1 GiB is refused, unless the setting max_size (GiB), or
+TRANSFERBENCH_MAX_SIZE, is larger.
 
 Texts have the options of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
 letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
@@ -29,9 +35,10 @@ from typing import Any, Literal
 
 from transferbench import strict_yaml
 from transferbench.data.fetch import File
-from transferbench.data.userdata.documents import Columns
+from transferbench.data.userdata.documents import Columns, DomainFiles
+from transferbench.data.userdata.paths import check_twice, find_files
 from transferbench.data.userdata.problem import documents_problem, feature_function
-from transferbench.data.userdata.read import companion_files, read
+from transferbench.data.userdata.read import companion_files, read_domain
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.parameters import Params, resolve, schema
 from transferbench.problem import Problem, Truth
@@ -47,7 +54,8 @@ def own_files(path: Path) -> list[Path]:
     if not path.is_file():
         return []
     spec = load(path)
-    data = [f for file in spec.sources + spec.targets for f in (file, *companion_files(file))]
+    files = [file for domain in spec.sources + spec.targets for file in domain.files]
+    data = [f for file in files for f in (file, *companion_files(file))]
     return [path, *data]
 
 
@@ -63,8 +71,8 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
             "name it: own:path=FILE.yaml."
         )
     spec = load(Path(path).expanduser())
-    sources = [read(file, spec.columns, "all") for file in spec.sources]
-    targets = [read(file, spec.columns, "some") for file in spec.targets]
+    sources = [read_domain(domain, spec.columns, "all") for domain in spec.sources]
+    targets = [read_domain(domain, spec.columns, "some") for domain in spec.targets]
     for documents in targets:
         if not any(documents.labels):
             raise UserError(
@@ -78,8 +86,8 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
 class Spec:
     """Content of the YAML file. Clustering tasks are targets without a source."""
 
-    sources: list[Path]
-    targets: list[Path]
+    sources: list[DomainFiles]
+    targets: list[DomainFiles]
     columns: Columns
     options: Params
 
@@ -92,6 +100,7 @@ def _keys(
     tasks: tuple[str, ...] = (),
     text: str = "text",
     label: str = "label",
+    each_file: bool = False,
 ) -> None:
     """Declare the keys of the YAML file, except options."""
 
@@ -108,22 +117,25 @@ def load(path: Path) -> Spec:
         if bool(values[key]) != (key in required):
             verb = "needs" if key in required else "has no"
             raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
-    *sources, targets = (_files(values[key], key, path, places) for key in required)
+    *sources, targets = (
+        _domains(values[key], key, path, places, values["each_file"]) for key in required
+    )
     if not isinstance(options, dict):
         raise places.error(("options",), "expected NAME: VALUE for each option.")
     for name, value in options.items():
         with places.at("options", name):
-            resolve(feature_function(targets[0]), {str(name): value}, "the documents")
+            resolve(feature_function(targets[0].files[0]), {str(name): value}, "the documents")
     columns = Columns(values["text"], values["label"])
-    return Spec([file for files in sources for file in files], targets, columns, options)
+    return Spec(sources[0] if sources else [], targets, columns, options)
 
 
 def _values(content: dict[Any, Any], places: LineMap) -> dict[str, Any]:
     """Return the value of every key, checked."""
     known = schema(_keys)
     for key, value in content.items():
-        is_one = isinstance(value, str) and key in ("source", "targets", "tasks")
-        content[key] = [value] if is_one else value
+        if key in ("source", "targets", "tasks"):
+            names = [value] if isinstance(value, str) else value
+            content[key] = [*map(_name, names)] if isinstance(names, list) else names
         with places.at(key):
             if key not in known:
                 raise unknown("key", f"{key}", [*known, "options"])
@@ -131,11 +143,25 @@ def _values(content: dict[Any, Any], places: LineMap) -> dict[str, Any]:
     return resolve(_keys, content, "the task")
 
 
-def _files(names: Sequence[str], key: str, yaml: Path, places: LineMap) -> list[Path]:
-    """Return the paths of the files, which must exist."""
-    files = [yaml.parent / Path(name).expanduser() for name in names]
-    for i, file in enumerate(files):
-        # Path.is_file raises for very long names.
-        if not os.path.isfile(file):  # noqa: PTH113
-            raise places.error((key, i), f"no file {brief(str(file))}.")
-    return files
+def _name(item: object) -> object:
+    """Return a list of names as one name, with commas; anything else unchanged."""
+    is_list = isinstance(item, list) and item and all(isinstance(name, str) for name in item)
+    return ",".join(item) if is_list else item  # type: ignore[arg-type]
+
+
+def _domains(
+    names: Sequence[str], key: str, yaml: Path, places: LineMap, each_file: bool
+) -> list[DomainFiles]:
+    """Return the domains that the names stand for; their files must exist."""
+    domains = []
+    for i, name in enumerate(names):
+        with places.at(key, i):
+            found = find_files(name, yaml.parent, each_file)
+        for file in (file for domain in found for file in domain.files):
+            # Path.is_file raises for very long names.
+            if not os.path.isfile(file):  # noqa: PTH113
+                raise places.error((key, i), f"no file {brief(str(file))}.")
+        domains += found
+    with places.at(key):
+        check_twice(domains)
+    return domains

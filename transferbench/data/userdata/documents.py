@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import scipy.sparse as sp
 
+from transferbench import settings
 from transferbench.errors import UserError
 
-#: Bytes of a file, and characters of all its texts together.
-MAX_SIZE = 2**30
 #: Bytes of a line, and characters of a text.
 MAX_LINE_SIZE = 2**24
 #: Rows and columns of a matrix.
@@ -32,21 +31,66 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Documents:
-    """Documents of one file.
+class DomainFiles:
+    """The files of one domain.
 
-    content : texts, or a matrix (n, d) of nonnegative numbers, documents by features.
+    name  : name of the domain: that of the file or folder, else of the first file; no suffix.
+    path  : the file, or what the user gave for several; messages show it.
+    files : paths of the files, in alphabetical order.
+    """
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents of one file, or of the files of one domain.
+
+    path    : the file, or what the user gave for several; messages show it.
+    content : texts, which may be read from the file each time they are iterated, or a matrix (n, d)
+              of nonnegative numbers, documents by features.
     labels  : (n,) names of classes, "" for a document without a label.
     ids     : (n,) ids of the documents, or None.
+    name    : name of the domain; "" for that of the file.
+    files   : each file with its number of documents; empty for one file at `path`.
     """
 
     path: Path
-    content: list[str] | sp.csr_array
+    content: Iterable[str] | sp.csr_array
     labels: list[str]
     ids: list[str] | None = None
+    name: str = ""
+    files: tuple[tuple[Path, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def first_file(self) -> Path:
+        """The file, or the first of several."""
+        return self.files[0][0] if self.files else self.path
+
+    def rows(self) -> Iterator[tuple[Path, int]]:
+        """Yield for each document its file and its number in that file, from 1."""
+        for path, n in self.files or ((self.path, len(self)),):
+            for row in range(1, n + 1):
+                yield path, row
+
+
+def max_size() -> int:
+    """Return the largest number of bytes of a file, and of characters of its texts."""
+    return int(settings.load().max_size * 2**30)
+
+
+def size_remedy() -> str:
+    """Return what to do about a file that is too large."""
+    size = settings.load().max_size
+    return (
+        f"split it into several files, or raise the setting max_size (TRANSFERBENCH_MAX_SIZE), "
+        f"now {size:g} GiB"
+    )
 
 
 def line_error(path: Path, line: int, message: str) -> UserError:
@@ -62,11 +106,9 @@ def check_size(path: Path) -> None:
     size = path.stat().st_size
     if not size:
         raise UserError(f"{path}: the file is empty; expected documents.")
-    if size > MAX_SIZE:
-        raise UserError(
-            f"{path}: {size / 2**30:.2f} GiB, expected at most {MAX_SIZE / 2**30:.0f} GiB; "
-            "split it into several files."
-        )
+    if size > max_size():
+        message = f"{size:,} bytes, expected at most {max_size():,}"
+        raise UserError(f"{path}: {message}; {size_remedy()}.")
 
 
 def check_label(path: Path, line: int, label: str, labels: Labels) -> str:

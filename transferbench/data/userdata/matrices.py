@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import zipfile
 from array import array
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,12 +21,13 @@ import scipy.sparse as sp
 from transferbench.data.userdata.documents import (
     MAX_DOCUMENTS,
     MAX_FEATURES,
-    MAX_SIZE,
     Documents,
     Labels,
     check_label,
     line_error,
     lines,
+    max_size,
+    size_remedy,
 )
 from transferbench.errors import UserError
 
@@ -56,6 +58,28 @@ def read(path: Path, labels: Labels) -> Documents:
         value = X.data[wrong[0]]
         raise UserError(f"{path}: document {row} has {value:g}; expected numbers of 0 or more.")
     return Documents(path, X, names)
+
+
+def stack(documents: Sequence[Documents]) -> sp.csr_array:
+    """Return the matrices below each other. Raises UserError if their features differ."""
+    first = documents[0].path
+    is_npz = documents[0].first_file.suffix.lower() == ".npz"
+    views: list[sp.csr_array] = []
+    for each in documents:
+        # Features of SVMlight are numbered from one, columns of a matrix from zero.
+        npz = each.first_file.suffix.lower() == ".npz"
+        if not sp.issparse(each.content) or npz != is_npz:
+            raise UserError(f"{each.path}: not like {first}; expected files of one kind.")
+        views.append(sp.csr_array(each.content))
+        width, expected = views[-1].shape[1], views[0].shape[1]
+        if is_npz and width != expected:
+            raise UserError(
+                f"{each.path}: {width} features, {first} has {expected}; expected as many."
+            )
+    width = max(view.shape[1] for view in views)
+    for view in views:
+        view.resize(view.shape[0], width)
+    return sp.csr_array(sp.vstack(views))
 
 
 def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
@@ -102,8 +126,9 @@ def load_npz(path: Path) -> sp.csr_array:
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > 4 * MAX_SIZE:
-            raise ValueError(f"{size:,} bytes unpacked, expected at most {4 * MAX_SIZE:,}")
+        if size > 4 * max_size():
+            expected = f"expected at most {4 * max_size():,}"
+            raise ValueError(f"{size:,} bytes unpacked, {expected}; {size_remedy()}")
         X = sp.load_npz(path)  # without pickle
         n, d = X.shape
         if n > MAX_DOCUMENTS or d > MAX_FEATURES:

@@ -41,15 +41,16 @@ def normalize_scores(scores: np.ndarray) -> np.ndarray:
 def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[dict[str, object]]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
-    Rows are numbered from 1. id is omitted if no target has ids; confidence is that of the
-    predicted class, see `normalize_scores`.
+    Rows are numbered from 1 in each file. id is omitted if no target has ids; confidence is that of
+    the predicted class, see `normalize_scores`.
     """
     column = "label" if fit.columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for documents, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
         predicted = zip(scores.argmax(axis=1), normalize_scores(scores), strict=True)
-        for i, (best, confidences) in enumerate(predicted):
-            row: dict[str, object] = {"file": str(documents.path), "row": i + 1}
+        places = enumerate(documents.rows())
+        for (i, (file, number)), (best, confidences) in zip(places, predicted, strict=True):
+            row: dict[str, object] = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
             row[column] = problem.classes[best]

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from unicodedata import normalize
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.datasets._problems import problem_from_counts
+from transferbench.data.datasets._problems import problem_from_weights
 from transferbench.data.options import Natural, StopWords, Weighting
-from transferbench.data.text import count, document_frequency, select
+from transferbench.data.text import count, document_frequency, select, weight
+from transferbench.data.userdata import matrices
 from transferbench.data.userdata.documents import Documents
 from transferbench.data.userdata.read import MATRICES
 from transferbench.errors import UserError, brief
 from transferbench.parameters import Count, Params, resolve
-from transferbench.problem import Problem, Truth
+from transferbench.problem import Family, Problem, Truth
 
 MAX_CLASSES = 1000
-
-
-@dataclass(frozen=True)
-class Features:
-    """Counts (n, d) of the selected features of the documents of all files, and their weighting."""
-
-    counts: sp.csr_array
-    weighting: Weighting
-    unit_length: bool
 
 
 def documents_problem(
@@ -39,46 +29,40 @@ def documents_problem(
     *,
     name: str = "own",
     clusters: int = 0,
+    jobs: int = 1,
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem, or a clustering problem if there is no source, and its truth.
 
     Classes are the labels of the sources in alphabetical order; without sources those of the
     targets, or `clusters` classes without names. Labelled documents of the targets are scored.
-    Raises UserError if the documents make no problem.
+    jobs: processes that count words. Raises UserError if the documents make no problem.
     """
     files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
     y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
-    extract = feature_function(files[0].path)
-    features = extract(files, **resolve(extract, options, "the documents"))
-    if not features.counts.shape[1]:
-        raise _no_features(files[0])
-    ends = np.cumsum([0, *map(len, files)])
-    counts = [features.counts[start:end] for start, end in pairwise(ends)]
-    names = _domain_names([file.path for file in files])
-    problem, truth = problem_from_counts(
-        name,
-        "transfer" if sources else "clustering",
-        classes,
-        dict(zip(names, zip(counts, y, strict=True), strict=True)),
-        sources=len(sources),
-        weighting=features.weighting,
-        unit_length=features.unit_length,
-    )
+    extract = feature_function(files[0].first_file)
+    values = resolve(extract, options, "the documents")
+    X = extract(files, jobs, **values)
+    labels = dict(zip(_domain_names(files), y, strict=True))
+    family: Family = "transfer" if sources else "clustering"
+    problem, truth = problem_from_weights(name, family, classes, X, labels, sources=len(sources))
     views = [sp.csr_array(domain.X) for domain in problem.domains]
     for file, view in zip(files, views, strict=True):
         if not view.nnz:
             raise _no_features(file)
     if not all((np.isfinite(view.data) & (view.data >= 0)).all() for view in views):
         raise UserError(
-            f"{files[0].path}: weighting {features.weighting} makes numbers negative or too "
+            f"{files[0].path}: weighting {values['weighting']} makes numbers negative or too "
             "large; log-tf is for counts of 1 or more."
         )
     return problem, truth
 
 
-def feature_function(path: Path) -> Callable[..., Features]:
-    """Return the function for files of this kind; its keyword-only arguments are the options."""
+def feature_function(path: Path) -> Callable[..., sp.csr_array]:
+    """Return the function that weights the features of files of this kind: (files, jobs) → (n, d).
+
+    Its keyword-only arguments are the options.
+    """
     return _matrix_features if path.suffix.lower() in MATRICES else _text_features
 
 
@@ -112,6 +96,7 @@ def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
 
 def _text_features(
     files: Sequence[Documents],
+    jobs: int = 1,
     *,
     stop_words: StopWords = "none",
     token_pattern: str = r"\w\w+",
@@ -119,58 +104,49 @@ def _text_features(
     max_features: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
-) -> Features:
-    texts: list[str] = []
+) -> sp.csr_array:
     for file in files:
-        if not isinstance(file.content, list):
+        if sp.issparse(file.content):
             raise UserError(f"{file.path}: a matrix among texts; expected files of one kind.")
-        # Compose characters: a separate combining accent would split a word.
-        texts += (normalize("NFC", text) for text in file.content)
+    # Compose characters: a separate combining accent would split a word.
+    texts = (normalize("NFC", text) for file in files for text in file.content)
     try:
-        counts, vocabulary = count(texts, token_pattern)
+        counts, vocabulary = count(texts, token_pattern, jobs)
     except ValueError as error:
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
     columns = select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
     )
-    return Features(counts[:, columns], weighting, unit_length)
+    if not columns.size:
+        raise _no_features(files[0])
+    counts = counts[:, columns]  # frees the counts of all tokens
+    return weight(counts, weighting, unit_length)
 
 
 def _matrix_features(
     files: Sequence[Documents],
+    jobs: int = 1,
     *,
     min_df: Count = 1,
     weighting: Weighting = "tf",
     unit_length: bool = False,
-) -> Features:
-    first, views = files[0].path, []
-    is_npz = first.suffix.lower() == ".npz"
-    for file in files:
-        # Features of SVMlight are numbered from one, columns of a matrix from zero.
-        if isinstance(file.content, list) or (file.path.suffix.lower() == ".npz") != is_npz:
-            raise UserError(f"{file.path}: not like {first}; expected files of one kind.")
-        views.append(file.content)
-        width, expected = file.content.shape[1], views[0].shape[1]
-        if is_npz and width != expected:
-            raise UserError(
-                f"{file.path}: {width} features, {first} has {expected}; expected as many."
-            )
-    width = max(view.shape[1] for view in views)
-    for view in views:
-        view.resize(view.shape[0], width)
-    X = sp.csr_array(sp.vstack(views))
+) -> sp.csr_array:
+    X = matrices.stack(files)
     columns = np.flatnonzero(document_frequency(X) >= min_df)
-    return Features(X[:, columns], weighting, unit_length)
+    if not columns.size:
+        raise _no_features(files[0])
+    return weight(X[:, columns], weighting, unit_length)
 
 
-def _domain_names(paths: Sequence[Path]) -> list[str]:
-    """Return the files' names without suffix, with a number after repeated ones."""
+def _domain_names(domains: Sequence[Documents]) -> list[str]:
+    """Return the names of the domains, with a number after repeated ones."""
     names: list[str] = []
-    for path in paths:
-        name, number = path.stem, 1
+    for domain in domains:
+        first = name = domain.name or domain.path.stem
+        number = 1
         while name in names:
             number += 1
-            name = f"{path.stem}-{number}"
+            name = f"{first}-{number}"
         names.append(name)
     return names
 

@@ -8,18 +8,20 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from transferbench.data.userdata.documents import (
     MAX_LINE_SIZE,
-    MAX_SIZE,
     Columns,
     Documents,
     Labels,
     check_label,
     line_error,
     lines,
+    max_size,
+    size_remedy,
 )
 from transferbench.errors import UserError, brief
 
@@ -29,18 +31,38 @@ BATCH_SIZE = 32  # rows of Parquet in memory at a time
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a table of n documents, read from the file each time they are iterated."""
+
+    path: Path
+    column: str
+    n: int
+
+    def __iter__(self) -> Iterator[str]:
+        number = 0
+        for line, row in READERS[self.path.suffix.lower()](self.path, {self.column}):
+            number += 1
+            try:
+                text = _text(row.get(self.column), self.column)
+            except ValueError as error:
+                raise line_error(self.path, line, f"{error}") from None
+            yield text
+        if number != self.n:
+            raise UserError(f"{self.path}: the file has changed meanwhile; repeat the command.")
+
+
 def read(path: Path, columns: Columns, labels: Labels) -> Documents:
-    """Read the documents of a table.
+    """Read labels and ids of the documents of a table, and check their texts.
 
     Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
     at fault, for a missing column, a value of another type, a missing label or too much text.
     """
     needed = [columns.text, *([columns.label] if labels != "none" else [])]
     needed += [columns.id] if columns.id else []
-    texts: list[str] = []
     names: list[str] = []
     ids: list[str] = []
-    total, id_column = 0, columns.id
+    total, limit, id_column = 0, max_size(), columns.id
     for line, row in READERS[path.suffix.lower()](path, {*needed, "id"}):
         try:
             for column in needed:
@@ -48,21 +70,21 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
                     problem = f"no column {column!r} among {reprlib.repr(list(row))}"
                     remedy = "name yours: --text-column, --label-column, --id-column"
                     raise ValueError(f"{problem}; {remedy}.")
-            if not texts and id_column is None and "id" in row:
+            if not names and id_column is None and "id" in row:
                 id_column = "id"
             text = _text(row[columns.text], columns.text)
             total += len(text)
-            if total > MAX_SIZE:
-                raise ValueError(f"more than {MAX_SIZE:,} characters of text; split the file.")
+            if total > limit:
+                raise ValueError(f"more than {limit:,} characters of text; {size_remedy()}.")
             label = "" if labels == "none" else _name(row[columns.label], columns.label)
             if id_column:
                 ids.append(_name(row.get(id_column), id_column))
         except ValueError as error:
             raise line_error(path, line, f"{error}") from None
-        texts.append(text)
         names.append(check_label(path, line, label, labels))
-    if not texts:
+    if not names:
         raise UserError(f"{path}: there are no documents in it.")
+    texts = Texts(path, columns.text, len(names))
     return Documents(path, texts, names, ids if id_column else None)
 
 
@@ -140,8 +162,9 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
-        if size > MAX_SIZE:
-            raise ValueError(f"{size:,} bytes unpacked, expected at most {MAX_SIZE:,}")
+        if size > max_size():
+            expected = f"expected at most {max_size():,}"
+            raise ValueError(f"{size:,} bytes unpacked, {expected}; {size_remedy()}")
         names = [name for name in schema.names if name in wanted]
         # As dictionaries: a text of many rows is stored once, and its length is checked before.
         texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
