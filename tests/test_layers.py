@@ -38,7 +38,7 @@ ROOMS = {
     "api": {"models", "data", "experiments", "evidence"},
     "estimators": {"api", "data"},
     "forecast": {"data", "experiments", "runs", "evidence"},
-    "reproduce": {"evidence", "experiments", "runs", "forecast"},
+    "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},
     "verify": {"experiments", "runs", "evidence"},
 }
 

@@ -4,7 +4,7 @@
 
 x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the papers' tables. Solved
 by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0;
-the experiment gtl-regression compares both with the values that the GTL paper prints.
+the experiment readings-lr compares both with the values that the GTL paper prints.
 """
 
 from __future__ import annotations
