@@ -109,9 +109,9 @@ def test_each_file_is_a_domain_on_request(call, here):
     assert [line.split()[:2] for line in out.splitlines()[1:]] == [["[tu].csv", "50"]]
 
 
-def test_a_source_of_several_files_and_several_processes(call, here):
+def test_a_source_of_several_files(call, here):
     rows = sentences(0, 40, 0)
-    whole = predicted(call, "--target", "t.csv", "--jobs", "2")
+    whole = predicted(call, "--target", "t.csv")
     write(here / "s.csv", rows[:13])
     write(here / "s2.csv", rows[13:])
     given = ("--target", "t.csv", *GCMF, "--out", "a.csv")

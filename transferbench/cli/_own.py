@@ -38,8 +38,6 @@ OPTIONS = (
     click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
     click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                  help="How texts become features (`describe own`); repeatable."),
-    click.option("--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-                 help="Processes that count the words of texts."),
 )  # fmt: skip
 
 
@@ -57,7 +55,6 @@ class OwnData:
     label_column: str
     id_column: str | None
     options: tuple[str, ...]
-    jobs: int
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets by domain."""
@@ -84,9 +81,7 @@ class OwnData:
         source_files, target_files = self.domains()
         sources = [read_domain(files, columns, "all") for files in source_files]
         targets = [read_domain(files, columns, labels) for files in target_files]
-        problem, truth = documents_problem(
-            sources, targets, given, clusters=clusters, jobs=self.jobs
-        )
+        problem, truth = documents_problem(sources, targets, given, clusters=clusters)
         return problem, truth, targets
 
     def fit(self, problem: Problem, targets: list[Documents]) -> Fit:

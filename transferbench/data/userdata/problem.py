@@ -29,20 +29,19 @@ def documents_problem(
     *,
     name: str = "own",
     clusters: int = 0,
-    jobs: int = 1,
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem, or a clustering problem if there is no source, and its truth.
 
     Classes are the labels of the sources in alphabetical order; without sources those of the
     targets, or `clusters` classes without names. Labelled documents of the targets are scored.
-    jobs: processes that count words. Raises UserError if the documents make no problem.
+    Raises UserError if the documents make no problem.
     """
     files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
     y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
     extract = feature_function(files[0].first_file)
     values = resolve(extract, options, "the documents")
-    X = extract(files, jobs, **values)
+    X = extract(files, **values)
     labels = dict(zip(_domain_names(files), y, strict=True))
     family: Family = "transfer" if sources else "clustering"
     problem, truth = problem_from_weights(name, family, classes, X, labels, sources=len(sources))
@@ -59,7 +58,7 @@ def documents_problem(
 
 
 def feature_function(path: Path) -> Callable[..., sp.csr_array]:
-    """Return the function that weights the features of files of this kind: (files, jobs) → (n, d).
+    """Return the function that weights the features of files of this kind: files → (n, d).
 
     Its keyword-only arguments are the options.
     """
@@ -96,7 +95,6 @@ def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
 
 def _text_features(
     files: Sequence[Documents],
-    jobs: int = 1,
     *,
     stop_words: StopWords = "none",
     token_pattern: str = r"\w\w+",
@@ -111,7 +109,7 @@ def _text_features(
     # Compose characters: a separate combining accent would split a word.
     texts = (normalize("NFC", text) for file in files for text in file.content)
     try:
-        counts, vocabulary = count(texts, token_pattern, jobs)
+        counts, vocabulary = count(texts, token_pattern)
     except ValueError as error:
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
     columns = select(
@@ -125,7 +123,6 @@ def _text_features(
 
 def _matrix_features(
     files: Sequence[Documents],
-    jobs: int = 1,
     *,
     min_df: Count = 1,
     weighting: Weighting = "tf",
