@@ -47,12 +47,16 @@ class Rebuild:
 
     def keep(self, settings: Settings) -> None:
         """Keep the finished runs of runs.csv that were made on the data as they are now."""
-        digests = cache(lambda task: tasks.facts(tasks.Task.named(task), settings).digest)
-        for run in list(self.waiting):
+
+        @cache
+        def digest(task: str) -> str | None:
             with suppress(Unavailable):
-                if any(digests(run.task) != line["data"] for line in self._earlier(run)):
-                    continue
-            if self._earlier(run):
+                return tasks.facts(tasks.Task.named(task), settings).digest
+            return None
+
+        for run in self.waiting:
+            lines = self.before.get(run.identity, [])
+            if lines and all(digest(run.task) in (None, line["data"]) for line in lines):
                 self.kept.add(run)
         self.waiting -= self.kept
 
@@ -100,9 +104,6 @@ class Rebuild:
         if run in self.kept:
             return True
         return self.records[run].status == "unavailable" and run.identity in self.before
-
-    def _earlier(self, run: Run) -> list[dict[str, str]]:
-        return self.before.get(run.identity, [])
 
     @property
     def reused(self) -> int:

@@ -1,4 +1,4 @@
-"""What a worker adds to a record."""
+"""The fields of a record that the worker fills in."""
 
 from __future__ import annotations
 

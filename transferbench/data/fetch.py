@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
@@ -28,7 +28,7 @@ from transferbench.data.download import (
 from transferbench.errors import Unavailable, UserError
 from transferbench.settings import Settings
 
-__all__ = ["File", "Members", "Origin", "Plan", "Url", "Wheel", "get", "plan"]
+__all__ = ["File", "Members", "Origin", "Plan", "Url", "Wheel", "files_of", "get", "plan"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,25 @@ class File:
     digest: str
     origins: tuple[Origin, ...]
     licence: str
+
+
+def files_of(
+    dataset: str, origin: str, originals: Mapping[str, tuple[int, str]], licence: str
+) -> dict[str, File]:
+    """Return by name the files `<dataset>/<path>` whose only origin is `<origin>/<path>`.
+
+    originals: by path, size in bytes and SHA-256.
+    """
+    return {
+        f"{dataset}/{path}": File(
+            name=f"{dataset}/{path}",
+            size=size,
+            digest=f"sha256:{sha256}",
+            origins=(Url(f"{origin}/{path}"),),
+            licence=licence,
+        )
+        for path, (size, sha256) in originals.items()
+    }
 
 
 @dataclass(frozen=True)

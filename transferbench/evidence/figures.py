@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from transferbench import experiments
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Figure
 from transferbench.files import writing
@@ -41,9 +40,7 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
     figure = experiment.spec.figure
     if figure is None or figure.levels is None or figure.objective:
         return {}
-    table = experiments.load(figure.levels.experiment)
-    printed = {row: table.published(row, figure.levels.column) for row in experiment.spec.rows}
-    return {row: value[0] for row, value in printed.items() if value}
+    return experiment.printed(figure.levels)
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench import experiments
 from transferbench.evidence import tables
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import writing
@@ -113,11 +112,7 @@ def printed_values(experiment: Experiment) -> dict[str, float]:
     """Return the printed value of each row."""
     readings = experiment.spec.readings
     assert readings is not None
-    printed = {}
-    for label, row in experiment.spec.rows.items():
-        name, printed_row = row.printed or (readings.experiment, label)
-        printed[label] = experiments.load(name).published(printed_row, readings.column)
-    return {label: value[0] for label, value in printed.items() if value}
+    return experiment.printed(readings)
 
 
 def draw(experiment: Experiment, cells: pd.DataFrame, path: Path) -> Path:

@@ -97,6 +97,14 @@ class Experiment:
         value = self.spec.published.get(row, {}).get(column)
         return value if value is None or isinstance(value, tuple) else (value, None)
 
+    def printed(self, source: Printed) -> dict[str, float]:
+        """Return the printed means that `source` refers to, by row; see `Row.printed`."""
+        cells = {}
+        for label, row in self.spec.rows.items():
+            name, printed_row = row.printed or (source.experiment, label)
+            cells[label] = experiments.load(name).published(printed_row, source.column)
+        return {label: cell[0] for label, cell in cells.items() if cell}
+
 
 def check_names(spec: Schema, lines: LineMap) -> None:
     """Check what the file names: tasks, domains, models, parameters, measures, experiments.

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._problems import problem_from_counts
-from transferbench.data.fetch import File, Url
+from transferbench.data.fetch import files_of
 from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import select
 from transferbench.parameters import Count
@@ -33,33 +33,24 @@ LICENCE = (
 )
 CLASSES = ("negative", "positive")
 ORIGINALS = {
-    "books/negative": (2_950_909,
+    "books/negative.review": (2_950_909,
         "1b7421e4cc6b18f4d42fee0014f62e85d10509c6930f7b77a8cea8a040c364e4"),
-    "books/positive": (2_860_546,
+    "books/positive.review": (2_860_546,
         "2a6167686bfd0e6927f31e8cb1f75fee5659933d378e66cab18844e7b534903f"),
-    "dvd/negative": (2_630_644,
+    "dvd/negative.review": (2_630_644,
         "73d4214973139ba22ceb58ce8e2c8db789fc89b99f3eea42b57820c80aa133ed"),
-    "dvd/positive": (2_922_403,
+    "dvd/positive.review": (2_922_403,
         "a14ab28bc3a78ef1dc774e7d04be9bcfe3321956f6865db5d1b49af6a7dc012f"),
-    "electronics/negative": (1_794_684,
+    "electronics/negative.review": (1_794_684,
         "1d4532083c71aff7f39cba4b92a368f19631b71378f80f15962c34edb668bf7e"),
-    "electronics/positive": (1_759_673,
+    "electronics/positive.review": (1_759_673,
         "6831c9dc9d52c85cf13bcb1a11a0a5243750fc4d0ec37b116a84b23c2430901e"),
-    "kitchen/negative": (1_504_573,
+    "kitchen/negative.review": (1_504_573,
         "73fd980fba4b7f079bd440bc4bee02d658b67f483c8be8edd6252b313c63b4f9"),
-    "kitchen/positive": (1_491_635,
+    "kitchen/positive.review": (1_491_635,
         "b727718361d0138583f12499add2ed30acec18a54c4bae388fedf1d5a6cb2935"),
 }  # fmt: skip
-FILES = {
-    f"amazon-reviews/{stem}.review": File(
-        name=f"amazon-reviews/{stem}.review",
-        size=size,
-        digest=f"sha256:{sha256}",
-        origins=(Url(f"{ORIGIN}/{stem}.review"),),
-        licence=LICENCE,
-    )
-    for stem, (size, sha256) in ORIGINALS.items()
-}
+FILES = files_of("amazon-reviews", ORIGIN, ORIGINALS, LICENCE)
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 TASKS = {
     f"amazon/{source}-vs-{target}": (

@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from transferbench.data.datasets._problems import problem_from_counts
-from transferbench.data.fetch import File, Url
+from transferbench.data.fetch import files_of
 from transferbench.data.formats.mat import read_counts
 from transferbench.data.options import Weighting
 from transferbench.problem import Problem, Truth
@@ -30,25 +30,16 @@ LICENCE = (
     "MALSAR package that contains them is GPL."
 )
 ORIGINALS = {
-    "rec.vs.talk/Task1": (251_693,
+    "rec.vs.talk/Task1.mat": (251_693,
         "2ccc2c933adb5e9a88524e0d0a90022ee925e3395fead485c2d7d31a14149997"),
-    "rec.vs.talk/Task2": (184_593,
+    "rec.vs.talk/Task2.mat": (184_593,
         "162fe06ddbad645577a2c538645f72115416811f8ee6dffc2fe2944a1c632e08"),
-    "comp.vs.sci/task1": (233_347,
+    "comp.vs.sci/task1.mat": (233_347,
         "136e73185215cdc5fe7af4c2e0d86dae9da864e119fef95253ef6614d139d7ab"),
-    "comp.vs.sci/task2": (209_328,
+    "comp.vs.sci/task2.mat": (209_328,
         "efafdffe36f05668f9cd638cbfad45a96b6e69e385a65fb7a24dda6082adec52"),
 }  # fmt: skip
-FILES = {
-    f"mtc-newsgroups/{stem}.mat": File(
-        name=f"mtc-newsgroups/{stem}.mat",
-        size=size,
-        digest=f"sha256:{sha256}",
-        origins=(Url(f"{ORIGIN}/{stem}.mat"),),
-        licence=LICENCE,
-    )
-    for stem, (size, sha256) in ORIGINALS.items()
-}
+FILES = files_of("mtc-newsgroups", ORIGIN, ORIGINALS, LICENCE)
 TASKS = {
     f"mtc/{P}-vs-{Q}": f"20 Newsgroups, {P} against {Q}, the paper's counts: 2 clustering tasks"
     for P, Q in (("rec", "talk"), ("comp", "sci"))

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.datasets._multilabel import problem_from_views, train_mask
-from transferbench.data.fetch import File, Url
+from transferbench.data.fetch import files_of
 from transferbench.data.formats.arff import read
 from transferbench.data.options import Natural, TrainFraction, Weighting
 from transferbench.data.text import weight
@@ -77,16 +77,7 @@ ORIGINALS = {
         5_880, "08fe20013c1e75dcf1888c185f5187c95e76495b8518ce289b4d3afce38d1232",
     ),
 }  # fmt: skip
-FILES = {
-    f"mulan/{name}": File(
-        name=f"mulan/{name}",
-        size=size,
-        digest=f"sha256:{sha256}",
-        origins=(Url(f"{ORIGIN}/{name}"),),
-        licence=LICENCE,
-    )
-    for name, (size, sha256) in ORIGINALS.items()
-}
+FILES = files_of("mulan", ORIGIN, ORIGINALS, LICENCE)
 TASKS = {
     "mulan/emotions": "Mulan, emotions: 593 songs, 72 features, 6 labels",
     "mulan/yeast": "Mulan, yeast: 2,417 genes, 103 features, 14 labels",

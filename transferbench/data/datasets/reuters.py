@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.datasets._problems import problem_from_counts
-from transferbench.data.fetch import File, Url
+from transferbench.data.fetch import files_of
 from transferbench.data.formats.mat import read_counts
 from transferbench.data.options import Weighting
 from transferbench.parameters import Count
@@ -30,25 +30,20 @@ LICENCE = (
     "this preprocessed form."
 )
 ORIGINALS = {
-    "OrgsPeople_src": (170_007, "c8b9f746e1c264495e99ed4146860552a8ae34a09908b701136a41790f426f1f"),
-    "OrgsPeople_tar": (187_009, "eaed1ba8c112bb52cfa1406c4566e72e85b65be932f7264014c9410753abc4ac"),
-    "OrgsPlaces_src": (152_368, "5afabffd3849a4df96b8cdb5b5cce95d6d5a56a7afb59cc72bc1084ec8da918a"),
-    "OrgsPlaces_tar": (182_389, "fe081f5c1541c135f898b543e603966c4d201cbd315d57179cfc146dd10a8a85"),
-    "PeoplePlaces_src": (147_511,
+    "OrgsPeople_src.mat": (170_007,
+        "c8b9f746e1c264495e99ed4146860552a8ae34a09908b701136a41790f426f1f"),
+    "OrgsPeople_tar.mat": (187_009,
+        "eaed1ba8c112bb52cfa1406c4566e72e85b65be932f7264014c9410753abc4ac"),
+    "OrgsPlaces_src.mat": (152_368,
+        "5afabffd3849a4df96b8cdb5b5cce95d6d5a56a7afb59cc72bc1084ec8da918a"),
+    "OrgsPlaces_tar.mat": (182_389,
+        "fe081f5c1541c135f898b543e603966c4d201cbd315d57179cfc146dd10a8a85"),
+    "PeoplePlaces_src.mat": (147_511,
         "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a"),
-    "PeoplePlaces_tar": (180_298,
+    "PeoplePlaces_tar.mat": (180_298,
         "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18"),
 }  # fmt: skip
-FILES = {
-    f"reuters-cross-domain/{stem}.mat": File(
-        name=f"reuters-cross-domain/{stem}.mat",
-        size=size,
-        digest=f"sha256:{sha256}",
-        origins=(Url(f"{ORIGIN}/{stem}.mat"),),
-        licence=LICENCE,
-    )
-    for stem, (size, sha256) in ORIGINALS.items()
-}
+FILES = files_of("reuters-cross-domain", ORIGIN, ORIGINALS, LICENCE)
 
 #: Task → prefix of its files, and the classes of the labels 1 and 2.
 LABELS = {

@@ -84,6 +84,13 @@ def max_size() -> int:
     return int(settings.load().max_size * 2**30)
 
 
+def check_unpacked(size: int, limit: int) -> None:
+    """Raise ValueError if the bytes of an unpacked file are more than the limit."""
+    if size > limit:
+        message = f"{size:,} bytes unpacked, expected at most {limit:,}"
+        raise ValueError(f"{message}; {size_remedy()}")
+
+
 def size_remedy() -> str:
     """Return what to do about a file that is too large."""
     size = settings.load().max_size
@@ -106,8 +113,8 @@ def check_size(path: Path) -> None:
     size = path.stat().st_size
     if not size:
         raise UserError(f"{path}: the file is empty; expected documents.")
-    if size > max_size():
-        message = f"{size:,} bytes, expected at most {max_size():,}"
+    if size > (limit := max_size()):
+        message = f"{size:,} bytes, expected at most {limit:,}"
         raise UserError(f"{path}: {message}; {size_remedy()}.")
 
 

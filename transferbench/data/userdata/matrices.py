@@ -24,10 +24,10 @@ from transferbench.data.userdata.documents import (
     Documents,
     Labels,
     check_label,
+    check_unpacked,
     line_error,
     lines,
     max_size,
-    size_remedy,
 )
 from transferbench.errors import UserError
 
@@ -126,9 +126,7 @@ def load_npz(path: Path) -> sp.csr_array:
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > 4 * max_size():
-            expected = f"expected at most {4 * max_size():,}"
-            raise ValueError(f"{size:,} bytes unpacked, {expected}; {size_remedy()}")
+        check_unpacked(size, 4 * max_size())
         X = sp.load_npz(path)  # without pickle
         n, d = X.shape
         if n > MAX_DOCUMENTS or d > MAX_FEATURES:

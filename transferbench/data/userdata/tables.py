@@ -18,6 +18,7 @@ from transferbench.data.userdata.documents import (
     Documents,
     Labels,
     check_label,
+    check_unpacked,
     line_error,
     lines,
     max_size,
@@ -162,9 +163,7 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
-        if size > max_size():
-            expected = f"expected at most {max_size():,}"
-            raise ValueError(f"{size:,} bytes unpacked, {expected}; {size_remedy()}")
+        check_unpacked(size, max_size())
         names = [name for name in schema.names if name in wanted]
         # As dictionaries: a text of many rows is stored once, and its length is checked before.
         texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
