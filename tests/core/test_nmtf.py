@@ -240,7 +240,7 @@ def test_permuting_rows_permutes_the_factors():
 def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
     (one, _), (two, _) = system(), system()
     one.update(*one.factors)
-    monkeypatch.setattr("transferbench.core.nmtf.BLOCK_ROWS", 3)
+    monkeypatch.setattr("transferbench.core.nmtf.BLOCK", 3 * K)
     two.update(*two.factors)
     for a, b in zip(one.factors, two.factors, strict=True):
         np.testing.assert_allclose(b.value, a.value, rtol=1e-12)

@@ -28,7 +28,10 @@ from transferbench.core.graph import Graph
 from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
 from transferbench.problem import Fit, Matrix, Watch
 
-BLOCK_ROWS = 2048  # three float32 blocks of 64 columns fit into a second-level cache
+#: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
+BLOCK = 1 << 15
+#: Up to this number of columns, a sparse product is faster column by column.
+FEW_COLUMNS = 3
 
 
 @dataclass(eq=False)
@@ -120,17 +123,30 @@ class NMTF:
             self._cache[key] = cached = (versions, compute())
         return cached[1]
 
+    def _UH(self, U: Factor, H: Factor) -> np.ndarray:
+        """Return U H (m, c)."""
+        return self._cached(("UH", U, H), [U, H], lambda: U.value @ H.value)
+
     def _A(self, term: Term) -> np.ndarray:
         """Return Σ_b U_b H_b (m, c)."""
-        factors = [factor for pair in term.parts for factor in pair]
-        return self._cached(
-            ("A", term), factors, lambda: sum(U.value @ H.value for U, H in term.parts)
-        )
+        if len(term.parts) == 1:
+            return self._UH(*term.parts[0])
+        factors = [factor for part in term.parts for factor in part]
+        return self._cached(("A", term), factors, lambda: sum(self._UH(*p) for p in term.parts))
 
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
         X, V = id(term.X), term.V
-        return self._cached(("XV", X, V), [V], lambda: self._Xt[X] @ V.value)
+        return self._cached(("XV", X, V), [V], lambda: _times(self._Xt[X], V.value))
+
+    def _pair(self, term: Term) -> np.ndarray:
+        """Return [Xᵀ V | A Vᵀ V] (m, 2c): what the updates of U and H have of the term."""
+        factors = [term.V, *(factor for part in term.parts for factor in part)]
+        return self._cached(
+            ("pair", term),
+            factors,
+            lambda: np.hstack([self._XV(term), self._A(term) @ self._gram(term.V)]),
+        )
 
     def _gram(self, F: Factor) -> np.ndarray:
         """Return Fᵀ F (columns, columns)."""
@@ -167,19 +183,19 @@ class NMTF:
             w = self.dtype.type(term.weight)
             if term.V is F:
                 A = self._A(term)
-                P.append(w * (self._X[id(term.X)] @ A))
-                Q.append(w * (F.value @ (A.T @ A)))
+                P.append(w * _times(self._X[id(term.X)], A))
+                Q.append(F.value @ (w * (A.T @ A)))
             for U, H in term.parts:
-                if U is F:
-                    P.append(w * self._XV(term))
-                    Q.append(w * (self._A(term) @ self._gram(term.V)))
-                    R.append(H.value.T)
-                if H is F:
-                    # Both products in one pass over U, the tallest array.
-                    pair = np.hstack([self._XV(term), self._A(term) @ self._gram(term.V)])
-                    num, den = np.hsplit(w * (U.value.T @ pair), 2)
+                if U is F or H is F:
+                    # Both products with U, the tallest array, in one pass.
+                    pair = self._pair(term) if U is F else w * (U.value.T @ self._pair(term))
+                    num, den = np.hsplit(pair, 2)
                     P.append(num)
                     Q.append(den)
+                if U is F:
+                    R.append(w * H.value.T)
+        if len(R) == 1:
+            return P[0], Q[0], R[0]
         if R:
             return np.hstack(P), np.hstack(Q), np.vstack(R)
         return np.asarray(sum(P)), np.asarray(sum(Q)), None
@@ -208,19 +224,24 @@ class NMTF:
         """Update F ← F ∘ √(num / den), block by block."""
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
-        for start in range(0, len(F.value), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
+        step = max(1, BLOCK // F.value.shape[1])
+        buffer = np.empty((3, min(step, len(F.value)), F.value.shape[1]), self.dtype)
+        for start in range(0, len(F.value), step):
+            rows = slice(start, start + step)
             f = F.value[rows]
-            num = P[rows] @ R if R is not None else P[rows].copy()
-            den = Q[rows] @ R if R is not None else Q[rows].copy()
+            num, den, pull = buffer[:, : len(f)]
+            if R is None:
+                num[:], den[:] = P[rows], Q[rows]
+            else:
+                np.matmul(P[rows], R, out=num)
+                np.matmul(Q[rows], R, out=den)
             if WF is not None and degree is not None:
                 num += WF[rows]
-                den += degree[rows] * f
+                den += np.multiply(degree[rows], f, out=pull)
             for weight, target in targets:
-                num += weight * target[rows]
-                den += weight * f
-            # With tiny in place of 0, 0/0 becomes 0.
-            np.maximum(den, self.tiny, out=den)
+                num += np.multiply(weight, target[rows], out=pull)
+                den += np.multiply(weight, f, out=pull)
+            den += self.tiny  # so that 0/0 becomes 0
             num /= den
             np.sqrt(num, out=num)
             f *= num
@@ -293,3 +314,13 @@ def _values(target: np.ndarray | Factor) -> np.ndarray:
 def _by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
     """Return X stored by rows: sparse CSR, or dense in C order."""
     return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
+
+
+def _times(X: Matrix, B: np.ndarray) -> np.ndarray:
+    """Return X B; with few columns column by column, which is faster and gives the same sums."""
+    if not sp.issparse(X) or B.shape[1] > FEW_COLUMNS:
+        return np.asarray(X @ B)
+    product = np.empty((X.shape[0], B.shape[1]), B.dtype)
+    for j, column in enumerate(B.T.copy()):
+        product[:, j] = X @ column
+    return product

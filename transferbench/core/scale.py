@@ -19,9 +19,11 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
     A column or row of zeros stays zero or, with fill, becomes uniform.
     """
     along = 0 if axis == "columns" else 1
-    total = F.sum(axis=along, keepdims=True)
+    # A product with ones is much faster than F.sum.
+    ones = np.ones(F.shape[along], F.dtype)
+    total = (ones @ F)[None] if axis == "columns" else (F @ ones)[:, None]
     F *= 1 / np.where(total > 0, total, 1)
-    if fill:
+    if fill and not total.all():
         np.copyto(F, 1 / F.shape[along], where=total == 0)
     return F
 
