@@ -113,8 +113,7 @@ def slow_step(model: NMTF, factor: Factor) -> np.ndarray:
 
 def gradient(model: NMTF, F: Factor) -> np.ndarray:
     """Return ∂objective/∂F = 2 (den − num) from the engine's numerators and denominators."""
-    P, Q, R = model.numerator_denominator(F)
-    half = Q - P if R is None else (Q - P) @ R
+    half = sum((Q - P) @ R for P, Q, R in model.shares(F))
     if F.graph is not None:
         L = np.diag(F.graph.degree) - F.graph.W.toarray()
         half = half + F.graph_weight * L @ F.value

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sparse_dot_topn import sp_matmul_topn
 
 from transferbench.problem import Matrix
@@ -31,6 +32,17 @@ class Graph:
     def degree(self) -> np.ndarray:
         """The row sums of W (n,)."""
         return np.asarray(self.W.sum(axis=1)).ravel()
+
+    def order(self) -> np.ndarray:
+        """Return the nodes in reverse Cuthill–McKee order: neighbours are near each other.
+
+        Products with a matrix in this order are faster, because they read nearby rows.
+        """
+        return reverse_cuthill_mckee(sp.csr_matrix(self.W), symmetric_mode=True)
+
+    def reordered(self, order: np.ndarray) -> Graph:
+        """Return the graph with its nodes in the given order."""
+        return Graph(sp.csr_array(self.W[order][:, order]))
 
 
 def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:

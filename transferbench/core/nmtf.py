@@ -74,6 +74,10 @@ class Tie:
     weight: float
 
 
+#: (P, Q, R): a term adds P R to the numerator and Q R to the denominator.
+Share = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 class NMTF:
     """The objective made of terms and ties, and the updates of its factors.
 
@@ -102,59 +106,93 @@ class NMTF:
         self._X = {i: _by_rows(X, self.dtype) for i, X in matrices.items()}
         self._Xt = {i: _by_rows(X.T, self.dtype) for i, X in matrices.items()}
         self._norm2 = {i: norm2(X) for i, X in self._X.items()}
-        # λ W (rows, rows) and λ times the degrees (rows, 1).
+        # Blocks of rows of λ W, and λ times the degrees (rows, 1).
         self._graphs = {
             factor: (
-                _by_rows(factor.graph.W * factor.graph_weight, self.dtype),
+                [
+                    (rows, _by_rows(factor.graph.W[rows] * factor.graph_weight, self.dtype))
+                    for rows in _blocks(factor)
+                ],
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
             for factor in self.factors
             if factor.graph is not None and factor.graph_weight
         }
+        self._pairs = {
+            term: np.empty((term.X.shape[1], 2 * term.V.value.shape[1]), self.dtype)
+            for term in self.terms
+        }
         self._cache: dict[Hashable, tuple[tuple[int, ...], np.ndarray]] = {}
 
     def _cached(
-        self, key: Hashable, factors: Iterable[Factor], compute: Callable[[], np.ndarray]
+        self,
+        key: Hashable,
+        factors: Iterable[Factor],
+        compute: Callable[[np.ndarray | None], np.ndarray],
     ) -> np.ndarray:
-        """Return the cached product of these factors; compute it if one of them has changed."""
+        """Return the cached product of these factors; recompute it if one of them has changed.
+
+        `compute` may write the product over the last one, which is its argument.
+        """
         versions = tuple(factor.version for factor in factors)
-        cached = self._cache.get(key)
-        if cached is None or cached[0] != versions:
-            self._cache[key] = cached = (versions, compute())
-        return cached[1]
+        last, product = self._cache.get(key, (None, None))
+        if product is None or last != versions:
+            product = compute(product)
+            self._cache[key] = versions, product
+        return product
 
     def _UH(self, U: Factor, H: Factor) -> np.ndarray:
         """Return U H (m, c)."""
-        return self._cached(("UH", U, H), [U, H], lambda: U.value @ H.value)
+        return self._cached(
+            ("UH", U, H), [U, H], lambda out: np.matmul(U.value, H.value, out=out)
+        )
 
     def _A(self, term: Term) -> np.ndarray:
         """Return Σ_b U_b H_b (m, c)."""
         if len(term.parts) == 1:
             return self._UH(*term.parts[0])
-        factors = [factor for part in term.parts for factor in part]
-        return self._cached(("A", term), factors, lambda: sum(self._UH(*p) for p in term.parts))
+
+        def compute(out: np.ndarray | None) -> np.ndarray:
+            first, second, *others = (self._UH(*part) for part in term.parts)
+            A = np.add(first, second, out=out)
+            for other in others:
+                A += other
+            return A
+
+        return self._cached(("A", term), _factors(term), compute)
 
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
         X, V = id(term.X), term.V
-        return self._cached(("XV", X, V), [V], lambda: _times(self._Xt[X], V.value))
+        return self._cached(("XV", X, V), [V], lambda out: _times(self._Xt[X], V.value, out))
 
     def _pair(self, term: Term) -> np.ndarray:
-        """Return [Xᵀ V | A Vᵀ V] (m, 2c): what the updates of U and H have of the term."""
-        factors = [term.V, *(factor for part in term.parts for factor in part)]
-        return self._cached(
-            ("pair", term),
-            factors,
-            lambda: np.hstack([self._XV(term), self._A(term) @ self._gram(term.V)]),
+        """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
+        pair = self._pairs[term]
+        c = pair.shape[1] // 2
+        left, right = pair[:, :c], pair[:, c:]
+        self._cached(("left", term), [term.V], lambda _: _copy(self._XV(term), left))
+        self._cached(
+            ("right", term),
+            [term.V, *_factors(term)],
+            lambda _: np.matmul(self._A(term), self._gram(term.V), out=right),
         )
+        return pair
 
     def _gram(self, F: Factor) -> np.ndarray:
         """Return Fᵀ F (columns, columns)."""
-        return self._cached(("gram", F), [F], lambda: F.value.T @ F.value)
+        return self._cached(("gram", F), [F], lambda _: F.value.T @ F.value)
 
     def _WF(self, F: Factor) -> np.ndarray:
-        """Return λ W F, with the shape of F."""
-        return self._cached(("WF", F), [F], lambda: self._graphs[F][0] @ F.value)
+        """Return λ W F, with the shape of F, by blocks of rows of W."""
+
+        def compute(out: np.ndarray | None) -> np.ndarray:
+            product = np.empty_like(F.value) if out is None else out
+            for rows, W in self._graphs[F][0]:
+                product[rows] = W @ F.value
+            return product
+
+        return self._cached(("WF", F), [F], compute)
 
     def objective(self) -> float:
         """Return the objective at the current factors, summed in float64 in trace form."""
@@ -170,35 +208,24 @@ class NMTF:
             total += tie.weight * norm2(tie.F.value - _values(tie.to))
         return total
 
-    def numerator_denominator(self, F: Factor) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the terms' share of num and den as P R and Q R.
-
-        P, Q (rows, s), R (s, columns); s is the sum of c over the terms of F. For V and H, R is
-        None, and P and Q are the shares themselves.
-        """
-        P: list[np.ndarray] = []
-        Q: list[np.ndarray] = []
-        R: list[np.ndarray] = []
+    def shares(self, F: Factor) -> list[Share]:
+        """Return what each term adds to num and den, as P R and Q R."""
+        shares = []
         for term in self.terms:
             w = self.dtype.type(term.weight)
+            c = term.V.value.shape[1]
+            unit = w * np.eye(c, dtype=self.dtype)
             if term.V is F:
                 A = self._A(term)
-                P.append(w * _times(self._X[id(term.X)], A))
-                Q.append(F.value @ (w * (A.T @ A)))
+                shares.append((_times(self._X[id(term.X)], A), F.value @ (A.T @ A), unit))
             for U, H in term.parts:
-                if U is F or H is F:
-                    # Both products with U, the tallest array, in one pass.
-                    pair = self._pair(term) if U is F else w * (U.value.T @ self._pair(term))
-                    num, den = np.hsplit(pair, 2)
-                    P.append(num)
-                    Q.append(den)
                 if U is F:
-                    R.append(w * H.value.T)
-        if len(R) == 1:
-            return P[0], Q[0], R[0]
-        if R:
-            return np.hstack(P), np.hstack(Q), np.vstack(R)
-        return np.asarray(sum(P)), np.asarray(sum(Q)), None
+                    pair = self._pair(term)
+                    shares.append((pair[:, :c], pair[:, c:], w * H.value.T))
+                if H is F:
+                    pair = U.value.T @ self._pair(term)
+                    shares.append((pair[:, :c], pair[:, c:], unit))
+        return shares
 
     def tie_targets(self, F: Factor) -> list[tuple[float, np.ndarray]]:
         """Return (weight, values) for each tie of F, whichever side of the tie F is on."""
@@ -217,24 +244,24 @@ class NMTF:
         two of them sees the new value of the first.
         """
         free = [factor for factor in factors if not factor.fixed]
-        for factor, shares in [(F, self.numerator_denominator(F)) for F in free]:
-            self._multiply(factor, *shares)
+        for factor, shares in [(F, self.shares(F)) for F in free]:
+            self._multiply(factor, shares)
 
-    def _multiply(self, F: Factor, P: np.ndarray, Q: np.ndarray, R: np.ndarray | None) -> None:
+    def _multiply(self, F: Factor, shares: list[Share]) -> None:
         """Update F ← F ∘ √(num / den), block by block."""
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
-        step = max(1, BLOCK // F.value.shape[1])
-        buffer = np.empty((3, min(step, len(F.value)), F.value.shape[1]), self.dtype)
-        for start in range(0, len(F.value), step):
-            rows = slice(start, start + step)
+        (P, Q, R), *others = shares
+        blocks = _blocks(F)
+        buffer = np.empty((3, *F.value[blocks[0]].shape), self.dtype)
+        for rows in blocks:
             f = F.value[rows]
             num, den, pull = buffer[:, : len(f)]
-            if R is None:
-                num[:], den[:] = P[rows], Q[rows]
-            else:
-                np.matmul(P[rows], R, out=num)
-                np.matmul(Q[rows], R, out=den)
+            np.matmul(P[rows], R, out=num)
+            np.matmul(Q[rows], R, out=den)
+            for P2, Q2, R2 in others:
+                num += np.matmul(P2[rows], R2, out=pull)
+                den += np.matmul(Q2[rows], R2, out=pull)
             if WF is not None and degree is not None:
                 num += WF[rows]
                 den += np.multiply(degree[rows], f, out=pull)
@@ -316,11 +343,27 @@ def _by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
     return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
 
 
-def _times(X: Matrix, B: np.ndarray) -> np.ndarray:
+def _blocks(F: Factor) -> list[slice]:
+    """Return slices of rows of F with about `BLOCK` entries each."""
+    n, columns = F.value.shape
+    step = max(1, BLOCK // max(1, columns))
+    return [slice(start, start + step) for start in range(0, max(1, n), step)]
+
+
+def _factors(term: Term) -> list[Factor]:
+    return [factor for part in term.parts for factor in part]
+
+
+def _copy(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+    out[:] = values
+    return out
+
+
+def _times(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return X B; with few columns column by column, which is faster and gives the same sums."""
     if not sp.issparse(X) or B.shape[1] > FEW_COLUMNS:
         return np.asarray(X @ B)
-    product = np.empty((X.shape[0], B.shape[1]), B.dtype)
+    product = np.empty((X.shape[0], B.shape[1]), B.dtype) if out is None else out
     for j, column in enumerate(B.T.copy()):
         product[:, j] = X @ column
     return product

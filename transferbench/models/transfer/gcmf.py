@@ -70,7 +70,11 @@ def fit(
         X = drop_empty_columns(domain.X)
         U = Factor(rng.random((X.shape[1], k)), normalize="columns")
         if lam:
-            U.graph, U.graph_weight = cosine_graph(X.T, p), lam
+            # The order of features changes nothing but the speed of products with the graph.
+            feature_graph = cosine_graph(X.T, p)
+            order = feature_graph.order()
+            U.graph, U.graph_weight = feature_graph.reordered(order), lam
+            U.value, X = U.value[order], X[:, order]
         if gamma and not V.fixed:
             graph = cosine_graph(X, p) if neighbours == "domain" else _graph_of(problem, i, p)
             V.graph, V.graph_weight = graph, gamma
