@@ -23,8 +23,9 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
     ones = np.ones(F.shape[along], F.dtype)
     total = (ones @ F)[None] if axis == "columns" else (F @ ones)[:, None]
     F *= 1 / np.where(total > 0, total, 1)
-    if fill and not total.all():
-        np.copyto(F, 1 / F.shape[along], where=total == 0)
+    if fill:
+        lines = F.T if axis == "columns" else F
+        lines[total.ravel() == 0] = 1 / F.shape[along]
     return F
 
 
