@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core import graph as module
-from transferbench.core.graph import cosine_graph, heat_graph, unit_rows
+from transferbench.core.graph import Graph, cosine_graph, heat_graph, unit_rows
 
 
 def slow(X: np.ndarray, p: int) -> np.ndarray:
@@ -111,3 +111,16 @@ def test_heat_graph_without_columns_has_no_edges_and_p_must_be_positive():
     assert heat_graph(np.empty((5, 0)), 2).W.nnz == 0
     with pytest.raises(ValueError, match="at least 1"):
         heat_graph(np.ones((4, 2)), 0)
+
+
+def test_the_order_of_a_graph_brings_neighbours_together_and_loses_nothing():
+    """Of a shuffled path, whose neighbours end up next to each other."""
+    n = 60
+    path = sp.diags_array([np.arange(1.0, n)] * 2, offsets=[-1, 1]).tocsr()
+    shuffled = np.random.default_rng(0).permutation(n)
+    graph = Graph(sp.csr_array(path[shuffled][:, shuffled]))
+    order = graph.order()
+    near = graph.reordered(order)
+    rows, cols = near.W.nonzero()
+    assert np.abs(rows - cols).max() == 1
+    np.testing.assert_array_equal(near.W.toarray(), graph.W.toarray()[np.ix_(order, order)])

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie, _times
 from transferbench.core.scale import (
     drop_empty_columns,
     frobenius_one,
@@ -243,6 +243,14 @@ def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
     two.update(*two.factors)
     for a, b in zip(one.factors, two.factors, strict=True):
         np.testing.assert_allclose(b.value, a.value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 7])
+def test_a_sparse_product_is_the_dense_one(columns):
+    rng = np.random.default_rng(columns)
+    X, B = rng.random((9, M)) * (rng.random((9, M)) < 0.5), rng.random((M, columns))
+    np.testing.assert_allclose(_times(sp.csr_array(X), B), X @ B, rtol=1e-12)
+    assert _times(sp.csr_array(X), B).flags.c_contiguous
 
 
 def test_normalize_makes_sums_one_and_leaves_zero_lines():

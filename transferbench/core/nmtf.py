@@ -11,9 +11,15 @@ normalised so that columns or rows sum to one.
 Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F. It does
 not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
 
-No documents × features array is formed: products start with U H, which is m × c. A product is
-cached until one of its factors changes. Tall factors are updated in blocks of rows that fit into
-the processor's cache.
+No documents × features array is formed: products start with U H, which is m × c. Time goes to
+reading tall arrays, so each is read as rarely as possible:
+
+- A product is cached until one of its factors changes, and then written over its last value.
+- A term keeps Xᵀ V and A Vᵀ V side by side, so that the update of H reads U once for both.
+- A factor is updated in blocks of rows whose numerator and denominator stay in the processor's
+  cache; neither is ever held as a whole.
+- λ W F is taken in the same blocks. It is fastest if neighbours in the graph have nearby rows: see
+  `Graph.order`.
 """
 
 from __future__ import annotations
@@ -74,7 +80,7 @@ class Tie:
     weight: float
 
 
-#: (P, Q, R): a term adds P R to the numerator and Q R to the denominator.
+#: (P, Q, R): what a term adds to num and den are P R and Q R.
 Share = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -118,6 +124,7 @@ class NMTF:
             for factor in self.factors
             if factor.graph is not None and factor.graph_weight
         }
+        # For each term [Xᵀ V | A Vᵀ V] (m, 2c), filled by `_pair`.
         self._pairs = {
             term: np.empty((term.X.shape[1], 2 * term.V.value.shape[1]), self.dtype)
             for term in self.terms
@@ -143,9 +150,7 @@ class NMTF:
 
     def _UH(self, U: Factor, H: Factor) -> np.ndarray:
         """Return U H (m, c)."""
-        return self._cached(
-            ("UH", U, H), [U, H], lambda out: np.matmul(U.value, H.value, out=out)
-        )
+        return self._cached(("UH", U, H), [U, H], lambda out: np.matmul(U.value, H.value, out=out))
 
     def _A(self, term: Term) -> np.ndarray:
         """Return Σ_b U_b H_b (m, c)."""
@@ -344,7 +349,7 @@ def _by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
 
 
 def _blocks(F: Factor) -> list[slice]:
-    """Return slices of rows of F with about `BLOCK` entries each."""
+    """Return slices of all rows of F, with about `BLOCK` entries each."""
     n, columns = F.value.shape
     step = max(1, BLOCK // max(1, columns))
     return [slice(start, start + step) for start in range(0, max(1, n), step)]
