@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.nmtf import NMTF, Factor, Term, Tie, _times
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie
+from transferbench.core.products import Held
 from transferbench.core.scale import (
     drop_empty_columns,
     frobenius_one,
@@ -249,8 +250,9 @@ def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
 def test_a_sparse_product_is_the_dense_one(columns):
     rng = np.random.default_rng(columns)
     X, B = rng.random((9, M)) * (rng.random((9, M)) < 0.5), rng.random((M, columns))
-    np.testing.assert_allclose(_times(sp.csr_array(X), B), X @ B, rtol=1e-12)
-    assert _times(sp.csr_array(X), B).flags.c_contiguous
+    product = Held(sp.csr_array(X), np.dtype(float)).times(B)
+    np.testing.assert_allclose(product, X @ B, rtol=1e-12)
+    assert product.flags.c_contiguous
 
 
 def test_normalize_makes_sums_one_and_leaves_zero_lines():

@@ -38,7 +38,7 @@ class Graph:
 
         Products with a matrix in this order are faster, because they read nearby rows.
         """
-        return reverse_cuthill_mckee(sp.csr_matrix(self.W), symmetric_mode=True)
+        return np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.W), symmetric_mode=True))
 
     def reordered(self, order: np.ndarray) -> Graph:
         """Return the graph with its nodes in the given order."""

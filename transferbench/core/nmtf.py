@@ -28,16 +28,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
+from transferbench.core.products import Held, by_rows
 from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
 from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
 BLOCK = 1 << 15
-#: Up to this number of columns, a sparse product is faster column by column.
-FEW_COLUMNS = 3
 
 
 @dataclass(eq=False)
@@ -106,17 +104,14 @@ class NMTF:
         for factor in self.factors:
             factor.value = np.array(factor.value, dtype=self.dtype, order="C")
         self._check()
-        # X and Xᵀ are both stored by rows, because a product with a matrix stored by columns is
-        # slow. Terms with the same X share both, and each product Xᵀ V.
+        # Terms with the same X share it, and each product Xᵀ V.
         matrices = {id(term.X): term.X for term in self.terms}
-        self._X = {i: _by_rows(X, self.dtype) for i, X in matrices.items()}
-        self._Xt = {i: _by_rows(X.T, self.dtype) for i, X in matrices.items()}
-        self._norm2 = {i: norm2(X) for i, X in self._X.items()}
+        self._X = {i: Held(X, self.dtype) for i, X in matrices.items()}
         # Blocks of rows of λ W, and λ times the degrees (rows, 1).
         self._graphs = {
             factor: (
                 [
-                    (rows, _by_rows(factor.graph.W[rows] * factor.graph_weight, self.dtype))
+                    (rows, by_rows(factor.graph.W[rows] * factor.graph_weight, self.dtype))
                     for rows in _blocks(factor)
                 ],
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
@@ -159,7 +154,7 @@ class NMTF:
 
         def compute(out: np.ndarray | None) -> np.ndarray:
             first, second, *others = (self._UH(*part) for part in term.parts)
-            A = np.add(first, second, out=out)
+            A: np.ndarray = np.add(first, second, out=out)
             for other in others:
                 A += other
             return A
@@ -169,7 +164,9 @@ class NMTF:
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
         X, V = id(term.X), term.V
-        return self._cached(("XV", X, V), [V], lambda out: _times(self._Xt[X], V.value, out))
+        return self._cached(
+            ("XV", X, V), [V], lambda out: self._X[X].transposed_times(V.value, out)
+        )
 
     def _pair(self, term: Term) -> np.ndarray:
         """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
@@ -205,7 +202,7 @@ class NMTF:
         for term in self.terms:
             A, G = self._A(term), self._gram(term.V)
             cross = inner(self._XV(term), A)
-            total += term.weight * (self._norm2[id(term.X)] - 2 * cross + inner(A.T @ A, G))
+            total += term.weight * (self._X[id(term.X)].norm2 - 2 * cross + inner(A.T @ A, G))
         for F, (_, degree) in self._graphs.items():
             squares = np.einsum("ij,ij->i", F.value, F.value)
             total += inner(degree[:, 0], squares) - inner(F.value, self._WF(F))
@@ -222,7 +219,7 @@ class NMTF:
             unit = w * np.eye(c, dtype=self.dtype)
             if term.V is F:
                 A = self._A(term)
-                shares.append((_times(self._X[id(term.X)], A), F.value @ (A.T @ A), unit))
+                shares.append((self._X[id(term.X)].times(A), F.value @ (A.T @ A), unit))
             for U, H in term.parts:
                 if U is F:
                     pair = self._pair(term)
@@ -343,11 +340,6 @@ def _values(target: np.ndarray | Factor) -> np.ndarray:
     return target.value if isinstance(target, Factor) else target
 
 
-def _by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
-    """Return X stored by rows: sparse CSR, or dense in C order."""
-    return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
-
-
 def _blocks(F: Factor) -> list[slice]:
     """Return slices of all rows of F, with about `BLOCK` entries each."""
     n, columns = F.value.shape
@@ -362,13 +354,3 @@ def _factors(term: Term) -> list[Factor]:
 def _copy(values: np.ndarray, out: np.ndarray) -> np.ndarray:
     out[:] = values
     return out
-
-
-def _times(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return X B; with few columns column by column, which is faster and gives the same sums."""
-    if not sp.issparse(X) or B.shape[1] > FEW_COLUMNS:
-        return np.asarray(X @ B)
-    product = np.empty((X.shape[0], B.shape[1]), B.dtype) if out is None else out
-    for j, column in enumerate(B.T.copy()):
-        product[:, j] = X @ column
-    return product
