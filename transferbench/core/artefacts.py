@@ -82,7 +82,6 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
     Results: the same, where dataclasses are names of the function's module. Returned arrays must be
     new, and contiguous to be stored. The function must not change its arguments.
     """
-
     _files.add(Path(inspect.getfile(function)))
 
     @wraps(function)
@@ -191,7 +190,7 @@ class _Cache:
     def _make_room(self, size: int) -> None:
         """Remove the least recently used artefacts until `size` more bytes have room."""
         files = []
-        for path in self.folder.path.glob(f"*{SUFFIX}"):
+        for path in self.folder.path.iterdir():  # also what a killed process left
             with suppress(OSError):  # another process removed it
                 files.append((path.stat().st_mtime, path.stat().st_size, path))
         excess = sum(each[1] for each in files) + size - self.folder.max_bytes
@@ -311,8 +310,6 @@ def _feed(digest: Any, value: Any) -> None:
         digest.update(f"{kind} {len(value)}:".encode())
         for part in value:
             _feed(digest, part)
-    elif isinstance(value, dict):
-        _feed(digest, list(value.items()))
     elif is_dataclass(value):
         digest.update(f"{kind}:".encode())
         for each in fields(value):

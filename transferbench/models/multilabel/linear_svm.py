@@ -14,11 +14,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from transferbench.core.artefacts import artefact
 from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive
-from transferbench.problem import Fit, Matrix, Problem
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -34,26 +33,20 @@ def fit(
     documents chooses one by example-based F₁. view: the first view, or all side by side.
     ensure_one_label: give a document without a label its best one.
     """
+    from sklearn.svm import LinearSVC
+
     views, all_Y, all_seen = join(problem, view)
     X = hstack_views(views)
 
     def predict(C: float, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        return _scores(X, np.asarray(Y[seen] > 0), seen, C)
+        X_seen = X[np.flatnonzero(seen)]
+        scores = np.empty(Y.shape)
+        for column, label in enumerate((Y[seen] > 0).T):
+            if label.all() or not label.any():
+                scores[:, column] = label[0]
+                continue
+            svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
+            scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
+        return scores
 
     return tuned_fit(problem, C, predict, all_Y, all_seen, ensure_one_label)
-
-
-@artefact
-def _scores(X: Matrix, labels: np.ndarray, seen: np.ndarray, C: float) -> np.ndarray:
-    """Return scores (n, m) of all documents X (n, d); labels (s, m) bool of those that are seen."""
-    from sklearn.svm import LinearSVC
-
-    X_seen = X[np.flatnonzero(seen)]
-    scores = np.empty((len(seen), labels.shape[1]))
-    for column, label in enumerate(labels.T):
-        if label.all() or not label.any():
-            scores[:, column] = label[0]
-            continue
-        svm = LinearSVC(C=C, loss="hinge", tol=1e-5, max_iter=100_000, random_state=0)
-        scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
-    return scores
