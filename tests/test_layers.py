@@ -31,7 +31,7 @@ ROOMS = {
     "data": {"core"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "models"},
-    "runs": {"models", "data"},
+    "runs": {"core", "models", "data"},
     "experiments": {"models", "data", "runs"},
     "evidence": {"models", "experiments", "runs"},
     # What the command line and Python users call.

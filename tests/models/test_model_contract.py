@@ -14,6 +14,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
+from transferbench.core import artefacts
 from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -227,3 +228,16 @@ def test_labels_have_the_right_shape_and_beat_guessing(name, tasks, views):
         np.mean([d["f1"] for d in evaluate(f, truth).values()]) for f in (fit, all_labels)
     )
     assert f1 > guessing + 0.1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_artefacts_change_no_score(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+    problem = make_small(name)[0]
+    plain = run(name, problem)
+    for _ in range(2):  # the first fit makes the artefacts, the second reuses them
+        with artefacts.use(artefacts.Folder(tmp_path, 2**30)) as usage:
+            fit = run(name, problem)
+        assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
+        assert fit.trace == plain.trace
+    assert usage.reused.any() == any(tmp_path.iterdir())

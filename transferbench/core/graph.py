@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sparse_dot_topn import sp_matmul_topn
 
+from transferbench.core.artefacts import artefact
 from transferbench.problem import Matrix
 
 #: Neighbours requested in addition to p, to include most ties at the p-th place.
@@ -45,6 +46,7 @@ class Graph:
         return Graph(sp.csr_array(self.W[order][:, order]))
 
 
+@artefact
 def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
     """Return the graph that joins each row of X to its p nearest rows by cosine.
 
@@ -74,6 +76,7 @@ def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
     return Graph(sp.csr_array(S.maximum(S.T)))
 
 
+@artefact
 def heat_graph(Z: np.ndarray, p: int) -> Graph:
     """Return the graph that joins each row of Z (n, r) to its p nearest rows by distance.
 

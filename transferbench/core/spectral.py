@@ -15,6 +15,7 @@ from scipy.linalg import helmert
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from transferbench.core.artefacts import artefact
 from transferbench.core.graph import cosine_graph
 from transferbench.problem import Matrix
 
@@ -36,6 +37,7 @@ def mean_matching(sizes: Sequence[int]) -> np.ndarray:
     return np.repeat(rows, sizes, axis=0)
 
 
+@artefact
 def smallest_eigenpairs(
     W: sp.csr_array,
     count: int,
