@@ -9,21 +9,21 @@ documents. A matrix is cut into blocks of rows, and each worker holds neighbouri
 factors U, H and V stay in the caller's process, which asks the workers for products:
 
     X A   : A (m, c) is sent to each worker, each returns its rows of the product.
-    Xᵀ V  : each worker receives its rows of V (n, c) and returns X_bᵀ V_b (m, c) of each block b.
+    Xᵀ V  : each worker receives its rows of V (n, c) and returns sums over blocks b of X_bᵀ V_b.
 
-The caller sums Xᵀ V = Σ_b X_bᵀ V_b in the order of the blocks, which depend on the number of rows
-only. So results are the same, bit for bit, for any number of workers. They differ from a fit
-without workers by rounding.
+The blocks and the order in which Xᵀ V = Σ_b X_bᵀ V_b is summed depend on the number of rows only:
+see `add_up`. So results are the same, bit for bit, for any number of workers. They differ from a
+fit without workers by rounding.
 
 The caller keeps X. If a worker is lost, its rows are sent to another one.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core import products
+from transferbench.core.init import stack
 from transferbench.core.products import Held, Products, by_rows
+from transferbench.core.scale import norm2
 from transferbench.errors import EngineLost, UserError
 from transferbench.problem import Matrix
 from transferbench.runs import engines
@@ -39,10 +41,14 @@ from transferbench.runs import engines
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Rows of a block, at least. A matrix of fewer rows than two blocks stays in this process.
-BLOCK_ROWS = 8192
-#: Blocks of a matrix, at most: the caller receives one Xᵀ V (m, c) from each.
-MAX_BLOCKS = 256
+#: First block, number of blocks, and the sum of their arrays.
+Node = tuple[int, int, np.ndarray]
+
+#: A matrix of fewer rows stays in this process.
+MIN_ROWS = 1 << 14
+#: Rows → blocks of a matrix with at least so many rows. Numbers with many divisors, so that most
+#: numbers of workers get equal shares. Small blocks are slow, because each adds Xᵀ V (m, c).
+BLOCKS = {0: 24, 1 << 22: 240}
 #: How often the rows of one part are sent to another worker before the fit fails.
 MAX_MOVES = 3
 #: Seconds between checks that a worker is still there, while waiting for it.
@@ -77,7 +83,7 @@ class Usage:
         if not self.asked:
             return "the workers were not used: this model does not use the factorisation engine"
         if not self.cut:
-            rows = f"{2 * BLOCK_ROWS:,}"
+            rows = f"{MIN_ROWS:,}"
             return f"the workers were not used: every domain has fewer than {rows} documents"
         each = max(1, iterations) * self.workers * 1e6
         lost = f"; {self.moved} parts moved from lost workers" if self.moved else ""
@@ -114,34 +120,68 @@ def on_workers(scheduler: str) -> Iterator[Usage]:
 
 
 class Shard:
-    """Neighbouring blocks of rows, on a worker."""
+    """Neighbouring blocks of rows, on a worker; `first` is the number of the first block."""
 
-    def __init__(self) -> None:
-        self._blocks: list[Held] = []
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._added: list[Matrix] = []
+        self._rows: list[slice] = []  # of each block
 
-    def add(self, X: Matrix, dtype: np.dtype) -> float:
+    def add(self, X: Matrix) -> float:
         """Hold X (rows, m) as the next block; return ‖X‖²."""
-        self._blocks.append(Held(X, dtype))
-        return self._blocks[-1].norm2
+        start = self._rows[-1].stop if self._rows else 0
+        self._rows.append(slice(start, start + X.shape[0]))
+        self._added.append(X)
+        return norm2(X)
+
+    @cached_property
+    def _X(self) -> Matrix:
+        """All blocks as one matrix, because one product is faster than many."""
+        X = stack(self._added)
+        self._added.clear()
+        return X
+
+    @cached_property
+    def _transposed(self) -> list[Held]:
+        """X_bᵀ of each block."""
+        return [Held(self._X[rows].T, self._X.dtype) for rows in self._rows]
 
     def times(self, A: np.ndarray) -> np.ndarray:
         """Return X A (rows of all blocks, c)."""
-        return np.concatenate([block.times(A) for block in self._blocks])
+        return Held(self._X, self._X.dtype).times(A)
 
-    def transposed_times(self, *Vs: np.ndarray) -> np.ndarray:
-        """Return X_bᵀ V_b of each block (blocks, m, c) for the rows V_b of each block."""
-        pairs = zip(self._blocks, Vs, strict=True)
-        return np.stack([block.transposed_times(V) for block, V in pairs])
+    def transposed_times(self, *Vs: np.ndarray) -> list[Node]:
+        """Return sums of X_bᵀ V_b (m, c) over blocks b, for the rows V_b of each block."""
+        pairs = enumerate(zip(self._transposed, Vs, strict=True), self._first)
+        return add_up((b, 1, X.times(V)) for b, (X, V) in pairs)
+
+
+def add_up(nodes: Iterable[Node]) -> list[Node]:
+    """Sum neighbours in a binary tree over all blocks; return the sums that remain, in order.
+
+    Two nodes are added if they are the halves of one node of the tree: their sizes are equal, and
+    the first block of the left one is a multiple of twice the size. So a sum over all blocks is the
+    same whether it is made of single blocks or of such sums of other callers.
+    """
+    sums: list[Node] = []
+    for start, size, array in nodes:
+        while sums and sums[-1][1] == size and sums[-1][0] % (2 * size) == 0:
+            start, _, left = sums.pop()
+            size, array = 2 * size, left + array
+        sums.append((start, size, array))
+    return sums
 
 
 @dataclass
 class _Part:
     """The blocks of one matrix that one worker holds.
 
-    columns: the columns of X that the worker holds, in order: those with an entry in these rows,
-    or all.
+    first   : number of the first block.
+    columns : the columns of X that the worker holds, in order: those with an entry in these rows,
+              or all.
     """
 
+    first: int
     blocks: list[slice]
     columns: slice | np.ndarray
     address: str = ""  # of the worker
@@ -165,7 +205,7 @@ class _Workers:
     def hold(self, X: Matrix, dtype: np.dtype) -> Products:
         """Return X, held by the workers, or in this process if it is small."""
         self.usage.asked += 1
-        if X.shape[0] < 2 * BLOCK_ROWS:
+        if X.shape[0] < MIN_ROWS:
             return Held(X, dtype)
         self.usage.cut += 1
         return _Spread(X, dtype, self)
@@ -193,7 +233,9 @@ class _Workers:
         import distributed
 
         part.address = address
-        part.future = self.client.submit(Shard, actor=True, workers=[address], pure=False)
+        part.future = self.client.submit(
+            Shard, part.first, actor=True, workers=[address], pure=False
+        )
         while part.future.status == "pending":  # the worker may be busy
             with suppress(TimeoutError):
                 distributed.wait(part.future, timeout=CHECK_SECONDS)
@@ -229,12 +271,11 @@ class _Spread:
         self._dtype = dtype
         self._workers = workers
         n = X.shape[0]
-        step = max(BLOCK_ROWS, math.ceil(n / MAX_BLOCKS))
-        blocks = [slice(i, min(n, i + step)) for i in range(0, n, step)]
+        count = next(blocks for rows, blocks in reversed(BLOCKS.items()) if rows <= n)
+        blocks = [slice(i, j) for i, j in _shares(n, count)]
         addresses = workers.addresses()
-        count = min(len(blocks), len(addresses))
-        ends = [len(blocks) * i // count for i in range(count + 1)]
-        self._parts = [self._part(blocks[i:j]) for i, j in pairwise(ends)]
+        shares = _shares(count, min(count, len(addresses)))
+        self._parts = [self._part(i, blocks[i:j]) for i, j in shares]
         first = workers.usage.cut  # so that small matrices are on different workers
         squares: list[float] = []
         for i, part in enumerate(self._parts, first):
@@ -247,20 +288,31 @@ class _Spread:
         arguments = [(np.ascontiguousarray(A[part.columns]),) for part in self._parts]
         for part, rows in self._ask("times", arguments):
             product[part.rows] = rows
+            self._workers.usage.received += rows.nbytes
         return product
 
     def transposed_times(self, V: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """See Products."""
-        total = np.zeros((self._X.shape[1], V.shape[1]))  # in float64: there may be many blocks
         arguments = [tuple(V[rows] for rows in part.blocks) for part in self._parts]
-        for part, shares in self._ask("transposed_times", arguments):
-            for share in shares:  # one after the other, whichever worker has them
-                total[part.columns] += share
-        return total.astype(V.dtype)
+        answers = self._ask("transposed_times", arguments)
+        nodes = add_up(
+            self._with_all_columns(part, node) for part, sums in answers for node in sums
+        )
+        return np.asarray(sum(array for _, _, array in nodes))
+
+    def _with_all_columns(self, part: _Part, node: Node) -> Node:
+        """Return a worker's sum with a row for each column of X, not only for the worker's."""
+        start, size, array = node
+        self._workers.usage.received += array.nbytes
+        if not isinstance(part.columns, slice):
+            whole = np.zeros((self._X.shape[1], array.shape[1]), array.dtype)
+            whole[part.columns] = array
+            array = whole
+        return start, size, array
 
     def _ask(
         self, method: str, arguments: Sequence[tuple[np.ndarray, ...]]
-    ) -> Iterator[tuple[_Part, np.ndarray]]:
+    ) -> Iterator[tuple[_Part, Any]]:
         """Call a method of all parts at once; yield each part and its answer, in order."""
         workers, usage = self._workers, self._workers.usage
         futures = [
@@ -271,13 +323,12 @@ class _Spread:
             while True:
                 usage.sent += sum(array.nbytes for array in arrays)
                 try:
-                    array = workers.answer(part, future)
+                    answer = workers.answer(part, future)
                     break
                 except OSError:  # the worker is lost
                     self._move(part)
                     future = workers.start(part, method, *arrays)
-            usage.received += array.nbytes
-            yield part, array
+            yield part, answer
 
     def _place(self, part: _Part, address: str) -> list[float]:
         """Send the rows of a part to a worker, block by block; return ‖X_b‖² of each block.
@@ -289,7 +340,7 @@ class _Spread:
             squares = []
             for rows in part.blocks:
                 X = by_rows(self._X[rows][:, part.columns], self._dtype)
-                future = self._workers.start(part, "add", X, self._dtype)
+                future = self._workers.start(part, "add", X)
                 squares.append(self._workers.answer(part, future))
                 self._workers.usage.placed += _nbytes(X)
         except OSError:
@@ -306,15 +357,20 @@ class _Spread:
         others = [address for address in addresses if address != part.address] or addresses
         return self._place(part, others[self._workers.usage.moved % len(others)])
 
-    def _part(self, blocks: list[slice]) -> _Part:
+    def _part(self, first: int, blocks: list[slice]) -> _Part:
         """Return a part, not placed yet, with the columns that occur in its rows."""
-        part = _Part(blocks, slice(None))
+        part = _Part(first, blocks, slice(None))
         if sp.issparse(self._X):
             occurring = np.zeros(self._X.shape[1], bool)
             occurring[self._X[part.rows].indices] = True
             if occurring.mean() < WORTH_SELECTING:
                 part.columns = np.flatnonzero(occurring)
         return part
+
+
+def _shares(n: int, number: int) -> list[tuple[int, int]]:
+    """Return start and stop of `number` equal shares of range(n)."""
+    return list(pairwise(n * i // number for i in range(number + 1)))
 
 
 def _nbytes(X: Any) -> int:
