@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -141,15 +142,34 @@ def test_blocks_depend_on_the_number_of_rows_only(cluster, monkeypatch):
             assert isinstance(hold.get()(np.ones((99, 2)), F32), Held)
 
 
-def test_nothing_is_left_on_the_workers(cluster, problem):
+def wait_until_workers_hold_nothing(cluster):
+    deadline = time.monotonic() + 20
+    while any(worker.state.actors for worker in cluster.workers.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_workers_drop_the_rows_after_a_fit(cluster, problem):
     workers = cluster(2)
     with distributed.on_workers(workers.scheduler_address):
         fit("dtl", problem)
         gc.collect()
-        deadline = time.monotonic() + 20
-        while any(worker.state.actors for worker in workers.workers.values()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until_workers_hold_nothing(workers)
+
+
+def test_workers_drop_the_rows_after_ctrl_c_and_can_be_used_again(cluster, problem):
+    def interrupt(iteration: int, *_: object) -> None:
+        assert any(worker.state.actors for worker in workers.workers.values())
+        raise KeyboardInterrupt
+
+    workers = cluster(2)
+    on = partial(distributed.on_workers, workers.scheduler_address)
+    with pytest.raises(KeyboardInterrupt), on():
+        fit("dtl", problem, watch=interrupt)
+    assert hold.get() is Held
+    wait_until_workers_hold_nothing(workers)
+    with on():
+        fit("dtl", problem)
 
 
 def test_the_rows_of_a_lost_worker_move_to_another(cluster, problem):
