@@ -14,6 +14,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
+from transferbench.core import graph
 from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -227,3 +228,17 @@ def test_labels_have_the_right_shape_and_beat_guessing(name, tasks, views):
         np.mean([d["f1"] for d in evaluate(f, truth).values()]) for f in (fit, all_labels)
     )
     assert f1 > guessing + 0.1
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if "search" in parameters.schema(models.load(name))]
+)
+def test_the_least_recall_of_the_graphs_is_reported(name, monkeypatch):
+    problem, _ = MAKE[models.get(name).family]()
+    assert run(name, problem).diagnostics == {"graph_recall": 1.0}
+    if len(problem.targets) == 1:
+        problem, _ = make_problem(targets=2)
+    recalls = [0.93, 0.97]
+    monkeypatch.setattr(graph, "_recall", lambda *_: recalls.pop(0))
+    assert run(name, problem, search="rare-words").diagnostics == {"graph_recall": 0.93}
+    assert not recalls
