@@ -14,7 +14,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
-from transferbench.core import artefacts
+from transferbench.core import artefacts, graph
 from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -241,3 +241,17 @@ def test_artefacts_change_no_score(name, tmp_path, monkeypatch):
         assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
         assert fit.trace == plain.trace
     assert usage.reused.any() == any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if "search" in parameters.schema(models.load(name))]
+)
+def test_the_least_recall_of_the_graphs_is_reported(name, monkeypatch):
+    problem, _ = MAKE[models.get(name).family]()
+    assert run(name, problem).diagnostics == {"graph_recall": 1.0}
+    if len(problem.targets) == 1:
+        problem, _ = make_problem(targets=2)
+    recalls = [0.93, 0.97]
+    monkeypatch.setattr(graph, "_recall", lambda *_: recalls.pop(0))
+    assert run(name, problem, search="rare-words").diagnostics == {"graph_recall": 0.93}
+    assert not recalls

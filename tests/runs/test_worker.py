@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from conftest import make_problem
 
-from transferbench import metrics
-from transferbench.core import artefacts
+from transferbench import metrics, models, parameters
+from transferbench.core import artefacts, graph
 from transferbench.core.artefacts import Folder
 from transferbench.data.facts import Facts
 from transferbench.problem import Fit, Truth
 from transferbench.runs import worker
-from transferbench.runs.record import Run
+from transferbench.runs.job import Job, TaskFile
+from transferbench.runs.record import Record, Run
 
 
 def test_the_scored_documents_of_each_measured_domain_are_counted():
@@ -112,3 +113,20 @@ def test_memory_counts_as_if_every_artefact_had_been_made(perform, folder, monke
         patch.setattr(artefacts, "peak_mib", lambda: 5000.0)
         perform(folder)
     assert perform(folder).peak_mib == 5000
+
+
+def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "_load", lambda task: make_problem())
+    monkeypatch.setattr(graph, "_recall", lambda *_: 0.96)
+    task = TaskFile("t", tmp_path, b"", Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
+    for model, search, expected in (
+        ("graph-only", "rare-words", {"graph_recall": 0.96}),
+        ("graph-only", "auto", {"graph_recall": 1.0}),
+        ("lr", None, {}),
+    ):
+        given = {"search": search} if search else {}
+        params = parameters.resolve(models.load(model), given, model)
+        job = Job("key", Run("t", model, params, None), task)
+        record = worker._measure(job.record("done"), job, 0.0, 0.0)
+        assert record.diagnostics == expected
+        assert Record.from_json(record.to_json()).diagnostics == expected

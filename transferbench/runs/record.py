@@ -102,6 +102,7 @@ class Record:
     metrics       : domain → measure → value, as fractions.
     documents     : domain → number of scored documents.
     columns       : "classes" or "clusters", see `Fit.columns`.
+    diagnostics   : name → value, see `Fit.diagnostics`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
     seconds       : wall time of the fit, as if it had made all its artefacts (`core.artefacts`).
@@ -130,6 +131,7 @@ class Record:
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Mapping[str, int] = field(default_factory=dict)
     columns: Literal["classes", "clusters"] = "classes"
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
     seconds: float | None = None

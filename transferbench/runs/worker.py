@@ -166,6 +166,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
         metrics=measures,
         documents=_documents(truth, measures),
         columns=fit.columns,
+        diagnostics=dict(fit.diagnostics),
         trace=tuple(fit.trace),
         curve=watch.curve if run.curve else None,
         seconds=seconds + missing,
