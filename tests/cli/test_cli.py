@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -255,3 +257,60 @@ def test_a_closed_pipe_is_no_failure():
     command = f"set -o pipefail; {sys.executable} -m transferbench list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "Models:\n", "")
+
+
+def test_passwords_of_mirrors_are_not_shown(call, monkeypatch):
+    monkeypatch.setenv("TRANSFERBENCH_MIRROR", "http://me:secret@127.0.0.1:9/data")
+    code, out, err = call("doctor", "--no-network")
+    assert code == 0
+    assert "http://127.0.0.1:9/data" in out
+    assert "secret" not in out + err
+    code, out, err = call("--mirror", "ftp://me:secret@127.0.0.1:9/", "fetch", "comp-vs-rec")
+    assert code == 2
+    assert "mirror ftp://127.0.0.1:9/: expected a folder" in err
+    assert "secret" not in out + err
+
+
+@pytest.mark.parametrize("flag", [[], ["--debug"]])
+def test_control_characters_do_not_reach_the_terminal(call, tmp_path, flag):
+    source = tmp_path / "s\x1b[2J.csv"
+    source.write_text("text,label\naa bb,x\nbb aa,y\n")
+    target = tmp_path / "t\x1b[1m\x07.csv"
+    target.write_text("text\naa bb\nzz yy\naa bb\n")
+    found = tmp_path / "f\x9b1m.csv"
+    files = ["--source", str(source), "--target", str(target), "--option", "min_df=1"]
+    code, out, err = call(*flag, "predict", *files, "-m", "lr", "--out", str(found))
+    assert (code, found.is_file()) == (0, True)
+    assert "\\u001b[1m\\u0007.csv: " in err  # a warning about its documents
+    assert "f\\u009b1m.csv: 3 documents" in out
+    source.write_text("text\naa bb\n")
+    code, out2, err2 = call(*flag, "predict", *files, "-m", "lr", "--out", str(found))
+    assert code == 2
+    for text in (out, err, out2, err2):
+        assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no links or FIFOs")
+@pytest.mark.parametrize("kind", ["loop", "fifo"])
+def test_a_loop_of_links_or_a_fifo_as_input_is_one_line(call, tmp_path, kind):
+    for name in ("it.csv", "it.yaml"):
+        path = tmp_path / name
+        os.mkfifo(path) if kind == "fifo" else path.symlink_to(path)
+    (tmp_path / "task.yaml").write_text("source: it.csv\ntargets: it.csv\n")
+    (tmp_path / "views").mkdir()
+    for name in ("labels.csv", "views/a.csv"):
+        (tmp_path / name).symlink_to(tmp_path / "it.csv")
+    for arguments in (
+        ["predict", "--source", "it.csv", "--target", "it.csv", "-m", "lr", "--out", "found.csv"],
+        ["predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--out", "it.csv"],
+        ["reproduce", "it.yaml"],
+        ["run", "it.yaml", "-m", "lr"],
+        ["run", "task.yaml", "-m", "lr"],
+        ["run", f"multilabel/own:path={tmp_path}", "-m", "ml-knn"],
+    ):
+        in_folder = [str(tmp_path / a) if a.endswith((".csv", ".yaml")) else a for a in arguments]
+        signal.alarm(120)  # ends the tests, instead of a wait without end
+        code, out, err = call(*in_folder)
+        signal.alarm(0)
+        assert (code, out, err.count("\n")) == (2, "", 1), (arguments, err)
+        assert "Error: " in err

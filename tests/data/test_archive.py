@@ -187,3 +187,14 @@ def test_members_refuses_a_file_that_is_no_archive(tmp_path, content):
 def test_members_refuses_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         list(members(tmp_path / "gone"))
+
+
+def test_members_refuses_a_zip_by_its_directory_before_unpacking(tmp_path, monkeypatch):
+    path = pack_zip(tmp_path / "archive", {"a": b"a" * 60, "b": b"b" * 60})
+    given = []
+    with pytest.raises(UserError, match="unpacks to more than 100 bytes"):
+        given.extend(members(path, limit=100))
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
+    with pytest.raises(UserError, match="has more than 1 members"):
+        given.extend(members(path))
+    assert given == []

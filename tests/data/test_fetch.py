@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -603,7 +604,9 @@ def test_a_fetch_succeeds_after_one_was_killed(server, settings):
 
     content = GOOD * 100
     server.answers["/a"] = [stall, content]
-    file = dataclasses.replace(from_origins(Url(f"{server.url}/a")), digest=sha256(content))
+    file = dataclasses.replace(
+        from_origins(Url(f"{server.url}/a")), digest=sha256(content), size=len(content)
+    )
     process = SPAWN.Process(target=fetch.get, args=(file, settings))
     process.start()
     deadline = time.monotonic() + 60
@@ -650,3 +653,65 @@ def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings):
     dest.write_bytes(GOOD)
     fetch.get(FILE, settings, notice=shown.append)
     assert shown == []
+
+
+# Too much
+
+
+def test_a_server_that_sends_too_much_is_cut_off(server, settings):
+    sent = []
+
+    def endless(handler: Handler) -> None:
+        handler.start(1 << 40)
+        with contextlib.suppress(OSError):
+            while sum(sent) < 1 << 28:
+                sent.append(handler.wfile.write(b"x" * (1 << 16)))
+
+    server.answers["/a"] = [endless]
+    message = f"/a: stopped after the expected {len(GOOD)} bytes: there are more"
+    with pytest.raises(Unavailable, match=message):
+        fetch.get(from_origins(Url(f"{server.url}/a")), settings)
+    assert server.asked == ["/a"]  # once
+    assert sum(sent) < 1 << 26  # buffers of the connection
+    assert stored(settings) == []
+
+
+@pytest.mark.parametrize("digest", [FILE.digest, "tree:0"])
+def test_a_file_of_unknown_size_has_a_limit_too(tmp_path, settings, monkeypatch, digest):
+    monkeypatch.setattr(download, "MAX_SIZE", 100)
+    size = len(GOOD) if digest.startswith("tree") else None
+    file = dataclasses.replace(FILE, size=size, digest=digest)
+    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    with pytest.raises(Unavailable, match="stopped after the expected 100 bytes"):
+        fetch.get(file, settings)
+    assert stored(settings) == []
+
+
+def test_an_answer_without_a_valid_length_is_refused(server, settings):
+    def odd(handler: Handler) -> None:
+        handler.start("many")
+        handler.wfile.write(GOOD)
+
+    server.answers["/a"] = [odd]
+    with pytest.raises(Unavailable, match="/a: no valid HTTP answer"):
+        fetch.get(from_origins(Url(f"{server.url}/a")), settings)
+    assert stored(settings) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no FIFO or /dev")
+@pytest.mark.parametrize("kind", ["fifo", "device", "large", "folder"])
+def test_a_mirror_has_regular_files_of_the_right_size_only(tmp_path, settings, kind):
+    path = tmp_path / "mirror" / NAME
+    path.parent.mkdir(parents=True)
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(GOOD + b"x")
+    expected = {"large": "there are more", "folder": "is a folder"}.get(kind, "no regular file")
+    with pytest.raises(Unavailable, match=f"{NAME}: .*{expected}"):
+        fetch.get(FILE, settings.but(mirrors=(str(tmp_path / "mirror"),)))
+    assert stored(settings) == []

@@ -183,6 +183,36 @@ def test_a_users_file_cannot_have_the_name_of_ours(tmp_path, name):
         experiments.load(str(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("...yaml", "cannot be in a folder"),
+        ("....yaml", "cannot be in a folder"),
+        (".a.yaml", "cannot be in a folder"),
+        ("a\x1b[1m.yaml", "cannot be in a folder"),
+        ("a\\b.yaml", "cannot be in a folder"),
+        ("a .yaml", "cannot be in a folder"),
+        ("aux.yml", "cannot be in a folder"),
+        ("slurm.yaml", "is taken"),
+        ("Records.yaml", "is taken"),
+        ("repeats-3.yaml", "is taken"),
+        ("report.html.yaml", "is taken"),
+        ("GTL-table3.yaml", "is taken"),
+    ],
+)
+def test_a_name_that_is_no_folder_of_results_is_refused(tmp_path, name, message):
+    (tmp_path / name).write_text(GOOD)
+    with pytest.raises(UserError, match=message) as error:
+        experiments.load(str(tmp_path / name))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["my table (2)", "übung_1.0", "repeats", "constant"])
+def test_other_names_are_accepted(tmp_path, name):
+    (tmp_path / f"{name}.yaml").write_text(GOOD)
+    assert experiments.load(str(tmp_path / f"{name}.yaml")).name == name
+
+
 def test_titles_are_those_of_the_loaded_experiments():
     assert experiments.titles() == {n: experiments.load(n).spec.title for n in experiments.names()}
 

@@ -401,9 +401,35 @@ def test_a_scheduler_that_does_not_answer_is_one_line(call):
     assert "no dask scheduler answers at tcp://127.0.0.1:9" in err
 
 
+@needs_dask
+def test_a_password_in_a_schedulers_address_is_refused_and_not_shown(call):
+    address = "tcp://me:secret@127.0.0.1:9"
+    code, out, err = call("run", "generated/small", "-m", "kmeans", "--scheduler", address)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no user name or password" in err
+    assert "secret" not in err
+
+
 @pytest.mark.parametrize("name", ["dask", "slurm"])
 def test_a_missing_extra_is_one_line_with_the_remedy(call, name, monkeypatch):
     monkeypatch.setitem(engines.NAMES, name, "a_package_that_does_not_exist")
     code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
     assert (code, err.count("\n")) == (2, 1)
-    assert f"pip install 'transferbench[{name}]'" in err
+    assert f"pip install -e '.[{name}]'" in err
+
+
+@linux
+@needs_dask
+def test_dask_on_this_machine_opens_no_port(shell):
+    import psutil
+
+    process = shell(
+        *RUN, "-m", "good", "--repeats", "2", "--set", "pause=500", "--engine", "dask", "-j", "2",
+        wait=False,
+    )  # fmt: skip
+    wait_until(lambda: len(shell.log.started()) == 2)
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    ports = [c for each in family for c in each.net_connections("inet") if c.status == "LISTEN"]
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert ports == []

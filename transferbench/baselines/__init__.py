@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from transferbench.errors import Unavailable
+from transferbench.messages import install_hint
 
 
 def need(name: str) -> Any:
@@ -17,5 +18,5 @@ def need(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        remedy = "pip install 'transferbench[modern]'"
-        raise Unavailable(f"{error.name} is not installed ({remedy})") from None
+        library = (error.name or name).partition(".")[0]
+        raise Unavailable(f"{library} is not installed; {install_hint('modern')}.") from None

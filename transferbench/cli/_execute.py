@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import click
-
+from transferbench.cli._terminal import echo
 from transferbench.runs import engines, runner
 from transferbench.runs.job import TaskFiles, is_built
 from transferbench.runs.record import Limits, Record, Run
@@ -38,7 +37,7 @@ def execute(
     chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
         for run, done in zip(runs, runner.done(runs, settings), strict=True):
-            click.echo(f"{'done' if done and not force else 'to run'}  {run}")
+            echo(f"{'done' if done and not force else 'to run'}  {run}")
         return []
     if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
         chosen.prepare()
@@ -63,4 +62,4 @@ def say(message: Any, *, err: bool = False) -> None:
     from tqdm import tqdm
 
     with tqdm.external_write_mode():
-        click.echo(message, err=err)
+        echo(message, err=err)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transferbench.cli._names import completing, model_names
+from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
     from transferbench.data.userdata.documents import Documents, DomainFiles, Labels
@@ -106,7 +107,7 @@ class OwnData:
             message = f"{self.model} finds clusters, which have no names; choose another model."
             raise UserError(message)
         for warning in prediction_warnings(problem, targets, fit):
-            click.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
         return fit
 
     def _fit(self, problem: Problem) -> Fit:

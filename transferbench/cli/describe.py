@@ -15,6 +15,7 @@ from transferbench.cli._names import (
     model_names,
     task_names,
 )
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def command(settings: Settings, name: str) -> None:
         lines = _experiment(name)
     else:
         lines = _task(name, settings)
-    click.echo("\n".join(lines))
+    echo("\n".join(lines))
 
 
 def _model(name: str) -> list[str]:

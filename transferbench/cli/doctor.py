@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -25,13 +26,13 @@ def command(settings: Settings, network: bool) -> int:
     from transferbench.runs import engines, worker
     from transferbench.settings import config_path
 
-    click.echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
+    echo(f"python      {platform.python_version()}, {platform.system()} {platform.machine()}")
     for name, version in worker.versions().items():
-        click.echo(f"{name:<18} {version}")
+        echo(f"{name:<18} {version}")
     writable = [_folder("data", settings.data), _folder("results", settings.results)]
-    click.echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
-    click.echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
-    click.echo(f"engines     {', '.join(filter(engines.installed, engines.NAMES))}")
+    echo(f"settings    {config_path()}{'' if config_path().is_file() else ' (none)'}")
+    echo(f"mirrors     {', '.join(settings.mirrors) or 'none'}")
+    echo(f"engines     {', '.join(filter(engines.installed, engines.NAMES))}")
     _files(settings, network)
     return 0 if all(writable) else 1
 
@@ -42,7 +43,7 @@ def _folder(label: str, folder: Path) -> bool:
 
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     writable = existing.is_dir() and os.access(existing, os.W_OK)
-    click.echo(f"{label:<11} {folder}{'' if writable else '  CANNOT BE WRITTEN'}")
+    echo(f"{label:<11} {folder}{'' if writable else '  CANNOT BE WRITTEN'}")
     return writable
 
 
@@ -53,7 +54,7 @@ def _files(settings: Settings, network: bool) -> None:
         for file in module.FILES.values():
             plan = fetch.plan(file, settings)
             reach = "" if plan.cached or not network else _reach(plan.source)
-            click.echo(f"{file.name}: {plan.source or 'no allowed source'}{reach}")
+            echo(f"{file.name}: {plan.source or 'no allowed source'}{reach}")
 
 
 def _reach(source: str | None) -> str:

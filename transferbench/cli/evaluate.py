@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from transferbench.cli._own import OwnData, own_data
+from transferbench.cli._terminal import echo
 
 
 @click.command()
@@ -34,4 +35,4 @@ def command(own: OwnData) -> None:
     for (name, values), target in zip(metrics.items(), targets, strict=True):
         percent = [f"{100 * value:.2f}" for value in values.values()]
         rows.append([str(target.path), str(int(scored[name].sum())), *percent])
-    click.echo("\n".join(aligned(rows)))
+    echo("\n".join(aligned(rows)))

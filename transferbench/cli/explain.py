@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from transferbench.cli._names import completing, experiment_names
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -39,7 +40,7 @@ def command(
     source = explain.find(file, runs, row, column, x)
     data = _digest(source.runs_behind[0].task, settings)
     curve = _objective(source, settings, save, f"{file.name}, {source.row}, {source.column}")
-    click.echo(explain.page(file, source, data=data, curve=curve), nl=False)
+    echo(explain.page(file, source, data=data, curve=curve), nl=False)
 
 
 def _digest(name: str, settings: Settings) -> str:

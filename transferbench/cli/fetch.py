@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from transferbench.cli._names import completing, task_names
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -24,17 +25,17 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     for name in names or datasets.tasks():
         files |= tasks.needed(tasks.Task.named(name))
     if not files:
-        click.echo("nothing to fetch: these tasks are generated or made of your own files")
+        echo("nothing to fetch: these tasks are generated or made of your own files")
     missing = []
     for file in files.values():
         if dry_run:
             plan = fetch.plan(file, settings)
             size = f"{file.size / 1e6:.1f} MB" if file.size else "of unknown size"
             source = plan.source or "no allowed source"
-            click.echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
+            echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
             continue
         try:
-            click.echo(f"{file.name}  verified  {fetch.get(file, settings)}")
+            echo(f"{file.name}  verified  {fetch.get(file, settings)}")
         except Unavailable as error:
             missing.append(str(error))
     if missing:

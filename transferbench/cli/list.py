@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from transferbench.cli._terminal import echo
+
 
 @click.command()
 @click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
@@ -17,7 +19,7 @@ def command(what: str) -> None:
             items = summaries()
             width = max(map(len, items), default=0)
             lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
-            click.echo("\n".join([f"{title.capitalize()}:", *lines, ""]))
+            echo("\n".join([f"{title.capitalize()}:", *lines, ""]))
 
 
 def _models() -> dict[str, str]:

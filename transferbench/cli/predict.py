@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from transferbench.cli._own import FILE, OwnData, own_data
+from transferbench.cli._terminal import echo
 
 
 @click.command()
 @own_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
-def command(own: OwnData, clusters: int | None, out: Path) -> None:
+@click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="In a CSV file, put ' before a value that a spreadsheet would run.",
+)
+def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool) -> None:
     """Label your own documents.
 
     \b
@@ -30,15 +37,27 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
     together), confidence. The confidence is the label's share of the document's scores (of their
     softmax, if they can be negative): it ranks documents, but is no probability. Labels of targets
     are not read.
+
+    Labels, ids and names are written as they were read. A spreadsheet takes one that begins with =,
+    +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
+    writes ' before it, and the label is no longer equal to the source's.
     """
-    from transferbench.data.userdata.predictions import SUFFIXES, rows, write
-    from transferbench.errors import UserError
+    from transferbench.data.userdata.predictions import (
+        SUFFIXES,
+        formula,
+        rows,
+        without_formulas,
+        write,
+    )
+    from transferbench.errors import UserError, brief
     from transferbench.files import writing
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
-    inputs = {file.resolve() for role in own.domains() for files in role for file in files.files}
-    if out.resolve() in inputs:
+    # Unlike Path.resolve, os.path.realpath never raises, not even for a loop of links.
+    real = os.path.realpath
+    inputs = {real(file) for role in own.domains() for files in role for file in files.files}
+    if real(out) in inputs:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
         raise UserError(
@@ -47,5 +66,12 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
     problem, _, targets = own.read("none", clusters or 0)
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
         fit = own.fit(problem, targets)
-        write(temporary, rows(problem, fit, targets), out.suffix)
-    click.echo(f"{out}: {sum(map(len, targets))} documents")
+        predicted = rows(problem, fit, targets)
+        if out.suffix == ".csv" and (value := formula(problem, targets)):
+            if escape_formulas:
+                predicted = without_formulas(predicted)
+            else:
+                message = "a spreadsheet would run it; --escape-formulas writes it as text"
+                echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
+        write(temporary, predicted, out.suffix)
+    echo(f"{out}: {sum(map(len, targets))} documents")

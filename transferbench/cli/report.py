@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -27,11 +28,11 @@ def command(settings: Settings, out: Path | None, check: bool) -> int:
     path = out or settings.results / "report.html"
     if not check:
         report.write(settings.results, path)
-        click.echo(path)
+        echo(path)
         return 0
     committed = path.read_text(encoding="utf-8") if path.is_file() else ""
     if committed == report.render(settings.results):
-        click.echo(f"{path}: what the results yield")
+        echo(f"{path}: what the results yield")
         return 0
-    click.echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)
+    echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)
     return 1

@@ -8,6 +8,7 @@ import click
 
 from transferbench.cli._names import completing, model_names, task_names
 from transferbench.cli._options import execution, seeds
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -71,7 +72,7 @@ def command(
         return 0
     facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
     if as_json:
-        click.echo("\n".join(record.to_json(indent=None) for record in records))
+        echo("\n".join(record.to_json(indent=None) for record in records))
     else:
-        click.echo(report(facts, records, settings))
+        echo(report(facts, records, settings))
     return 0 if all(record.done for record in records) else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -27,14 +28,14 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     if not check:
         for file in files:
             for path in pages.write(file, settings.results / file.name):
-                click.echo(path)
+                echo(path)
         return 0
     outdated = [
         path for file in files for path in pages.outdated(file, settings.results / file.name)
     ]
     for path in outdated:
-        click.echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
+        echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
     if not outdated:
         many = "s" if len(files) > 1 else ""
-        click.echo(f"{len(files)} experiment{many}: every table is what its runs.csv yields")
+        echo(f"{len(files)} experiment{many}: every table is what its runs.csv yields")
     return 1 if outdated else 0

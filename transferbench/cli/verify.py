@@ -6,6 +6,7 @@ import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.cli._options import Seconds
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
@@ -34,7 +35,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
 
     measured = verify.quickest(verify.committed(names or have_run(settings), settings), seconds)
     compared = verify.compare(measured, verify.run_again(measured, settings, jobs))
-    click.echo("\n".join(aligned(verify.table(compared))))
+    echo("\n".join(aligned(verify.table(compared))))
     sentence, same = verify.summary(compared)
-    click.echo(sentence)
+    echo(sentence)
     return 0 if same else 1

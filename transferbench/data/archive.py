@@ -76,7 +76,7 @@ def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]
         with path.open("rb") as file:
             start = file.read(6)
         is_zip = start.startswith(b"PK")
-        entries = _zip_entries(path) if is_zip else _tar_entries(path, start, limit)
+        entries = _zip_entries(path, limit) if is_zip else _tar_entries(path, start, limit)
         for number, (name, kind, size, stream) in enumerate(entries, start=1):
             if number > MAX_MEMBERS:
                 raise _refused(path, f"has more than {MAX_MEMBERS} members")
@@ -101,8 +101,12 @@ def members(path: Path, *, limit: int = 256 << 20) -> Iterator[tuple[str, bytes]
 _Entries = Iterator[tuple[str, int, int, IO[bytes]]]
 
 
-def _zip_entries(path: Path) -> _Entries:
+def _zip_entries(path: Path, limit: int) -> _Entries:
     with zipfile.ZipFile(path) as archive:
+        if len(archive.infolist()) > MAX_MEMBERS:  # before any member is unpacked
+            raise _refused(path, f"has more than {MAX_MEMBERS} members")
+        if sum(info.file_size for info in archive.infolist()) > limit:
+            raise _refused(path, f"unpacks to more than {limit} bytes")
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)  # 0 if the packer stored no file mode
             if kind in (0, stat.S_IFREG):

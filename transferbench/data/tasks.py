@@ -24,7 +24,7 @@ from transferbench import parameters
 from transferbench.data import datasets, fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.files import writing
+from transferbench.files import open_regular, writing
 from transferbench.fingerprint import fingerprint
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Matrix, Problem, Truth
@@ -226,7 +226,7 @@ def _own_file_digests(task: Task, settings: Settings) -> list[str]:
     lines = []
     for file in datasets.tasks()[task.base].own_files(start):
         try:
-            with file.open("rb") as stream:
+            with open_regular(file) as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise UserError(f"{file}: cannot be read ({error.strerror}); correct that.") from error

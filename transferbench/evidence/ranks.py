@@ -16,6 +16,7 @@ from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import LOWER_IS_BETTER
 from transferbench.files import writing
+from transferbench.messages import install_hint
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def draw(experiment: Experiment, ranking: Ranking, path: Path) -> bool:
     try:
         import scikit_posthocs as posthocs
     except ImportError:
-        remedy = "pip install 'transferbench[report]'"
+        remedy = install_hint("report")
         warnings.warn(f"{path} is not drawn without scikit-posthocs: {remedy}", stacklevel=2)
         return False
     import matplotlib

@@ -5,17 +5,24 @@ Importing this package, `names` and `titles` import no model and validate nothin
 
 from __future__ import annotations
 
+import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transferbench import settings
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError, brief, unknown
 
 if TYPE_CHECKING:
     from transferbench.experiments.experiment import Experiment
 
 SUFFIXES = (".yaml", ".yml")
+#: Names in the folder of results that are not those of experiments.
+RESERVED = ("records", "slurm", "report.html")
+REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
+#: A name that is that of a folder on every system: no "..", no device of Windows, no control code.
+NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))\w([\w .+,()-]*[\w+)])?", re.IGNORECASE)
 
 
 def names() -> list[str]:
@@ -39,17 +46,24 @@ def titles() -> dict[str, str]:
 def path(name: str) -> Path:
     """Return the file of an experiment in the folder, or the user's own file, given by its path.
 
-    The user's own must not have the name of one in the folder. Raise UserError for an unknown or a
-    taken name.
+    The user's own must not have the name of one in the folder, nor one that is no name of a folder
+    of results. Raise UserError for such a name and for an unknown one.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
         if name not in names():
             raise unknown("experiment", name, names(), "See `transferbench list`.")
         return folder / f"{name}.yaml"
-    ours = file.parent.resolve() == folder.resolve()
-    if file.stem == "records" or (file.stem in names() and not ours):
-        raise UserError(f"{file}: the name {file.stem} is taken; give the file another.")
+    ours = os.path.realpath(file.parent) == os.path.realpath(folder)
+    if ours:
+        return file
+    # Some file systems do not distinguish case.
+    taken = {*RESERVED, *map(str.casefold, names())}
+    if file.stem.casefold() in taken or REPEATS.fullmatch(file.stem):
+        raise UserError(f"{file}: the name {brief(file.stem)} is taken; give the file another.")
+    if not NAME.fullmatch(file.stem):
+        message = f"the results cannot be in a folder named {brief(file.stem)}"
+        raise UserError(f"{file}: {message}; use letters, digits and -_.+ in the name.")
     return file
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from transferbench.messages import printable
+
 
 class ProgressBar:
     """A progress bar that counts runs that ended and the finished share of each running one.
@@ -39,7 +41,7 @@ class ProgressBar:
         """Show the iteration of a run; ignore the key of a run that is not running."""
         if key in self.running:
             self.shares[key] = iteration / planned
-            text = f"{self.running[key]} ({iteration}/{planned})"
+            text = printable(f"{self.running[key]} ({iteration}/{planned})")
             self.tqdm.set_description_str(text, refresh=False)
         self._refresh()
 

@@ -15,7 +15,7 @@ from chaos.watched import within
 from own_documents import write_csv, write_jsonl
 
 from transferbench.data.userdata import documents as limits
-from transferbench.data.userdata import tables
+from transferbench.data.userdata import matrices, tables
 from transferbench.data.userdata.documents import Columns, DomainFiles
 from transferbench.data.userdata.read import read, read_domain
 from transferbench.errors import UserError
@@ -268,7 +268,7 @@ def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path, monkeypatc
 def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    with pytest.raises(UserError, match=r"pip install 'transferbench\[parquet\]'"):
+    with pytest.raises(UserError, match=r"pip install -e '\.\[parquet\]'"):
         read(tmp_path / "a.parquet")
 
 
@@ -285,3 +285,59 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
     other = read(tmp_path / "a.svm").content.toarray()
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
+
+
+def test_a_matrix_that_unpacks_to_many_times_its_size_is_refused_before_it_is_read(
+    tmp_path, monkeypatch
+):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((3000, 3000))))
+    monkeypatch.setattr(sp, "load_npz", lambda path: pytest.fail("it was read"))
+    with pytest.raises(UserError, match=r"bytes unpacked, .* packed; save it with compressed"):
+        read(tmp_path / "a.npz")
+
+
+def test_headers_of_an_npz_are_checked_before_its_arrays_are_read(tmp_path, monkeypatch):
+    """A header may state any shape; the arrays may not fit each other."""
+    monkeypatch.setattr(sp, "load_npz", lambda path: pytest.fail("it was read"))
+    wrong = {
+        "long shape": {"shape": np.zeros(5000)},
+        "different lengths": {"data": np.ones(3)},
+        "a list of numbers": {"data": np.ones((2, 1))},
+        "at most 10,000,000": {"shape": np.array([10**12, 3])},
+    }
+    for message, arrays in wrong.items():
+        (tmp_path / "a.npz").write_bytes(npz(tmp_path / "b.npz", **arrays))
+        with pytest.raises(UserError, match=message.replace("long shape", "too long")):
+            read(tmp_path / "a.npz")
+
+
+def test_a_long_line_of_svmlight_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr(matrices, "MAX_LINE_ENTRIES", 3)
+    (tmp_path / "a.svm").write_text("c 1:1 2:1 3:1\n")
+    assert read(tmp_path / "a.svm").content.nnz == 3
+    (tmp_path / "a.svm").write_text("c 1:1\nc 1:1 2:1 3:1 4:x\n")
+    with pytest.raises(UserError, match=r"a\.svm:2: expected at most 3 numbers\."):
+        read(tmp_path / "a.svm")
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b"])
+def test_control_characters_in_labels_of_matrices_are_refused(tmp_path, character):
+    (tmp_path / "a.svm").write_text(f"ok 1:1\nc{character}[2J 1:1\n", encoding="utf-8")
+    sp.save_npz(tmp_path / "b.npz", sp.csr_array(np.ones((2, 2))))
+    (tmp_path / "b.labels.txt").write_text(f"ok\nc{character}[2J\n", encoding="utf-8")
+    for name, file in (("a.svm", "a.svm"), ("b.npz", "b.labels.txt")):
+        with pytest.raises(UserError, match=f"{file}:2: label .* has control characters") as error:
+            read(tmp_path / name, labels="some")
+        assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("names", [("text", "text"), ("text", "x", "x"), ("id", "text", "id")])
+def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.table([pa.array(["a"])] * len(names), names=list(names)), tmp_path / "a.parquet"
+    )
+    with pytest.raises(UserError, match=r"a\.parquet:1: column '.*' occurs twice\."):
+        read(tmp_path / "a.parquet")

@@ -23,6 +23,7 @@ of the smelter in tasks.csv.
 from __future__ import annotations
 
 import csv
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from transferbench.data.options import Natural, TrainFraction
 from transferbench.data.userdata.documents import check_size
 from transferbench.data.userdata.matrices import load_npz
 from transferbench.errors import UserError
+from transferbench.files import open_regular
 from transferbench.problem import Matrix, Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
@@ -105,7 +107,7 @@ def _seen(folder: Path, n: int, train: float, split: int) -> np.ndarray:
 def _table(file: Path, only: str = "") -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a table; with `only`, it must have that one column."""
     try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
+        with TextIOWrapper(open_regular(file), "utf-8-sig", newline="") as lines:
             header, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
     except (OSError, ValueError, csv.Error) as error:
         raise ValueError(f"{file.name} cannot be read ({error})") from error

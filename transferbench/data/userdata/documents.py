@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from transferbench.errors import UserError
 MAX_LINE_SIZE = 2**24
 #: Rows and columns of a matrix.
 MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
+
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 #: Documents that must have a label: all or some; with "none", labels are not read.
 Labels = Literal["all", "some", "none"]
@@ -119,7 +122,13 @@ def check_size(path: Path) -> None:
 
 
 def check_label(path: Path, line: int, label: str, labels: Labels) -> str:
-    """Return the label. Raises UserError if it is empty and every document needs one."""
+    """Return the label.
+
+    Raises UserError if it has control characters, or is empty and every document needs one.
+    """
+    if CONTROL_CHARACTERS.search(label):
+        shown = ascii(label)[:60]
+        raise line_error(path, line, f"label {shown} has control characters; remove them.")
     if labels == "all" and not label:
         raise line_error(path, line, "no label; every document of a source needs one.")
     return label

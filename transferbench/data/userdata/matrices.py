@@ -8,6 +8,7 @@ NAME.npz                               a matrix written by `scipy.sparse.save_np
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 from array import array
@@ -34,6 +35,10 @@ from transferbench.errors import UserError
 LINE = re.compile(r"(\S+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
 #: The label of a line of SVMlight without a label.
 UNKNOWN = "?"
+MAX_LINE_ENTRIES = 2**20
+#: Bytes of an unpacked npz for each of the file, from so many bytes on.
+MAX_RATIO, MIN_BOMB_SIZE = 100, 2**26
+MAX_SMALL_SIZE = 4096  # bytes of the arrays `format` and `shape` of an npz
 
 
 def labels_file(path: Path) -> Path:
@@ -89,6 +94,8 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         line = line.partition("#")[0].strip()
         if not line:
             continue
+        if line.count(":") > MAX_LINE_ENTRIES:
+            raise line_error(path, number, f"expected at most {MAX_LINE_ENTRIES:,} numbers.")
         match = LINE.fullmatch(line)
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
         columns = [int(column) for column, _ in pairs]
@@ -124,15 +131,8 @@ def load_npz(path: Path) -> sp.csr_array:
     Raises UserError for any other file; nothing in the file is executed.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        check_unpacked(size, 4 * max_size())
+        _check_npz(path)
         X = sp.load_npz(path)  # without pickle
-        n, d = X.shape
-        if n > MAX_DOCUMENTS or d > MAX_FEATURES:
-            raise ValueError(
-                f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}"
-            )
         if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
             raise ValueError(
                 f"expected real numbers in csr, csc or coo form, got {X.dtype}, {X.format}"
@@ -144,6 +144,46 @@ def load_npz(path: Path) -> sp.csr_array:
         text = f"{error}".partition("\n")[0] or type(error).__name__
         message = f"{path}: not a matrix written by scipy.sparse.save_npz ({text})."
         raise UserError(message) from None
+
+
+def _check_npz(path: Path) -> None:
+    """Check the sizes that the headers of an npz state, before its arrays are read.
+
+    Raise ValueError or KeyError if the matrix is too large or its arrays do not fit each other.
+    """
+    with zipfile.ZipFile(path) as archive:
+        sizes = {member.filename: member.file_size for member in archive.infolist()}
+        unpacked, packed = sum(sizes.values()), path.stat().st_size
+        check_unpacked(unpacked, 4 * max_size())
+        if unpacked > max(MIN_BOMB_SIZE, MAX_RATIO * packed):
+            remedy = "save it with compressed=False"
+            raise ValueError(f"{unpacked:,} bytes unpacked, {packed:,} packed; {remedy}")
+        lengths = {name.removesuffix(".npy"): _length(archive, name) for name in sizes}
+        if max(sizes["shape.npy"], sizes["format.npy"]) > MAX_SMALL_SIZE:
+            raise ValueError("its shape or format is too long")
+        with archive.open("shape.npy") as stream:
+            n, d = np.lib.format.read_array(stream, allow_pickle=False)
+    if n > MAX_DOCUMENTS or d > MAX_FEATURES:
+        raise ValueError(f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}")
+    different = {lengths[name] for name in ("data", "indices", "row", "col") if name in lengths}
+    if len(different) > 1:
+        raise ValueError("its arrays have different lengths")
+
+
+def _length(archive: zipfile.ZipFile, name: str) -> int:
+    """Return the entries of an array, from its header. Raise ValueError for an unexpected one."""
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    with archive.open(name) as stream:
+        version = np.lib.format.read_magic(stream)
+        shape, _, dtype = read_header[version](stream)
+        entries = math.prod(shape)
+        size = stream.tell() + entries * dtype.itemsize
+    if dtype.hasobject or len(shape) > 1 or size != archive.getinfo(name).file_size:
+        raise ValueError(f"{name}: expected a list of numbers, of the size that its header states")
+    return entries
 
 
 def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:

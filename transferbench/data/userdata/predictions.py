@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,30 @@ def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[d
             row[column] = problem.classes[best]
             row["confidence"] = float(f"{confidences[best]:.6g}")
             yield row
+
+
+def formula(problem: Problem, targets: Sequence[Documents]) -> str | None:
+    """Return a value that `rows` yields and that a spreadsheet would run, or None."""
+    files = (str(file) for documents in targets for file, _ in documents.rows())
+    ids = (id_ for documents in targets for id_ in documents.ids or ())
+    return next(filter(_is_formula, chain(problem.classes, ids, files)), None)
+
+
+def without_formulas(predicted: Iterator[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """Yield the rows with ' before each text that a spreadsheet would run."""
+    for row in predicted:
+        yield {name: f"'{value}" if _is_formula(value) else value for name, value in row.items()}
+
+
+def _is_formula(value: object) -> bool:
+    """True for a text that begins as a formula does and is no number."""
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
 
 
 def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from transferbench.data.userdata.documents import (
+    CONTROL_CHARACTERS,
     MAX_LINE_SIZE,
     Columns,
     Documents,
@@ -25,11 +25,11 @@ from transferbench.data.userdata.documents import (
     size_remedy,
 )
 from transferbench.errors import UserError, brief
+from transferbench.messages import install_hint
 
 #: Number of a line (or row), and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
 BATCH_SIZE = 32  # rows of Parquet in memory at a time
-CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -113,15 +113,20 @@ def _name(value: Any, column: str) -> str:
     return text
 
 
+def _check_names(path: Path, names: Collection[str]) -> None:
+    """Raise UserError if a column occurs twice."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise line_error(path, 1, f"column {brief(name)} occurs twice.")
+
+
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
     csv.field_size_limit(MAX_LINE_SIZE)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     reader = csv.reader((text for _, text in lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
-        if len(set(header)) < len(header):
-            name = Counter(header).most_common(1)[0][0]
-            raise line_error(path, 1, f"column {brief(name)} occurs twice.")
+        _check_names(path, header)
         for row in reader:
             if row and len(row) != len(header):
                 message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
@@ -153,13 +158,14 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
         import pyarrow.parquet as pq
     except ImportError:
         raise UserError(
-            f"{path}: Parquet is read by pyarrow; pip install 'transferbench[parquet]', or save "
-            "the table as CSV or JSONL."
+            f"{path}: Parquet is read by pyarrow; {install_hint('parquet')}, or save the "
+            "table as CSV or JSONL."
         ) from None
     number = 0
     try:
         with pq.ParquetFile(path) as file:
             schema, meta = file.schema_arrow, file.metadata
+            _check_names(path, schema.names)
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from transferbench.errors import UserError
+from transferbench.messages import install_hint
 
 if TYPE_CHECKING:
     from transferbench.runs.job import Job
@@ -73,9 +74,7 @@ def choose(
         )
     name = name or next(iter(implied), "local")
     if not installed(name):
-        raise UserError(
-            f"--engine {name} needs {NAMES[name]}; install it: pip install 'transferbench[{name}]'"
-        )
+        raise UserError(f"--engine {name} needs {NAMES[name]}; {install_hint(name)}.")
     if name == "dask":
         from transferbench.runs.engines.dask import Dask
 

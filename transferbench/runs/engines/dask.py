@@ -1,28 +1,36 @@
-"""The engine for dask.distributed: workers of a running scheduler, or of this machine.
+"""The engine for dask.distributed: workers of a running scheduler, or a worker of this process.
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
 dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records are pickled:
-scheduler, workers and caller trust each other.
+scheduler, workers and caller trust each other. Without a scheduler's address, scheduler and worker
+live in this process and open no port.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from distributed import Client, Future, LocalCluster, as_completed, get_client, get_worker
+from distributed import (
+    Client,
+    Future,
+    Scheduler,
+    SpecCluster,
+    Worker,
+    as_completed,
+    get_client,
+    get_worker,
+)
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 from transferbench.errors import EngineLost, UserError
 from transferbench.runs.engines import Engine, ProgressCallback, remote
 from transferbench.runs.engines.local import with_memory_limit
-from transferbench.runs.engines.server import block_interrupts
 from transferbench.runs.job import Job
 from transferbench.runs.record import Record
 
@@ -34,7 +42,7 @@ TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
 class Dask(Engine):
     """Performs runs on dask workers.
 
-    n_jobs    : number of workers started on this machine, if there is no scheduler.
+    n_jobs    : runs at a time in this process, if there is no scheduler.
     scheduler : address of a running scheduler, whose workers are used.
     patience  : seconds to wait for the first worker of a scheduler.
     """
@@ -42,6 +50,13 @@ class Dask(Engine):
     n_jobs: int = 1
     scheduler: str | None = None
     patience: float = 30.0
+
+    def __post_init__(self) -> None:
+        if "@" in (self.scheduler or ""):  # dask has none, and messages would show it
+            raise UserError(
+                "--scheduler: an address of dask has no user name or password; expected for "
+                "example tcp://host:8786."
+            )
 
     def records(
         self,
@@ -71,23 +86,11 @@ class Dask(Engine):
             ) from error
 
     def connect(self, stack: ExitStack, jobs: int) -> Client:
-        """Return a client of the scheduler, or of new local workers; `stack` closes them."""
+        """Return a client of the scheduler, or of a new local one; `stack` closes them."""
         for name in list(logging.root.manager.loggerDict):
             if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
                 logging.getLogger(name).setLevel(QUIET)
-        address: Any = self.scheduler
-        if not address:
-            # Do not warn about semaphores left by a worker that had to be killed.
-            os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-            with block_interrupts():
-                address = stack.enter_context(
-                    LocalCluster(
-                        n_workers=min(self.n_jobs, jobs),
-                        threads_per_worker=1,
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=QUIET,
-                    )
-                )
+        address: Any = self.scheduler or stack.enter_context(_cluster(min(self.n_jobs, jobs)))
         try:
             client: Client = stack.enter_context(Client(address, timeout=5))
         except (OSError, ValueError) as error:
@@ -123,6 +126,31 @@ class Dask(Engine):
                     "install it there as it is here."
                 )
         remote.check_identity(remote.identity(names), identities)
+
+
+class _NoPort:
+    """Part of a scheduler or worker without the HTTP server that dask starts on all interfaces."""
+
+    def start_http_server(self, *arguments: object, **options: object) -> None:
+        """Start nothing."""
+
+
+class _Scheduler(_NoPort, Scheduler):
+    """A scheduler without a port, if its protocol has none."""
+
+
+class _Worker(_NoPort, Worker):
+    """A worker without a port, if its protocol has none."""
+
+
+def _cluster(n_jobs: int) -> SpecCluster:
+    """Return a scheduler and a worker with `n_jobs` threads, both in this process."""
+    worker = {"nthreads": n_jobs, "protocol": "inproc://", "silence_logs": QUIET}
+    return SpecCluster(
+        scheduler={"cls": _Scheduler, "options": {"protocol": "inproc://", "dashboard": False}},
+        workers={0: {"cls": _Worker, "options": worker}},
+        silence_logs=QUIET,
+    )
 
 
 def _collect(

@@ -1,0 +1,110 @@
+"""What reaches a terminal is text alone, without passwords; hints fit the installed copy."""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+import transferbench
+from transferbench import messages
+from transferbench.cli._terminal import format_warning
+from transferbench.messages import hide_passwords, install_hint, printable
+
+CLI = Path(transferbench.__file__).parent / "cli"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J\x07", "\\u001b[2J\\u0007"),
+        ("a\rb\x7f\x9b31m", "a\\u000db\\u007f\\u009b31m"),
+        ("\u202etxt.exe", "\\u202etxt.exe"),
+        ("lone \ud800", "lone \\ud800"),
+        ("Käse, 日本語\tو ‌\n", "Käse, 日本語\tو ‌\n"),
+        ("at https://me:pw@host/x", "at https://host/x"),
+    ],
+)
+def test_only_text_is_shown(text, shown):
+    assert printable(text) == shown
+    printable(text).encode()  # nothing that a terminal's encoding lacks
+
+
+def test_escaped_json_has_the_same_content():
+    record = {"label": "\x1b[1m\x9b\u202e\ud800"}
+    for ascii_only in (True, False):
+        assert json.loads(printable(json.dumps(record, ensure_ascii=ascii_only))) == record
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("https://host/a@b", "https://host/a@b"),
+        ("git+https://t0ken@host/r.git@v1", "git+https://host/r.git@v1"),
+        ("'http://u:p%40@h:80/' and ftp://u:p@q@h", "'http://h:80/' and ftp://h"),
+    ],
+)
+def test_user_names_and_passwords_of_addresses_are_hidden(text, hidden):
+    assert hide_passwords(text) == hidden
+
+
+def test_commands_print_through_one_function():
+    for path in CLI.glob("*.py"):
+        calls = [
+            f"{node.func.value.id}.{node.func.attr}"
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ]
+        if path.stem not in ("_terminal", "completion"):  # completion prints click's own script
+            assert not {"click.echo", "click.secho", "traceback.print_exc"} & set(calls), path
+
+
+def test_a_warning_is_escaped():
+    assert "\\u001b[1m" in format_warning("plug-in \x1b[1m", UserWarning, "a.py", 1)
+    assert warnings.formatwarning is not format_warning  # only the program replaces it
+
+
+class Distribution:
+    requires = (
+        "numpy>=2",
+        "skada>=0.5; extra == 'modern'",
+        'pot; extra == "modern"',
+        "x; extra == 'y'",
+    )
+
+    def __init__(self, origin):
+        self.origin = origin
+
+    def read_text(self, name):
+        assert name == "direct_url.json"
+        return self.origin and json.dumps(self.origin)
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (
+            {"url": "file:///d/t-1-py3-none-any.whl", "archive_info": {}},
+            "'transferbench[modern] @ file:///d/t-1-py3-none-any.whl'",
+        ),
+        (
+            {"url": "https://u:p@h/t.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "'transferbench[modern] @ git+https://h/t.git@abc'",
+        ),
+        (None, "'skada>=0.5' 'pot'"),
+    ],
+)
+def test_the_hint_fits_an_installed_copy(monkeypatch, tmp_path, origin, command):
+    monkeypatch.setattr(messages, "__file__", str(tmp_path / "transferbench" / "messages.py"))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Distribution(origin))
+    assert install_hint("modern") == f"run `pip install {command}`"
+
+
+def test_the_hint_fits_a_checkout():
+    root = Path(transferbench.__file__).parents[1]
+    assert install_hint("dask") == f"run `pip install -e '.[dask]'` in {root}"

@@ -1,0 +1,53 @@
+"""Text for people: control characters escaped, passwords hidden, how to install an extra."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+# Control characters except tab and newline, marks that reorder text, line separators, surrogates.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_USERINFO = re.compile(r"(://)[^/\s'\"]*@")
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal only shows: other characters become an escape such as \\u001b.
+
+    JSON stays JSON with the same content. Passwords are hidden as `hide_passwords` does.
+    """
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", hide_passwords(text))
+
+
+def hide_passwords(text: str) -> str:
+    """Return the text without the user names and passwords of its addresses."""
+    return _USERINFO.sub(r"\1", text)
+
+
+def install_hint(extra: str) -> str:
+    """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
+    from importlib import metadata
+
+    root = Path(__file__).parent.parent
+    if (root / "pyproject.toml").is_file():
+        return f"run `pip install -e '.[{extra}]'` in {root}"
+    try:
+        installed = metadata.distribution("transferbench")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        required = installed.requires or []
+    except (metadata.PackageNotFoundError, ValueError):
+        origin, required = {}, []
+    if url := hide_passwords(origin.get("url", "")):
+        source = origin.get("vcs_info", {})
+        version = f"@{source['commit_id']}" if "commit_id" in source else ""
+        vcs = f"{source['vcs']}+" if "vcs" in source else ""
+        return f"run `pip install 'transferbench[{extra}] @ {vcs}{url}{version}'`"
+    # From an index: the packages by their own names, which are right on every index.
+    wanted = (line.partition(";") for line in required)
+    marker = re.compile(rf"""\bextra\s*==\s*["']{extra}["']""")
+    packages = [f"'{name.strip()}'" for name, _, condition in wanted if marker.search(condition)]
+    if not packages:
+        return f"install the packages of the extra {extra}"
+    return f"run `pip install {' '.join(packages)}`"
