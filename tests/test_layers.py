@@ -17,7 +17,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SMALL = {
     "errors": set(),
     "problem": set(),
+    "excerpt": set(),
     "fingerprint": set(),
+    "plugins": {"excerpt"},
     "files": {"errors"},
     "strict_yaml": {"errors"},
     "parameters": {"errors"},

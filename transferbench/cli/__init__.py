@@ -6,6 +6,7 @@ import importlib
 import signal
 import sys
 import traceback
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from transferbench import __version__, settings
+from transferbench.cli._warnings import show_once
 from transferbench.errors import EngineLost, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -129,4 +131,5 @@ def _describe(error: BaseException) -> tuple[str, int]:
 
 def entry() -> None:
     """Run the installed `transferbench` script."""
+    warnings.showwarning = show_once
     sys.exit(invoke())

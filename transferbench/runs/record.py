@@ -111,7 +111,8 @@ class Record:
     threads       : largest number of threads of a numerical library; None if none was loaded.
     versions      : library → version.
     machine       : operating system and processor.
-    traceback     : traceback of the model's error; empty otherwise.
+    traceback     : traceback of the model's error, shortened; empty otherwise.
+    output        : first and last 8 KiB of what the run and its children printed.
     """
 
     key: str
@@ -138,6 +139,7 @@ class Record:
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""
     traceback: str = ""
+    output: str = ""
 
     @classmethod
     def of(
@@ -153,10 +155,13 @@ class Record:
         return self.status == "done"
 
     def to_json(self, indent: int | None = 1) -> str:
-        """Return the record as JSON with a SHA-256 of its content; one line if indent is None."""
+        """Return the record as JSON with a SHA-256 of its content; one line if indent is None.
+
+        Raise TypeError or ValueError for values that JSON does not have, such as NaN.
+        """
         content = asdict(self)
         content |= {"sha256": _digest(content)}
-        return json.dumps(content, indent=indent, ensure_ascii=False)
+        return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Record:
@@ -164,7 +169,7 @@ class Record:
 
         Raise ValueError if the text is not a complete, unchanged record of this version.
         """
-        content = json.loads(text)
+        content = json.loads(text, parse_constant=_refuse)
         if not isinstance(content, dict) or content.pop("sha256", "") != _digest(content):
             raise ValueError("not a record, or damaged")
         if content.keys() != {each.name for each in fields(cls)}:
@@ -226,6 +231,10 @@ def short(value: float | None) -> str:
 
 def _numbers(values: Iterable[float]) -> str:
     return "[" + ",".join(map(short, values)) + "]"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _digest(content: Mapping[str, Any]) -> str:
