@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 import toys
+
+from transferbench.data.facts import Facts
+from transferbench.runs import process, worker
+from transferbench.runs.engines.local import Pool
+from transferbench.runs.job import Job, TaskFile
+from transferbench.runs.record import Run
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked here")
 
@@ -143,3 +152,68 @@ def test_output_of_a_model_does_not_stand_among_the_records(shell):
     code, records, err = shell("prints", "loud")
     assert (code, len(records)) == (0, 2), "each line of the output is a record"
     assert "prints printed: printed" in err
+
+
+@linux
+@pytest.mark.parametrize("call", [process.call, partial(process.call_here)])
+def test_a_call_returns_result_messages_and_output(call):
+    def function(send) -> str:
+        send("one")
+        os.write(1, b"own ")
+        os.system("printf child")
+        return "result"
+
+    messages: list[str] = []
+    limit = (60.0,) if call is process.call else ()
+    ended = call(function, messages.append, *limit)
+    assert (ended.result, ended.output, messages) == ("result", "own child", ["one"])
+
+
+@linux
+def test_a_fork_whose_parent_is_gone_ends(monkeypatch):
+    pid = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: pid + 1)
+        ended = process.call(lambda send: "went on", print, 60.0)
+    assert (ended.result, ended.exitcode) == (None, 1)
+
+
+@linux
+def test_runs_need_no_c_library(monkeypatch):
+    def fail(name):
+        raise OSError("a static Python")
+
+    monkeypatch.setattr(ctypes, "CDLL", fail)
+    assert process.call(lambda send: "went on", print, 60.0).result == "went on"
+
+
+@linux
+def test_a_result_that_is_no_record_is_a_crash(tmp_path):
+    facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
+    job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
+    record = worker._record(job, job.record("done"), process.Ended("junk", "", None))
+    assert (record.status, record.reason) == ("crashed", "its process ended without a record")
+
+
+def test_junk_among_progress_messages_is_ignored():
+    pool = Pool.__new__(Pool)
+    pool.receive, send = multiprocessing.Pipe(duplex=False)
+    pool.started, shown = 0, []
+    pool.on_progress = lambda *progress: shown.append(progress)
+    for message in (b"junk", b"[1, 2]", b"null", b"[5, 5, 5]", b'["k", "a", 2]', b'["k", 1, 2]'):
+        send.send_bytes(message)
+    pool.forward_progress()
+    assert (pool.started, shown) == (1, [("k", 1, 2), ()])
+    send.send_bytes(b"x" * 10_000)
+    for _ in range(3):
+        pool.forward_progress()
+    assert shown[2:] == [()] * 3
+
+
+@linux
+def test_a_run_does_not_wait_for_a_caller_that_reads_no_progress(monkeypatch):
+    _receive, send = multiprocessing.Pipe(duplex=False)
+    os.set_blocking(send.fileno(), False)
+    monkeypatch.setattr(worker, "_progress_pipe", send)
+    for i in range(10_000):  # more than a pipe holds
+        worker._forward("key", f"{i} 10000")
