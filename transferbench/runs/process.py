@@ -52,8 +52,8 @@ def call(
 ) -> Ended:
     """Call `function(send)` in a fork and return its result, a line of text.
 
-    send       : sends a line to `on_message`, which is called in this process.
-    seconds    : time limit; None for no limit.
+    send    : sends a line to `on_message`, which is called in this process.
+    seconds : time limit; None for no limit.
 
     When the function has returned, the fork ends at once: threads and child processes that it left
     are killed.
@@ -116,12 +116,16 @@ def end_call(others: frozenset[int] = frozenset()) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     process.join()
     # Children that left the session come to this process if it is a subreaper.
-    while orphans := _children() - others:
+    for _ in range(100):  # one that cannot be killed is left
+        orphans = _children() - others
+        if not orphans:
+            break
         for pid in orphans:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.01)
 
 
 def adopt_orphans() -> None:

@@ -63,7 +63,8 @@ def initialize(progress: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _exit)
     process.adopt_orphans()
-    progress.send_bytes(json.dumps(None).encode())  # this process has started
+    with suppress(BlockingIOError):  # nobody has read for long
+        progress.send_bytes(json.dumps(None).encode())  # this process has started
     if CAN_FORK:
         os.set_blocking(progress.fileno(), False)  # a caller that is busy must not stop the run
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -121,8 +122,10 @@ def perform(job: Job) -> Record:
 def _record(job: Job, record: Record, ended: process.Ended) -> Record:
     """Return the record of a run that ended; `record` is its start."""
     if ended.result is not None:
-        with suppress(ValueError):  # the model wrote it
-            return Record.from_json(ended.result)
+        with suppress(ValueError, TypeError, LookupError, RecursionError):  # the model wrote it
+            found = Record.from_json(ended.result)
+            if found.key == job.key:
+                return found
     elif ended.exitcode is None:
         return job.timed_out()
     cause = "without a record" if ended.exitcode is None else f"with code {ended.exitcode}"
@@ -166,6 +169,7 @@ def _attempt(record: Record, job: Job, start: float, cpu: float, send: process.S
 def _to_json(record: Record, start: Record) -> str:
     """Return the record as one line; if it has no JSON, that of a failed run, from its start."""
     try:
+        json.dumps([record.metrics, record.curve, record.trace], allow_nan=False)
         text = record.to_json(indent=None)
         if len(text.encode()) > process.MAX_RESULT:
             raise ValueError(f"it exceeds {process.MAX_RESULT / 2**20:g} MiB")

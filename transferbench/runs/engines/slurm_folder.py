@@ -61,6 +61,8 @@ def take_abandoned(parent: Path) -> Iterator[Folder]:
 
 def _is_dead(owner: Path) -> bool:
     try:
+        if owner.parent.stat().st_uid != os.getuid():  # its pickles are not ours to read
+            return False
         content = json.loads(owner.read_text())
         if time.time() - owner.stat().st_mtime > STALE:
             return True
