@@ -19,6 +19,7 @@ SMALL = {
     "messages": set(),
     "problem": set(),
     "fingerprint": set(),
+    "plugins": {"messages"},
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},

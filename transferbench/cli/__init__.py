@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from transferbench import __version__, settings
-from transferbench.cli._terminal import echo, format_warning
+from transferbench.cli._terminal import echo, show_once
 from transferbench.errors import EngineLost, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -131,5 +131,5 @@ def _describe(error: BaseException) -> tuple[str, int]:
 
 def entry() -> None:
     """Run the installed `transferbench` script."""
-    warnings.formatwarning = format_warning
+    warnings.showwarning = show_once
     sys.exit(invoke())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from transferbench.cli._terminal import echo
+from transferbench.messages import shorten
 from transferbench.runs import engines, runner
 from transferbench.runs.job import TaskFiles, is_built
 from transferbench.runs.record import Limits, Record, Run
@@ -46,7 +47,13 @@ def execute(
         default = default_limits(run)
         return Limits(time_limit or default.seconds, memory_limit or default.memory, threads)
 
+    printed: set[tuple[str, str]] = set()
+
     def report(run: Run, record: Record) -> None:
+        first = shorten(record.output.strip().partition("\n")[0])
+        if first and (run.model, first) not in printed:
+            printed.add((run.model, first))
+            say(f"{run.model} printed: {first} (more in the output of its record)", err=True)
         if record.status not in ("done", "unavailable"):
             say(f"{record.status}: {run}: {record.reason}", err=True)
         on_record(run, record)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
+from functools import cache
 from typing import Any
 
 import click
 
-from transferbench.messages import printable
+from transferbench.messages import printable, shorten
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
@@ -15,6 +15,14 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(str(message)), err=err, nl=nl)
 
 
-def format_warning(*arguments: Any, _format: Any = warnings.formatwarning, **options: Any) -> str:
-    """Return the text of a warning as `warnings.formatwarning` does, for the terminal."""
-    return printable(_format(*arguments, **options))
+def show_once(message: object, *place: object, **file: object) -> None:
+    """Print the text of a warning, without the place in the code, unless it was printed before."""
+    _print_warning(shorten(str(message)))
+
+
+@cache
+def _print_warning(text: str) -> None:
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode():
+        click.echo(f"Warning: {text}", err=True)

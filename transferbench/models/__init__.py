@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import warnings
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transferbench import plugins
 from transferbench.errors import UserError, unknown
+from transferbench.fingerprint import summary
+from transferbench.messages import reason
 
 if TYPE_CHECKING:
     from transferbench.parameters import Params
@@ -40,21 +42,20 @@ class Model:
 
 @cache
 def registry() -> dict[str, Model]:
-    """Return every model by name (file name with hyphens), without importing any model."""
+    """Return every model by name (file name with hyphens), without importing any model.
+
+    A plug-in whose file cannot be found or parsed is left out, with a warning.
+    """
     models: dict[str, Model] = {}
     for family in FAMILIES:
         for file in sorted((FOLDER / family).glob("[!_]*.py")):
             name = file.stem.replace("_", "-")
             models[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
-        for point in entry_points(group=f"{__name__}.{family}"):
-            try:
-                spec = find_spec(point.value)
-            except ImportError as error:
-                warnings.warn(f"plug-in {point.value} left out: {error}", stacklevel=2)
-                continue
-            if spec and spec.origin:
-                model = Model(point.name, family, point.value, Path(spec.origin))
-                models.setdefault(point.name, model)
+        for point in plugins.points(f"{__name__}.{family}"):
+            with plugins.left_out_if_broken(point.name):
+                path = plugins.origin(point)
+                summary(path)  # raises SyntaxError
+                models.setdefault(point.name, Model(point.name, family, point.module, path))
     return models
 
 
@@ -66,8 +67,26 @@ def get(name: str) -> Model:
 
 
 def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model. Raises UserError for an unknown name."""
-    return importlib.import_module(get(name).module).fit  # type: ignore[no-any-return]
+    """Return the `fit` function of a model.
+
+    Raises UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
+    """
+    model = get(name)
+    try:
+        with redirect_stdout(sys.stderr):
+            fit = importlib.import_module(model.module).fit
+        if not callable(fit):
+            raise TypeError("fit is not a function")
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # a module may raise SystemExit
+        if model.path.is_relative_to(FOLDER):
+            raise
+        raise UserError(
+            f"model {name}: its plug-in {model.module} cannot be used ({reason(error)}); "
+            "correct or remove it."
+        ) from error
+    return fit  # type: ignore[no-any-return]
 
 
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:

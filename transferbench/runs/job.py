@@ -59,6 +59,10 @@ class Job:
         """Return a record of this job, without measurements, as of now."""
         return Record.of(self.key, self.run, status, reason, self.limits)
 
+    def timed_out(self) -> Record:
+        """Return the record of this job if it exceeded its time limit."""
+        return self.record("timeout", f"exceeded its limit of {self.limits.seconds:g} s")
+
 
 class TaskFiles:
     """Files of tasks by name; each task is fetched and built once, when it is first asked for."""

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 
 from transferbench.messages import printable
+
+
+def notify(message: str) -> None:
+    """Print a line to stderr without disturbing the progress bar."""
+    from tqdm import tqdm
+
+    tqdm.write(printable(message), file=sys.stderr)
 
 
 class ProgressBar:

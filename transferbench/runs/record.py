@@ -114,7 +114,8 @@ class Record:
     threads       : largest number of threads of a numerical library; None if none was loaded.
     versions      : library → version.
     machine       : operating system and processor.
-    traceback     : traceback of the model's error; empty otherwise.
+    traceback     : traceback of the model's error, shortened; empty otherwise.
+    output        : first and last 8 KiB of what the run and its children printed.
     """
 
     key: str
@@ -143,6 +144,7 @@ class Record:
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""
     traceback: str = ""
+    output: str = ""
 
     @classmethod
     def of(

@@ -6,7 +6,9 @@ functions but `versions` are called in these processes.
 
 from __future__ import annotations
 
-import multiprocessing
+import json
+import math
+import operator
 import os
 import platform
 import signal
@@ -14,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +24,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -30,11 +33,14 @@ from transferbench import __version__, metrics, models
 from transferbench.core import artefacts
 from transferbench.data import tasks
 from transferbench.errors import Unavailable
+from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
+from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, now
 
-#: Sends progress to the caller: (key, iteration, planned), or None when this process has started.
+#: Sends progress to the caller as JSON: [key, iteration, planned], or null when this process has
+#: started. A run has no access to it: this process passes on what is valid.
 _progress_pipe: Connection | None = None
 #: True if a process that has imported the numerical libraries can be forked safely.
 CAN_FORK = sys.platform == "linux"
@@ -52,11 +58,19 @@ def versions() -> dict[str, str]:
 
 
 def initialize(progress: Connection) -> None:
-    """Prepare a new process: store the progress pipe; exit when the parent exits."""
+    """Prepare a new process: store the progress pipe; end with the parent; print nothing."""
     global _progress_pipe
     _progress_pipe = progress
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    progress.send(None)  # this process has started
+    signal.signal(signal.SIGTERM, _exit)
+    process.adopt_orphans()
+    with suppress(BlockingIOError):  # nobody has read for long
+        progress.send_bytes(json.dumps(None).encode())  # this process has started
+    if CAN_FORK:
+        os.set_blocking(progress.fileno(), False)  # a caller that is busy must not stop the run
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    process.redirect(nowhere, nowhere)
+    os.close(nowhere)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
@@ -64,7 +78,13 @@ def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)
+        _exit()
+
+
+def _exit(*event: object) -> NoReturn:
+    """End this process and the run that it performs."""
+    process.end_call()
+    os._exit(1)
 
 
 def perform(job: Job) -> Record:
@@ -80,62 +100,90 @@ def perform(job: Job) -> Record:
         versions={"python": platform.python_version()} | versions(),
         machine=f"{platform.system()} {platform.machine()}",
     )
-    with suppress(Exception):  # the fork raises the same error and records it
+    with suppress(BaseException):  # the fork raises the same error and records it
         _load(job.task)
         models.load(job.run.model)
     cpu = time.process_time() - cpu
-    if not CAN_FORK:
-        return _attempt(record, job, start, 0.0)
-    fork = multiprocessing.get_context("fork")
-    receive, send = fork.Pipe(duplex=False)
-    child = fork.Process(target=_perform_in_fork, args=(send, record, job, start, cpu))
-    child.start()
-    send.close()
-    with receive:
-        try:
-            record = receive.recv()
-            child.join()
-        except (EOFError, OSError):
-            child.join()
-            reason = f"its process ended with code {child.exitcode}"
-            record = replace(record, status="crashed", reason=reason, finished=now())
+
+    def attempt(send: process.Send) -> str:
+        return _to_json(_attempt(record, job, start, cpu if CAN_FORK else 0.0, send), record)
+
+    def on_message(message: str) -> None:
+        _forward(job.key, message)
+
+    if CAN_FORK:
+        seconds = job.limits.seconds
+        remaining = None if seconds is None else max(0.0, start + seconds - time.perf_counter())
+        ended = process.call(attempt, on_message, remaining)
+    else:
+        ended = process.call_here(attempt, on_message)
     artefacts.prepare()  # for the next fork; here it costs no run any time
-    return record
+    return replace(_record(job, record, ended), output=ended.output)
 
 
-def _perform_in_fork(send: Connection, *arguments: Any) -> None:
-    import ctypes
+def _record(job: Job, record: Record, ended: process.Ended) -> Record:
+    """Return the record of a run that ended; `record` is its start."""
+    if ended.result is not None:
+        with suppress(ValueError, TypeError, LookupError, RecursionError):  # the model wrote it
+            found = Record.from_json(ended.result)
+            if found.key == job.key:
+                return found
+    elif ended.exitcode is None:
+        return job.timed_out()
+    cause = "without a record" if ended.exitcode is None else f"with code {ended.exitcode}"
+    return replace(record, status="crashed", reason=f"its process ended {cause}", finished=now())
 
-    # PR_SET_PDEATHSIG: the kernel kills this process when its parent dies.
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    send.send(_attempt(*arguments))
+
+def _forward(key: str, message: str) -> None:
+    """Send the progress of a run, "iteration planned", to the caller; drop it if that must wait."""
+    with suppress(ValueError, OSError):
+        iteration, planned = map(int, message[:50].split())
+        if _progress_pipe is not None and iteration >= 0 and planned >= 1:
+            # A short message is one atomic write, so processes can share the pipe.
+            progress = key, min(iteration, planned), planned
+            _progress_pipe.send_bytes(json.dumps(progress).encode())
 
 
-def _attempt(record: Record, job: Job, start: float, cpu: float) -> Record:
+def _attempt(record: Record, job: Job, start: float, cpu: float, send: process.Send) -> Record:
     """Perform the job and return its completed record; an error becomes its status and reason."""
     limits = job.limits
+    warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
         with threadpool_limits(limits.threads):
             _limit_memory(limits.memory)
-            record = _measure(record, job, start, cpu)
+            record = _measure(record, job, start, cpu, send)
             threads = [info["num_threads"] for info in threadpool_info()]
             record = replace(record, threads=max(threads, default=None))
     except MemoryError as error:
-        reason = "out of memory"
+        why = "out of memory"
         if limits.memory is not None:
-            reason = f"exceeded its limit of {limits.memory / 2**30:.3g} GiB"
-        reason += f": {error}" if str(error) else ""
-        record = replace(record, status="memory", reason=reason)
+            why = f"exceeded its limit of {limits.memory / 2**30:.3g} GiB"
+        why += reason(error).removeprefix(type(error).__name__).rstrip(": ")
+        record = replace(record, status="memory", reason=why)
     except Unavailable as error:
-        record = replace(record, status="unavailable", reason=error.brief)
-    except Exception as error:  # an error of one model must not end the batch
-        record = replace(
-            record,
-            status="failed",
-            reason=f"{type(error).__name__}: {error}".splitlines()[0],
-            traceback=traceback.format_exc(),
-        )
+        record = replace(record, status="unavailable", reason=shorten(error.brief))
+    except BaseException as error:  # an error of one model must not end the batch
+        text = excerpt(traceback.format_exc())
+        record = replace(record, status="failed", reason=reason(error), traceback=text)
     return replace(record, finished=now())
+
+
+def _to_json(record: Record, start: Record) -> str:
+    """Return the record as one line; if it has no JSON, that of a failed run, from its start."""
+    try:
+        json.dumps([record.metrics, record.curve, record.trace], allow_nan=False)
+        text = record.to_json(indent=None)
+        if len(text.encode()) > process.MAX_RESULT:
+            raise ValueError(f"it exceeds {process.MAX_RESULT / 2**20:g} MiB")
+        return text
+    except Exception as error:
+        why = shorten(f"its record cannot be written: {reason(error)}")
+        return replace(start, status="failed", reason=why, finished=now()).to_json(indent=None)
+
+
+def _warning(message: object, category: type[Warning], *place: object) -> str:
+    """Return the text of a warning without the path of a file of this machine."""
+    return f"{category.__name__}: {message}\n"
 
 
 @lru_cache(maxsize=1)
@@ -145,15 +193,17 @@ def _load(task: TaskFile) -> tuple[Problem, Truth]:
     return tasks.read(task.path)
 
 
-def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
+def _measure(record: Record, job: Job, start: float, cpu: float, send: process.Send) -> Record:
     """Fit the model and add metrics, times and memory to the record.
 
-    start: time when loading began; cpu: CPU seconds that the parent process spent on loading.
+    start : time when loading began.
+    cpu   : CPU seconds that the parent process spent on loading.
+    send  : takes progress.
     """
     run = job.run
     problem, truth = _load(job.task)
     loaded = time.perf_counter()
-    watch = _Watch(job, truth)
+    watch = _Watch(job, truth, send)
     with artefacts.use(job.artefacts, job.limits.threads) as usage:
         begin = time.perf_counter()
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
@@ -167,7 +217,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
         documents=_documents(truth, measures),
         columns=fit.columns,
         diagnostics=dict(fit.diagnostics),
-        trace=tuple(fit.trace),
+        trace=_trace(fit),
         curve=watch.curve if run.curve else None,
         seconds=seconds + missing,
         reused_seconds=usage.reused.tolist()[0],
@@ -175,6 +225,20 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
         cpu_seconds=time.process_time() + cpu + missing_cpu,
         peak_mib=None if peak is None else max(peak, usage.peak_mib),
     )
+
+
+def _trace(fit: Fit) -> tuple[float, ...]:
+    """Return the objectives as numbers. Raise ValueError for anything that is not finite."""
+    trace = []
+    values: Iterable[object] = fit.trace
+    for i, value in enumerate(values):
+        number = float("nan")
+        with suppress(TypeError, ValueError, OverflowError):
+            number = number if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
+        if not math.isfinite(number):
+            raise ValueError(f"trace: expected finite numbers, got {shorten(repr(value))} at {i}")
+        trace.append(number)
+    return tuple(trace)
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
@@ -186,10 +250,13 @@ def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
 
 
 class _Watch:
-    """Called by a model after each iteration: send progress and, if asked for, extend the curve."""
+    """Called by a model after each iteration: send progress and, if asked for, extend the curve.
 
-    def __init__(self, job: Job, truth: Truth) -> None:
-        self.job, self.truth = job, truth
+    Numbers that are not counts are not shown.
+    """
+
+    def __init__(self, job: Job, truth: Truth, send: process.Send) -> None:
+        self.job, self.truth, self.send = job, truth, send
         self.curve: dict[str, list[float]] = {}
         self.sent = time.perf_counter()
 
@@ -197,11 +264,12 @@ class _Watch:
         if self.job.run.curve:
             for domain, measures in metrics.evaluate(Fit(scores), self.truth).items():
                 self.curve.setdefault(domain, []).append(next(iter(measures.values())))
-        due = time.perf_counter() - self.sent > PROGRESS_INTERVAL or iteration == planned
-        if _progress_pipe is not None and due:
-            self.sent = time.perf_counter()
-            # A short message is one atomic write, so processes can share the pipe.
-            _progress_pipe.send((self.job.key, iteration, planned))
+        with suppress(TypeError):
+            iteration, planned = operator.index(iteration), operator.index(planned)
+            due = time.perf_counter() - self.sent > PROGRESS_INTERVAL or iteration == planned
+            if due and max(abs(iteration), abs(planned)) < 2**63:
+                self.sent = time.perf_counter()
+                self.send(f"{iteration} {planned}")
 
 
 def _limit_memory(memory: int | None) -> None:

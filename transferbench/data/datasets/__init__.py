@@ -15,12 +15,13 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 from __future__ import annotations
 
 import importlib
-import warnings
+from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+from transferbench import parameters, plugins
+from transferbench.data.fetch import File
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
@@ -36,12 +37,37 @@ def modules() -> dict[str, ModuleType]:
     """Return the dataset modules by name (the file's, with hyphens)."""
     stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
-    for point in entry_points(group="transferbench.datasets"):
-        try:
-            by_name.setdefault(point.name, point.load())
-        except ImportError as error:
-            warnings.warn(f"plug-in {point.value} left out: {error}", stacklevel=2)
+    for point in plugins.points("transferbench.datasets"):
+        with plugins.left_out_if_broken(point.name):
+            module = point.load()
+            _check(module, {task for known in by_name.values() for task in known.TASKS})
+            by_name.setdefault(point.name, module)
     return by_name
+
+
+def _check(module: ModuleType, taken: set[str]) -> None:
+    """Raise TypeError or ValueError if a module is not a dataset as described above.
+
+    taken: names of other tasks.
+    """
+    kinds = {"FILES": File, "TASKS": str, "FACTS": Mapping}
+    for name, kind in kinds.items():
+        content = getattr(module, name, None)
+        if not isinstance(content, Mapping):
+            raise TypeError(f"expected a mapping {name}, got {type(content).__name__}")
+        for key, value in content.items():
+            if not isinstance(key, str) or not isinstance(value, kind):
+                raise TypeError(f"{name}: expected {kind.__name__} by name, got {key!r}: {value!r}")
+    if not callable(getattr(module, "build", None)):
+        raise TypeError("expected a function build")
+    parameters.schema(module.build)
+    for task in module.TASKS:
+        if task in taken:
+            raise ValueError(f"its task {task} is one of another dataset")
+        if hasattr(module, "needed"):
+            lost = set(module.needed(task)) - set(module.FILES)
+            if lost:
+                raise ValueError(f"needed: {task} needs {', '.join(lost)}, not in FILES")
 
 
 @cache

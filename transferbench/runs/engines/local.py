@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import queue
 import time
 from collections import deque
@@ -13,10 +13,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from threading import RLock
+from typing import Any
 
+from transferbench.messages import reason
+from transferbench.runs import memory
 from transferbench.runs.engines import Engine, ProgressCallback, server
 from transferbench.runs.job import Job
 from transferbench.runs.record import Record
+
+#: Seconds after which a worker process is killed that has not ended a run at its time limit.
+GRACE = 5.0
+#: Bytes of a progress message.
+MAX_MESSAGE = 4096
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,7 @@ class Pool:
         self.on_progress = on_progress
         self.started = 0  # worker processes
         self._perform = worker.perform
+        self._grace = GRACE if worker.CAN_FORK else 0.0
         self.receive, self.send = context.Pipe(duplex=False)
         self.pool = ProcessPool(
             max_workers=size,
@@ -161,8 +170,9 @@ class Pool:
     def submit(self, job: Job) -> Future[Record]:
         """Return the future of the job's record; see `to_record`. Cancelling it ends the run."""
         try:
+            seconds = job.limits.seconds
             future: Future[Record] = self.pool.schedule(
-                self._perform, args=(job,), timeout=job.limits.seconds
+                self._perform, args=(job,), timeout=seconds and seconds + self._grace
             )
         except RuntimeError as error:  # the pool is broken, and so it is for all later jobs
             future = Future()
@@ -171,12 +181,16 @@ class Pool:
 
     def forward_progress(self) -> None:
         """Pass progress messages of the processes to `on_progress`, then a heartbeat."""
-        while self.receive.poll():
-            message = self.receive.recv()
-            if message is None:
-                self.started += 1
-            else:
-                self.on_progress(*message)
+        while not self.receive.closed and self.receive.poll():
+            message: Any = ()
+            # A message that is too long closes the pipe: then there is no progress any more.
+            with suppress(OSError, EOFError, ValueError):
+                message = json.loads(self.receive.recv_bytes(MAX_MESSAGE))
+            match message:
+                case None:
+                    self.started += 1
+                case [str(key), int(iteration), int(planned)]:
+                    self.on_progress(key, iteration, planned)
         self.on_progress()
 
     def close(self, wait: bool = False) -> None:
@@ -205,24 +219,23 @@ def to_record(job: Job, future: Future[Record]) -> Record:
     try:
         return future.result()
     except TimeoutError:
-        return job.record("timeout", f"exceeded its limit of {job.limits.seconds:g} s")
+        return job.timed_out()
     except Exception as error:  # its process failed: only this run is lost
         code = getattr(error, "exitcode", None)
-        reason = f"{type(error).__name__} in its process: {error}"
+        why = f"in its process: {reason(error)}"
         if code is not None:
-            reason = f"its process ended with code {code}"
-        return job.record("crashed", reason)
+            why = f"its process ended with code {code}"
+        return job.record("crashed", why)
 
 
 def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Job:
     """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited.
 
-    available: bytes for all jobs; by default the memory of this machine.
+    available: bytes for all jobs; by default the memory that this process may use.
     """
     if job.limits.memory is not None:
         return job
-    try:
-        memory = available or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+    available = available or memory.total()
+    if available is None:
         return job
-    return replace(job, limits=replace(job.limits, memory=int(memory * 0.8 / n_jobs)))
+    return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))

@@ -1,0 +1,60 @@
+"""The smallest limit of machine, control groups and Slurm job is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from transferbench.runs import memory
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        ("0::/\n", {"memory.max": 512 * MIB}, 512),
+        ("0::/a/b\n", {"a/b/memory.max": "max", "a/memory.max": 300 * MIB}, 300),
+        ("0::/a/b\n", {"a/b/memory.max": 200 * MIB, "a/memory.max": 300 * MIB}, 200),
+        ("0::/of/the/host\n", {"memory.max": 100 * MIB}, 100),
+        ("5:cpu,memory:/x\n0::/\n", {"memory/x/memory.limit_in_bytes": 90 * MIB}, 90),
+        ("5:memory:/docker/1\n", {"memory/memory.limit_in_bytes": 80 * MIB}, 80),
+        ("5:memory:/x\n", {"memory/x/memory.limit_in_bytes": 2**63 - 4096}, None),
+        ("1:name=systemd:/\n0::/y\n", {"unified/y/memory.max": 70 * MIB}, 70),
+        ("5:cpu:/x\n", {"x/memory.max": 60 * MIB, "memory/x/memory.limit_in_bytes": MIB}, None),
+        ("junk\n::\n0::/\n", {"memory.max": "junk"}, None),
+        (None, {}, None),
+    ],
+)
+def test_limits_of_control_groups(tmp_path, groups, files, expected):
+    if groups is not None:
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(groups)
+    for name, content in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{content}\n")
+    machine = memory.total(tmp_path / "nothing", {})
+    assert memory.total(tmp_path, {}) == (machine if expected is None else expected * MIB)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"MEM_PER_NODE": "500"}, 500),
+        ({"MEM_PER_NODE": "1G"}, 1024),
+        ({"MEM_PER_NODE": "0"}, None),
+        ({"MEM_PER_CPU": "200", "CPUS_ON_NODE": "3"}, 600),
+        ({"MEM_PER_CPU": "200", "CPUS_PER_TASK": "2"}, 400),
+        ({"MEM_PER_CPU": "200"}, None),
+        ({"MEM_PER_GPU": "300", "GPUS_ON_NODE": "2"}, 600),
+        ({"MEM_PER_GPU": "300"}, None),
+        ({"MEM_PER_NODE": "junk"}, None),
+    ],
+)
+def test_limits_of_a_slurm_job(variables, expected):
+    environment = {f"SLURM_{name}": value for name, value in variables.items()}
+    machine = memory.total(Path("/nothing"), {})
+    found = memory.total(Path("/nothing"), environment)
+    assert found == (machine if expected is None else expected * MIB)

@@ -1,0 +1,221 @@
+"""Whatever a plug-in model does costs its own run alone, and no process is left."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import toys
+
+from transferbench.data.facts import Facts
+from transferbench.runs import process, worker
+from transferbench.runs.engines.local import Pool
+from transferbench.runs.job import Job, TaskFile
+from transferbench.runs.record import Run
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked here")
+
+#: Model → the body of its `fit`, the status of its run, and a part of the reason.
+BODIES = {
+    # What a model returns.
+    "trace32": ("trace = np.arange(3, dtype=np.float32)", "done", ""),
+    "trace-text": ("trace = ('a', 2.0)", "failed", "trace: expected finite numbers, got 'a' at 0"),
+    "trace-nan": ("trace = (1.0, np.nan)", "failed", "trace: expected finite numbers, got nan"),
+    "trace-object": ("trace = (object(),)", "failed", "trace: expected finite numbers"),
+    "trace-large": ("trace = (10**400,)", "failed", "trace: expected finite numbers"),
+    "trace-long": ("trace = np.random.rand(10**6)", "failed", "its record cannot be written"),
+    # What it passes to `watch`.
+    "watch-zero": ("watch(1, 0, scores); watch(0, 0, scores)", "done", ""),
+    "watch-text": ("watch('a', 'b', scores); watch('a', 'a', scores)", "done", ""),
+    "watch-past": ("watch(9, 3, scores); watch(-1, -1, scores); watch(5.5, 5.5, 0)", "done", ""),
+    "watch-large": ("watch(10**9999, 10**9999, scores)", "done", ""),
+    # What it raises.
+    "surrogate": ("raise ValueError('\\udcff\\x1b[2J')", "failed", r"ValueError: \udcff\x1b[2J"),
+    "long-text": ("raise ValueError('x' * 50_000_000)", "failed", "ValueError: xxx"),
+    "no-text": ("raise Rude", "failed", "Rude, whose text cannot be shown"),
+    "exits": ("raise SystemExit(0)", "failed", "SystemExit: 0"),
+    "interrupts": ("raise KeyboardInterrupt", "failed", "KeyboardInterrupt"),
+    "base": ("raise BaseException('plain')", "failed", "BaseException: plain"),
+    "ends": ("os._exit(3)", "crashed", "its process ended with code 3"),
+    # What it writes.
+    "prints": ("print('printed'); sys.stderr.write('bell\\a\\n'); os.write(1, b'raw')", "done", ""),
+    "prints-much": ("[print('y' * 99) for _ in range(10**5)]", "done", ""),
+    "c-prints": ("import ctypes; ctypes.CDLL(None).puts(b'from C')", "done", ""),
+    "warns": ("warnings.warn('take care')", "done", ""),
+    "everywhere": (
+        "for fd in range(3, 99):\n        with suppress(OSError): os.write(fd, b'junk' * 9)",
+        "done", "",
+    ),
+    "closes": ("os.closerange(0, 99)", "crashed", "its process ended with code 1"),
+    # What it leaves behind.
+    "thread": ("threading.Thread(target=time.sleep, args=(600,)).start()", "done", ""),
+    "child": ("subprocess.Popen(['sleep', '601'])", "done", ""),
+    "daemon": ("subprocess.Popen(['sleep', '601'], start_new_session=True)", "done", ""),
+    "forks": ("os.fork() or time.sleep(602)", "done", ""),
+    "child-of-dead": ("subprocess.Popen(['sleep', '601']); os.abort()", "crashed", "code -6"),
+    "child-late": ("subprocess.Popen(['sleep', '601']); time.sleep(600)", "timeout", "limit of"),
+}  # fmt: skip
+MODEL = """
+import os, subprocess, sys, threading, time, warnings
+from contextlib import suppress
+import numpy as np
+from transferbench.problem import Fit
+class Rude(Exception):
+    def __str__(self):
+        raise KeyboardInterrupt
+def fit(problem, *, watch=None):
+    trace, scores = (), tuple(d.Y + 0.5 for d in problem.domains)
+    {body}
+    return Fit(scores, trace)
+"""
+PRINTS_AT_IMPORT = "print('imported')\n" + MODEL
+FILES = {
+    "own.py": toys.FILES["own.py"],
+    **{f"{name.replace('-', '_')}.py": MODEL.format(body=b) for name, (b, *_) in BODIES.items()},
+    "loud.py": PRINTS_AT_IMPORT.format(body="pass"),
+    "nan_param.py": MODEL.format(body="pass").replace("*,", "*, x: float = np.nan,"),
+}
+
+
+@pytest.fixture
+def shell(plugin, home, tmp_path, monkeypatch):
+    """Calls `run --json` on the models in a process of its own; returns its parts."""
+    toys.Log(tmp_path / "log", monkeypatch)
+    site = plugin(FILES, toys.points(FILES))
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{Path(__file__).parent.parent}")
+
+    def call(*models: str, options: tuple[str, ...] = ()):
+        start = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
+        start += ["--results", str(home.results), "run", "own/small", "--json", "-j", "2"]
+        named = [part for name in models for part in ("-m", name.replace("-", "_"))]
+        done = subprocess.run(
+            [*start, *named, *options], capture_output=True, text=True, timeout=300, check=False
+        )
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        return (
+            done.returncode,
+            {record["model"].replace("_", "-"): record for record in records},
+            done.stderr,
+        )
+
+    return call
+
+
+def sleepers() -> list[str]:
+    """Command lines of processes that a model above left."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(file.read_bytes().replace(b"\0", b" ").decode().strip())
+    return [line for line in found if line in ("sleep 601",)]
+
+
+@linux
+def test_every_run_has_its_own_record_whatever_a_model_does(shell):
+    code, records, err = shell(*BODIES, options=("--time-limit", "20"))
+    assert code == 1, err
+    assert records, err
+    assert {name: record["status"] for name, record in records.items()} == {
+        name: status for name, (_, status, _) in BODIES.items()
+    }
+    for name, (_, _, reason) in BODIES.items():
+        assert reason in records[name]["reason"], name
+        assert len(records[name]["reason"]) <= 500
+        assert len(records[name]["traceback"]) < 2**15
+    assert records["trace32"]["trace"] == [0.0, 1.0, 2.0]
+    assert records["prints"]["output"] == "printed\nbell\\x07\nraw"
+    assert records["c-prints"]["output"] == "from C\n"
+    assert records["warns"]["output"] == "UserWarning: take care\n"
+    assert "bytes left out" in records["prints-much"]["output"]
+    assert len(records["prints-much"]["output"]) < 2**15
+    for name in ("thread", "child", "daemon", "forks"):
+        assert records[name]["seconds"] < 20
+    assert "\x1b" not in err
+    failed = sum(status != "done" for _, status, _ in BODIES.values())
+    assert (
+        sum(line.startswith(("failed: ", "crashed: ", "timeout: ")) for line in err.splitlines())
+        == failed
+    )
+    assert sleepers() == []
+
+
+def test_output_of_a_model_does_not_stand_among_the_records(shell):
+    code, records, err = shell("prints", "loud", "nan-param")
+    assert (code, len(records)) == (0, 3), "each line of the output is a record"
+    assert "prints printed: printed" in err
+
+
+@linux
+@pytest.mark.parametrize("call", [process.call, process.call_here])
+def test_a_call_returns_result_messages_and_output(call):
+    def function(send) -> str:
+        send("one")
+        os.write(1, b"own ")
+        os.system("printf child")
+        return "result"
+
+    messages: list[str] = []
+    limit = (60.0,) if call is process.call else ()
+    ended = call(function, messages.append, *limit)
+    assert (ended.result, ended.output, messages) == ("result", "own child", ["one"])
+
+
+@linux
+def test_a_fork_whose_parent_is_gone_ends(monkeypatch):
+    pid = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: pid + 1)
+        ended = process.call(lambda send: "went on", print, 60.0)
+    assert (ended.result, ended.exitcode) == (None, 1)
+
+
+@linux
+def test_runs_need_no_c_library(monkeypatch):
+    def fail(name):
+        raise OSError("a static Python")
+
+    monkeypatch.setattr(ctypes, "CDLL", fail)
+    assert process.call(lambda send: "went on", print, 60.0).result == "went on"
+
+
+@linux
+def test_a_result_that_is_no_record_is_a_crash(tmp_path):
+    facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
+    job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
+    other = replace(job, key="other").record("done").to_json(indent=None)
+    for result in ("junk", "[]", other):
+        record = worker._record(job, job.record("done"), process.Ended(result, "", None))
+        assert (record.key, record.status) == ("key", "crashed")
+        assert record.reason == "its process ended without a record"
+
+
+def test_junk_among_progress_messages_is_ignored():
+    pool = Pool.__new__(Pool)
+    pool.receive, send = multiprocessing.Pipe(duplex=False)
+    pool.started, shown = 0, []
+    pool.on_progress = lambda *progress: shown.append(progress)
+    for message in (b"junk", b"[1, 2]", b"null", b"[5, 5, 5]", b'["k", "a", 2]', b'["k", 1, 2]'):
+        send.send_bytes(message)
+    pool.forward_progress()
+    assert (pool.started, shown) == (1, [("k", 1, 2), ()])
+    send.send_bytes(b"x" * 10_000)
+    for _ in range(3):
+        pool.forward_progress()
+    assert shown[2:] == [()] * 3
+
+
+@linux
+def test_a_run_does_not_wait_for_a_caller_that_reads_no_progress(monkeypatch):
+    _receive, send = multiprocessing.Pipe(duplex=False)
+    os.set_blocking(send.fileno(), False)
+    monkeypatch.setattr(worker, "_progress_pipe", send)
+    for i in range(10_000):  # more than a pipe holds
+        worker._forward("key", f"{i} 10000")

@@ -1,0 +1,153 @@
+"""A broken plug-in is reported once, by name; everything else works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+GOOD = """
+'''A good model.'''
+from transferbench.problem import Fit
+def fit(problem, *, seed: int = 0, watch=None):
+    return Fit(tuple(d.Y + 0.5 for d in problem.domains))
+"""
+DATASET = """
+from transferbench.errors import Unavailable
+FILES, TASKS, FACTS = {}, {"good/one": "made up"}, {}
+def build(task, files):
+    raise Unavailable("good/one: unavailable; bring it.")
+"""
+FILES = {
+    "good_model.py": GOOD,
+    "good_data.py": DATASET,
+    "syntax.py": "def fit(:",
+    "without_fit.py": "fit = 5",
+    "exits.py": "raise SystemExit(3)",
+    "raises.py": "raise RuntimeError('at import')",
+    "without_tasks.py": "FILES, FACTS = {}, {}\ndef build(task, files): ...",
+    "list_of_tasks.py": DATASET.replace('{"good/one": "made up"}', "['good/one']"),
+    "wrong_files.py": DATASET.replace("= {},", "= {'a': 'b'},").replace("good/", "wrong/"),
+    "takes_task.py": DATASET.replace("good/one", "generated/small"),
+    "without_build.py": "FILES, TASKS, FACTS = {}, {'a/b': 'c'}, {}",
+    "needs_lost.py": DATASET.replace("good/", "lost/") + "def needed(task): return ['lost']",
+}
+POINTS = """
+[transferbench.datasets]
+good-data = plugged.good_data
+without-tasks = plugged.without_tasks
+list-of-tasks = plugged.list_of_tasks
+wrong-files = plugged.wrong_files
+takes-task = plugged.takes_task
+without-build = plugged.without_build
+needs-lost = plugged.needs_lost
+exiting-data = plugged.exits
+raising-data = plugged.raises
+syntax-data = plugged.syntax
+gone-data = plugged.gone
+[transferbench.models.clustering]
+good-model = plugged.good_model
+without-fit = plugged.without_fit
+exits = plugged.exits
+raises = plugged.raises
+syntax = plugged.syntax
+gone = plugged.gone
+of-function = plugged.good_model:fit
+not-a-name = 5 of them
+of-exiting = exiting.model
+"""
+LEFT_OUT_DATA = {
+    *("without-tasks", "list-of-tasks", "wrong-files", "takes-task", "without-build"),
+    *("needs-lost", "exiting-data", "raising-data", "syntax-data", "gone-data"),
+}
+LEFT_OUT_MODELS = {"syntax", "gone", "of-function", "not-a-name", "of-exiting"}
+
+
+@pytest.fixture
+def shell(plugin, home):
+    """Calls the command line with many broken plug-ins installed."""
+    site = plugin(FILES, POINTS)
+    (site / "exiting").mkdir()
+    (site / "exiting" / "__init__.py").write_text("print('exiting')\nraise SystemExit('bye')")
+
+    def call(*arguments: str, code: int = 0) -> tuple[str, str]:
+        command = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
+        command += ["--results", str(home.results), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout, done.stderr
+
+    call.site = site
+    return call
+
+
+def left_out(err: str) -> list[str]:
+    lines = [line for line in err.splitlines() if line.startswith("Warning: plug-in ")]
+    return sorted(line.split()[2] for line in lines)
+
+
+def test_broken_plugins_are_named_once_and_the_rest_is_listed(shell):
+    out, err = shell("list")
+    assert left_out(err) == sorted(LEFT_OUT_DATA | LEFT_OUT_MODELS)
+    assert "good-model" in out
+    assert "kmeans" in out
+    assert "good/one" in out
+    assert "generated/small" in out
+    assert not {f" {name} " for name in LEFT_OUT_MODELS} & {f" {word} " for word in out.split()}
+    assert str(shell.site) not in err, "a user needs no path in our code"
+
+
+@pytest.mark.parametrize("model", ["kmeans", "good-model"])
+def test_other_models_run_beside_broken_plugins(shell, model):
+    out, err = shell("run", "generated/small:documents=40", "-m", model, "--json")
+    assert '"status": "done"' in out
+    assert len(out.splitlines()) == 1
+    assert set(left_out(err)) == LEFT_OUT_DATA | LEFT_OUT_MODELS
+
+
+def test_doctor_and_fetch_work_beside_broken_plugins(shell):
+    assert "engines" in shell("doctor", "--no-network")[0]
+    shell("fetch", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("without-fit", "TypeError: fit is not a function"),
+        ("exits", "SystemExit: 3"),
+        ("raises", "RuntimeError: at import"),
+    ],
+)
+def test_a_model_that_cannot_be_imported_is_one_line(shell, model, why):
+    for command in (["run", "generated/small", "-m", model], ["describe", model]):
+        out, err = shell(*command, code=2)
+        last = err.splitlines()[-1]
+        assert last.startswith(
+            f"Error: model {model}: its plug-in plugged.{model.replace('-', '_')}"
+        )
+        assert why in last
+        assert out == ""
+
+
+def test_a_package_whose_list_cannot_be_read_is_left_out(shell):
+    info = shell.site / "damaged-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_bytes(b"[transferbench.models.transfer]\n\xff = \xfe\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")
+    out, err = shell("list", "models")
+    assert "good-model" in out
+    assert any("damaged-1.0.dist-info" in name for name in left_out(err))
+
+
+def test_a_warning_is_printed_once_without_a_path(tmp_path):
+    program = (
+        "import warnings\nfrom transferbench.cli._warnings import show_once\n"
+        "warnings.showwarning = show_once\nwarnings.simplefilter('always')\n"
+        "for _ in range(3): warnings.warn('take\\n care')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ, check=True
+    )
+    assert done.stderr == "Warning: take care\n"
