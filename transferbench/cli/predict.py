@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import realpath
 from pathlib import Path
 
 import click
@@ -37,8 +38,9 @@ def command(own: OwnData, clusters: int | None, out: Path) -> None:
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
-    inputs = {file.resolve() for role in own.domains() for files in role for file in files.files}
-    if out.resolve() in inputs:
+    # Path.resolve raises for a loop of links.
+    inputs = {realpath(file) for role in own.domains() for part in role for file in part.files}
+    if realpath(out) in inputs:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
         raise UserError(

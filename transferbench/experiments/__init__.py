@@ -6,6 +6,7 @@ Importing this package, `names` and `titles` import no model and validate nothin
 from __future__ import annotations
 
 from functools import lru_cache
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def path(name: str) -> Path:
         if name not in names():
             raise unknown("experiment", name, names(), "See `transferbench list`.")
         return folder / f"{name}.yaml"
-    ours = file.parent.resolve() == folder.resolve()
+    ours = realpath(file.parent) == realpath(folder)  # Path.resolve raises for a loop of links
     if file.stem == "records" or (file.stem in names() and not ours):
         raise UserError(f"{file}: the name {file.stem} is taken; give the file another.")
     return file

@@ -285,3 +285,14 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
     other = read(tmp_path / "a.svm").content.toarray()
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
+
+
+@pytest.mark.parametrize("names", [("text", "label", "text"), ("text", "label", "label")])
+def test_a_column_that_occurs_twice_in_parquet_is_refused(tmp_path, names):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([pa.array(["a b", "c d"])] * 3, names=names), path)
+    with pytest.raises(UserError, match=f"a.parquet: column '{names[2]}' occurs twice"):
+        read(path, labels="all")

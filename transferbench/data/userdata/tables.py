@@ -7,7 +7,7 @@ import json
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,11 @@ def _name(value: Any, column: str) -> str:
     return text
 
 
+def _repeated(names: Sequence[str]) -> str:
+    """Return a name that occurs most often."""
+    return Counter(names).most_common(1)[0][0]
+
+
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
     csv.field_size_limit(MAX_LINE_SIZE)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -120,8 +125,7 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
-            name = Counter(header).most_common(1)[0][0]
-            raise line_error(path, 1, f"column {brief(name)} occurs twice.")
+            raise line_error(path, 1, f"column {brief(_repeated(header))} occurs twice.")
         for row in reader:
             if row and len(row) != len(header):
                 message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
@@ -165,6 +169,8 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
         check_unpacked(size, max_size())
         names = [name for name in schema.names if name in wanted]
+        if len(set(names)) < len(names):
+            raise UserError(f"{path}: column {brief(_repeated(names))} occurs twice.")
         # As dictionaries: a text of many rows is stored once, and its length is checked before.
         texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:

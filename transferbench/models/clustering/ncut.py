@@ -25,20 +25,29 @@ from transferbench.problem import Fit, Problem
 def fit(problem: Problem, *, p: Count = 10, pool_tasks: bool = False, seed: int) -> Fit:
     """Return one-hot clusters (n, c).
 
-    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once.
+    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. Raises ValueError
+    unless there are more documents than clusters, some of which share a feature.
     """
     from sklearn.cluster import SpectralClustering
 
     c = len(problem.classes)
     scores = []
     for X in document_groups(problem, pool_tasks):
+        if X.shape[0] <= c:
+            raise ValueError(
+                f"{problem.name}: {X.shape[0]} documents to cut into {c} clusters; expected more "
+                "documents than clusters."
+            )
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )
+        graph = cosine_graph(X, p)
+        if not graph.W.nnz:
+            raise ValueError(f"{problem.name}: no two documents share a feature; nothing to cut.")
         with warnings.catch_warnings():
             # Expected: a document graph often has several components, and cutting between them is
             # correct.
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
-            W = sp.csr_matrix(cosine_graph(X, p).W)  # scikit-learn rejects csr_array here
+            W = sp.csr_matrix(graph.W)  # scikit-learn rejects csr_array here
             scores.append(np.eye(c)[cut.fit(W).labels_])
     return clusters_fit(problem, scores)

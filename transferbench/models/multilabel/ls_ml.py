@@ -64,10 +64,11 @@ def fit(
             Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(X_seen, Y[seen])
             for penalty in (alpha + beta, beta)
         )
-        shared = inside.coef_ @ outside.coef_.T
+        # With one label scikit-learn returns a vector.
+        shared = np.atleast_2d(inside.coef_) @ np.atleast_2d(outside.coef_).T
         Q = np.linalg.eigh((shared + shared.T) / 2)[1][:, m - size :]
-        F = outside.predict(X)
-        return np.asarray(F + (inside.predict(X) - F) @ Q @ Q.T)
+        F, G = (ridge.predict(X).reshape(-1, m) for ridge in (outside, inside))
+        return np.asarray(F + (G - F) @ Q @ Q.T)
 
     settings = list(product(alpha, beta))
     return tuned_fit(problem, settings, predict, all_Y, all_seen, ensure_one_label)

@@ -61,13 +61,16 @@ def fit(
     start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
     its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
     sum to one. neighbours: documents that may be among the p nearest in the document graph: those
-    of the domain, or of all domains, of which only those of the domain are then kept.
+    of the domain, or of all domains, of which only those of the domain are then kept. Raises
+    ValueError if a domain has no feature.
     """
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
     Us, Vs, terms = [], label_factors(problem, C, normalize, start), []
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
+        if not X.shape[1]:
+            raise ValueError(f"domain {domain.name}: all its documents are empty.")
         U = Factor(rng.random((X.shape[1], k)), normalize="columns")
         if lam:
             # The order of features changes nothing but the speed of products with the graph.
