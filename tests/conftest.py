@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 def home(tmp_path, monkeypatch) -> Settings:
     """Settings of a new user: empty folders, no settings file, no network."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE", "MAX_SIZE"):
+    for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE", "MAX_SIZE", "MAX_ARTEFACTS"):
         monkeypatch.delenv(f"TRANSFERBENCH_{name}", raising=False)
     return Settings(data=tmp_path / "data", results=tmp_path / "results", offline=True)
 

@@ -66,6 +66,7 @@ def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
 
     assert changed("def cosine_graph") != before
     assert changed("class UserError") == before
+    assert changed("def artefact(") == before
     fingerprint.fingerprint.cache_clear()
     fingerprint._read.cache_clear()
 

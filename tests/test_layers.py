@@ -31,7 +31,8 @@ ROOMS = {
     "data": {"core"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "models"},
-    "runs": {"models", "data"},
+    "runs": {"core", "models", "data"},
+    "distributed": {"core", "runs"},
     "experiments": {"models", "data", "runs"},
     "evidence": {"models", "experiments", "runs"},
     # What the command line and Python users call.

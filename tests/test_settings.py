@@ -35,6 +35,8 @@ def test_the_environment_overrides_the_file(config):
     )
     assert (from_file.max_size, over.max_size) == (2.5, 2.5)
     assert settings.load({"TRANSFERBENCH_MAX_SIZE": "4"}).max_size == 4
+    assert from_file.max_artefacts == 4
+    assert settings.load({"TRANSFERBENCH_MAX_ARTEFACTS": "0"}).max_artefacts == 0
     assert (over.data, over.mirrors, over.offline) == (Path("/d"), ("/x", "/y"), False)
 
 
@@ -48,6 +50,7 @@ def test_the_environment_overrides_the_file(config):
             "data: x\noffline: perhaps",
             "config.yaml:2: offline: expected true or false, got 'perhaps'",
         ),
+        ("max_artefacts: -1", "config.yaml:1: max_artefacts: expected number ≥ 0"),
         ("max_size: 0", "config.yaml:1: max_size: expected number > 0"),
         ("data: [x]", "config.yaml:1: data: expected text"),
         ("data: a\ndata: b", "config.yaml:2: duplicate key 'data'"),

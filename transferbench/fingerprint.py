@@ -20,7 +20,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent
 #: Modules without influence on results: they name, check, fetch and store things.
-PLUMBING = {"errors", "data.fetch", "files", "parameters", "problem", "settings"}
+PLUMBING = {"core.artefacts", "data.fetch", "errors", "files", "parameters", "problem", "settings"}
 
 
 @cache

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -165,11 +165,15 @@ class Fit:
     trace   : objective after each iteration, empty for models that report none.
     columns : "classes" if the columns of the scores are the problem's classes; "clusters" if they
               are clusters in any order, which scoring matches with the classes.
+    diagnostics : how well approximate steps went, by name; empty for models without any.
+              "graph_recall": share of the nearest documents that the search for the document graph
+              found, the least of several graphs; 1 if the search was exact.
     """
 
     scores: tuple[np.ndarray, ...]
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
 
 
 def canonical(X: Any) -> Matrix:

@@ -1,9 +1,9 @@
 """Settings: folders, mirrors and network, from defaults, a file, the environment and options.
 
 Later ones win: built-in defaults, `config.yaml` in the user's configuration folder, the environment
-variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE and
-TRANSFERBENCH_MAX_SIZE, then the command line. White space separates mirrors in the environment;
-write a path with a space into the settings file or give it by --mirror.
+variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE,
+TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS, then the command line. White space separates
+mirrors in the environment; write a path with a space into the settings file or give it by --mirror.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transferbench.errors import unknown
-from transferbench.parameters import Positive, convert
+from transferbench.parameters import Positive, Weight, convert
 
 PACKAGE = Path(__file__).parent
 #: Type of each setting in the settings file; the names are the fields of `Settings`.
@@ -25,6 +25,7 @@ TYPES: dict[str, Any] = {
     "mirrors": tuple[str, ...],
     "offline": bool,
     "max_size": Positive,
+    "max_artefacts": Weight,
 }
 
 
@@ -37,6 +38,7 @@ class Settings:
     mirrors : folders or URLs of original files, tried in order.
     offline : if true, use no network.
     max_size : GiB of one of the user's own files; larger ones are refused.
+    max_artefacts : GiB of artefacts in the data folder, see `core.artefacts`; 0 stores none.
     """
 
     data: Path
@@ -44,6 +46,7 @@ class Settings:
     mirrors: tuple[str, ...] = ()
     offline: bool = False
     max_size: float = 1.0
+    max_artefacts: float = 4.0
 
     def but(self, **changes: object) -> Settings:
         """Return a copy with changed settings; None leaves a setting unchanged."""
@@ -96,6 +99,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         given["offline"] = convert(offline, bool, "TRANSFERBENCH_OFFLINE")
     if max_size := environment.get("TRANSFERBENCH_MAX_SIZE"):
         given["max_size"] = convert(max_size, Positive, "TRANSFERBENCH_MAX_SIZE")
+    if max_artefacts := environment.get("TRANSFERBENCH_MAX_ARTEFACTS"):
+        given["max_artefacts"] = convert(max_artefacts, Weight, "TRANSFERBENCH_MAX_ARTEFACTS")
     return given
 
 

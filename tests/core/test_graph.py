@@ -124,3 +124,61 @@ def test_the_order_of_a_graph_brings_neighbours_together_and_loses_nothing():
     rows, cols = near.W.nonzero()
     assert np.abs(rows - cols).max() == 1
     np.testing.assert_array_equal(near.W.toarray(), graph.W.toarray()[np.ix_(order, order)])
+
+
+def text(n: int = 400) -> sp.csr_array:
+    return sp.random_array((n, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
+
+
+@pytest.mark.parametrize(("rows", "approximate"), [(400, False), (399, True)])
+def test_auto_is_exact_up_to_a_number_of_rows(monkeypatch, rows, approximate):
+    calls, search = [], module.rare_words.neighbours
+    monkeypatch.setattr(module, "MAX_EXACT_ROWS", rows)
+    monkeypatch.setattr(
+        module.rare_words, "neighbours", lambda *given: calls.append(given) or search(*given)
+    )
+    cosine_graph(text(), 5, search="auto")
+    assert bool(calls) == approximate
+    cosine_graph(text(), 5, search="exact")
+    cosine_graph(text(), 5)
+    assert len(calls) == approximate
+
+
+def test_recall_is_one_of_an_exact_graph_and_stays_when_reordered():
+    assert cosine_graph(text(), 5).recall == 1
+    assert Graph(sp.csr_array((3, 3)), 0.8).reordered(np.arange(3)).recall == 0.8
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_recall_is_the_share_of_exact_neighbours_and_a_low_one_warns(monkeypatch, every):
+    """Of the exact neighbours of each row, every second is missing."""
+    p = 6
+
+    def some(A, B, p, threads):
+        edges = module._exact_neighbours(A, B, np.arange(A.shape[0]), p, threads)
+        order = np.argsort(edges[0], kind="stable")
+        return tuple(part[order][::every] for part in edges)
+
+    monkeypatch.setattr(module.rare_words, "neighbours", some)
+    if every == 1:
+        assert cosine_graph(text(), p, search="rare-words").recall == 1
+        return
+    half = cosine_graph(text(), p, search="rare-words")
+    assert half.recall == 0.5
+    with pytest.warns(UserWarning, match="found 50% of the nearest of 400 documents; use search="):
+        module.graph_diagnostics([half, Graph(half.W)])
+
+
+def test_of_equal_neighbours_any_counts_as_found(monkeypatch):
+    """All rows are equal: the exact neighbours of row 9 are 0, 1 and 2."""
+    row, cols = np.repeat(np.arange(10), 3), np.tile([7, 8, 9], 10)
+    monkeypatch.setattr(
+        module.rare_words, "neighbours", lambda *_: (row, cols, np.ones(30, np.float32))
+    )
+    assert cosine_graph(np.ones((10, 4)), 3, search="rare-words").recall == 1
+
+
+def test_diagnostics_hold_the_least_recall():
+    graphs = [Graph(sp.csr_array((2, 2)), recall) for recall in (1.0, 0.93, 0.97)]
+    assert module.graph_diagnostics(graphs) == {"graph_recall": 0.93}
+    assert module.graph_diagnostics([]) == {}

@@ -32,7 +32,7 @@ def test_mean_matching_is_eq_6_and_the_distance_of_means(sizes):
 @pytest.mark.parametrize("C", [0.0, 1.0, 100.0, 1e4])
 @pytest.mark.parametrize("sizes", [(40, 50), (37, 23, 30)])
 def test_pairs_equal_dense_eigh(sizes, C):
-    W = spectral.affinity(views(1, sizes), 5)
+    W = spectral.affinity(views(1, sizes), 5).W
     A, _ = dense_laplacian(W, sizes, C)
     expected = np.linalg.eigvalsh(A)
     values, V = spectral.smallest_eigenpairs(W, 12, G=spectral.mean_matching(sizes), C=C)
@@ -43,7 +43,7 @@ def test_pairs_equal_dense_eigh(sizes, C):
 
 def five_components(seed: int = 3) -> sp.csr_array:
     """Graph of two tasks with five components and one document without neighbours."""
-    blocks = spectral.affinity(views(seed, (20, 12, 15, 9, 11)), 4)
+    blocks = spectral.affinity(views(seed, (20, 12, 15, 9, 11)), 4).W
     return sp.csr_array(sp.block_diag([blocks, np.zeros((1, 1))]))
 
 

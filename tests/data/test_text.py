@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from transferbench.data.text import count, document_frequency, select, weight
+from transferbench.data.text import count, document_frequency, replicate, select, weight
 
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
@@ -88,3 +88,16 @@ def test_weights_of_blocks_equal_those_of_all_rows_at_once(monkeypatch, weightin
 def test_an_empty_document_stays_empty():
     counts = sp.csr_array(np.array([[1, 2], [0, 0]]))
     assert not weight(counts, "tf-idf", True).toarray()[1].any()
+
+
+def test_copies_are_thinned_and_differ():
+    counts = sp.csr_array(np.full((200, 30), 3, np.int32))
+    X = replicate(counts, 3)
+    assert X.shape == (600, 30)
+    assert X.dtype == np.int32
+    np.testing.assert_array_equal(X[:200].toarray(), counts.toarray())
+    first, second = X[200:400].toarray(), X[400:].toarray()
+    assert set(np.unique(first)) == {0, 3}
+    assert (first > 0).mean() == pytest.approx(0.5, abs=0.03)
+    assert (first != second).any(axis=1).all()
+    assert replicate(counts, 1).nnz == counts.nnz

@@ -159,3 +159,33 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
 def test_an_x_for_some_rows_alone_is_refused():
     with pytest.raises(UserError, match="an x for every row or for none"):
         experiments.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)
+
+
+GROWTH = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: seconds
+unit: seconds
+repeats: 1
+rows:
+  a hundred: {task: 'generated/transfer:documents=100', x: 100}
+  1,000: {task: 'generated/transfer:documents=1000', x: 1000}
+  10,000: {task: 'generated/transfer:documents=10000', x: 10000}
+columns:
+  LG: {model: lr, params: {C: 1.0, intercept: true}}
+figure: {label: documents, rows: true, log: true}
+"""
+
+
+def test_exponents_of_growth_are_slopes_of_the_logarithms(tmp_path):
+    file = experiments.read(GROWTH, PATH)
+    spent = {"a hundred": 1.0, "1,000": 10.0, "10,000": 1000.0}
+    found = write_runs(
+        tmp_path,
+        file,
+        lambda p: {"metrics": {"target": {"accuracy": 1.0}}, "seconds": spent[p.row]},
+    )
+    growth = figures.growth(file, figures.points(file, cells_of(file, found)))
+    assert growth == {"LG": (pytest.approx(1.5), pytest.approx(2.0))}
+    cells = cells_of(file, found)
+    assert "| LG | 1.50 | 2.00 |" in pages.render(file, cells)["figure.md"]

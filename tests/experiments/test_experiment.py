@@ -23,7 +23,9 @@ def test_every_experiment_in_the_folder_is_complete(name):
     file = experiments.load(name)
     spec = file.spec
     papers = {"gtl", "dtl", "mrtl", "mtc", "himls"}
-    assert name.split("-")[0] in papers | {"modern", "amazon", "mulan", "readings"}
+    assert name.split("-")[0] in papers | {
+        *("modern", "amazon", "mulan", "readings", "newsgroups", "transfer")
+    }
     assert not spec.tolerance or len(spec.tolerance.reason) > 40
     for label, column in spec.columns.items():
         stated = column.params | column.grid

@@ -21,7 +21,7 @@ SIZES = (40, 40)
 
 def learned_kernel(problem: Problem, C: float, b: float) -> np.ndarray:
     """Return the kernel of Theorem 0.2 by a full dense eigendecomposition."""
-    W = spectral.affinity([d.X for d in problem.domains], 10)
+    W = spectral.affinity([d.X for d in problem.domains], 10).W
     values, P = np.linalg.eigh(dense_laplacian(W, SIZES, C)[0])
     gamma = np.clip(b - np.arange(len(values)), 0, 1)
     return (P * gamma) @ P.T
@@ -56,7 +56,7 @@ def test_lskmtc_solves_eq_15(order):
     from scipy.optimize import linprog
 
     problem, _ = make_clustering(seed=2)
-    W = spectral.affinity([d.X for d in problem.domains], 10)
+    W = spectral.affinity([d.X for d in problem.domains], 10).W
     L, S = dense_laplacian(W, SIZES, 0.0)
     values, V = np.linalg.eigh(L)
     values, V = values[:8].copy(), V[:, :8].copy()

@@ -160,7 +160,7 @@ def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
         nearest[i, np.argsort(-row, kind="stable")[:p]] = True
     joint = np.where(nearest | nearest.T, cosine, 0)
     start = len(problem.domains[0].seen)
-    found = _graph_of(problem, 1, p).W.toarray()
+    found = _graph_of(problem, 1, p, "auto").W.toarray()
     np.testing.assert_allclose(found, joint[start:, start:], atol=1e-6)
     assert (found != cosine_graph(problem.domains[1].X, p).W.toarray()).any()
     scores = [fit(problem, neighbours=which).scores[1] for which in ("domain", "all")]

@@ -16,6 +16,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
+from transferbench.core import artefacts, graph
 from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -291,6 +292,7 @@ def test_a_model_without_sources_or_labels_of_one_class_is_clear():
         (Fit((np.ones((40, 2)), np.ones((40, 3)))), r"shape \(40, 3\) for target-1"),
         (Fit((np.ones((40, 2)), np.full((40, 2), np.nan))), "80 scores that are NaN or infinite"),
         (Fit((np.full((40, 2), -np.inf), np.ones((40, 2)))), "80 scores that are NaN or infinite"),
+        (Fit((np.full((40, 2), "a"),) * 2), "no real numbers"),
         (Fit((np.ones((40, 2)),) * 2, (1.0, np.nan)), "objective that is NaN"),
     ],
 )
@@ -304,3 +306,30 @@ def test_clusters_may_differ_in_number_from_the_classes(monkeypatch):
     fit = Fit((np.ones((40, 3)),) * 2, columns="clusters")
     monkeypatch.setattr(models, "load", lambda name: lambda problem: fit)
     assert models.fit("kmeans", make_clustering()[0], {}, seed=None, watch=None) is fit
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_artefacts_change_no_score(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+    problem = make_small(name)[0]
+    plain = run(name, problem)
+    for _ in range(2):  # the first fit makes the artefacts, the second reuses them
+        with artefacts.use(artefacts.Folder(tmp_path, 2**30)) as usage:
+            fit = run(name, problem)
+        assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
+        assert fit.trace == plain.trace
+    assert usage.reused.any() == any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if "search" in parameters.schema(models.load(name))]
+)
+def test_the_least_recall_of_the_graphs_is_reported(name, monkeypatch):
+    problem, _ = MAKE[models.get(name).family]()
+    assert run(name, problem).diagnostics == {"graph_recall": 1.0}
+    if len(problem.targets) == 1:
+        problem, _ = make_problem(targets=2)
+    recalls = [0.93, 0.97]
+    monkeypatch.setattr(graph, "_recall", lambda *_: recalls.pop(0))
+    assert run(name, problem, search="rare-words").diagnostics == {"graph_recall": 0.93}
+    assert not recalls

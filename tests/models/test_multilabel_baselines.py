@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.optimize import minimize
+from sklearn import linear_model
 
 import transferbench
 from transferbench import models
@@ -345,6 +346,24 @@ def test_ls_ml_subspace_is_the_best():
             A = X.T @ X / n + (alpha + beta) * np.eye(d) - alpha * other.T @ other
             W = np.linalg.solve(A, X.T @ Y / n)
             assert objective(X, Y, W, other @ W, other, alpha, beta) > best
+
+
+def test_ls_ml_trains_each_regression_of_a_fold_once(monkeypatch):
+    """α + β has three values, β two others."""
+    trained = []
+
+    class Counted(linear_model.Ridge):
+        def fit(self, X, y):
+            trained.append(self.alpha / len(y))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(linear_model, "Ridge", Counted)
+    problem, _ = make()
+    settings = {"alpha": [0.01, 0.1], "beta": [0.01, 0.1]}
+    tuned = fitted("ls-ml", problem, **settings)
+    assert len(trained) == 5 * (3 + 2) + 2
+    alone = [fitted("ls-ml", problem, alpha=a, beta=b) for a in (0.01, 0.1) for b in (0.01, 0.1)]
+    assert sum(np.array_equal(tuned, each) for each in alone) == 1
 
 
 def test_ls_ml_default_dimension_is_half_the_labels():

@@ -87,7 +87,7 @@ def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
     hidden = np.array([seen & ~mask for mask in masks])
     np.testing.assert_array_equal(hidden.sum(axis=0), seen)
     assert sorted(hidden.sum(axis=1)) == [6, 6, 6, 7, 7]
-    for first, mask in zip(masks, [mask for _, mask in calls[:FOLDS]], strict=True):
+    for first, mask in zip(masks, [mask for _, mask in calls[::4]], strict=True):
         np.testing.assert_array_equal(first, mask)
 
 

@@ -37,6 +37,17 @@ FILES = toys.FILES | {
                 pass
             return Fit(tuple(d.Y + 0.5 for d in problem.domains))
     """,
+    "shares.py": """
+        import time
+        from transferbench.core.artefacts import artefact
+        from transferbench.problem import Fit
+        @artefact
+        def start(Y):
+            time.sleep(3)
+            return Y + 0.5
+        def fit(problem, *, power: int = 1, watch=None):
+            return Fit(tuple(start(d.Y) ** power for d in problem.domains))
+    """,
     "wrong.py": """
         import numpy as np
         from transferbench.problem import Fit
@@ -44,7 +55,9 @@ FILES = toys.FILES | {
             return Fit(tuple(d.Y * np.nan for d in problem.domains))
     """,
 }
-MODELS = [name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py")]
+MODELS = [
+    name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py", "shares.py")
+]
 EXPERIMENT = """
 title: kill me
 paper: {title: t, authors: a, venue: v, place: p}
@@ -126,6 +139,22 @@ def test_a_record_holds_the_run_and_its_cost(shell):
     assert {"python", "numpy", "scikit-learn", "transferbench"} <= record["versions"].keys()
     assert len(record["data"]) == 16
     assert finished(shell.results) == [record]
+
+
+def test_runs_share_artefacts_and_their_seconds_do_not_tell(shell, home, monkeypatch):
+    """Limits are of real time, so a run may have taken longer than its limit."""
+    call = ("run", "own/small", "-m", "shares", "--json")
+    first = json.loads(shell(*call)[1])
+    assert first["reused_seconds"] == 0
+    code, out, _ = shell(*call, "--set", "power=2", "--time-limit", "2.5")
+    second = json.loads(out)
+    assert (code, second["status"]) == (0, "done")
+    assert second["seconds"] == pytest.approx(first["seconds"], abs=0.5)
+    assert 6 <= second["reused_seconds"] <= second["seconds"]
+    monkeypatch.setenv("TRANSFERBENCH_MAX_ARTEFACTS", "0")
+    code, out, _ = shell(*call, "--set", "power=3", "--time-limit", "2.5")
+    assert (code, json.loads(out)["status"]) == (1, "timeout")
+    assert len(list((home.data / "artefacts").iterdir())) == 2
 
 
 def test_runs_do_not_share_state_memory_or_time(shell, tmp_path):

@@ -1,12 +1,22 @@
-"""The fields of a record that the worker fills in."""
+"""The fields of a record that the worker fills in; artefacts that runs share."""
 
 from __future__ import annotations
 
-import numpy as np
+import os
+from dataclasses import replace
 
-from transferbench import metrics
+import numpy as np
+import pytest
+from conftest import make_problem
+
+from transferbench import metrics, models, parameters
+from transferbench.core import artefacts, graph
+from transferbench.core.artefacts import Folder
+from transferbench.data.facts import Facts
 from transferbench.problem import Fit, Truth
 from transferbench.runs import worker
+from transferbench.runs.job import Job, TaskFile
+from transferbench.runs.record import Record, Run
 
 
 def test_the_scored_documents_of_each_measured_domain_are_counted():
@@ -15,3 +25,108 @@ def test_the_scored_documents_of_each_measured_domain_are_counted():
     truth = Truth("multilabel", ("p", "q", "r"), ("x", "y", "seen"), (Y,) * 3, scored)
     measured = metrics.evaluate(Fit((Y,) * 3), truth)
     assert worker._documents(truth, measured) == {"x": 3, "y": 5, "all": 8}
+
+
+@pytest.fixture
+def perform(home, monkeypatch):
+    """Function that performs a run of GCMF on a small problem: (truth, folder) → record."""
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+    problem, right = make_problem()
+    task = worker.TaskFile("own/small", home.data, b"", Facts.of(problem, right))
+    run = Run(task.name, "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0)
+
+    def of(folder: Folder | None, truth: Truth = right, **params):
+        monkeypatch.setattr(worker, "_load", lambda task: (problem, truth))
+        changed = replace(run, params=run.params | params)
+        record = worker.perform(worker.Job("k", changed, task, artefacts=folder))
+        assert record.done, record.traceback
+        return record
+
+    return of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "artefacts").mkdir()
+    return Folder(tmp_path / "artefacts", 2**20)
+
+
+def result(record):
+    return record.metrics, record.trace
+
+
+def test_artefacts_change_no_result(perform, folder, monkeypatch):
+    plain = perform(None)
+    assert plain.reused_seconds == 0
+    made = perform(folder)
+    files = sorted(folder.path.iterdir())
+    # Two feature graphs, the graph of the target's documents and a regression.
+    assert [path.name.partition("-")[0] for path in files] == ["_train", *["cosine_graph"] * 3]
+    reusing = perform(folder)
+    assert result(made) == result(reusing) == result(plain)
+    assert made.reused_seconds == 0
+    assert 0 < reusing.reused_seconds <= reusing.seconds
+    for path in files:
+        path.write_bytes(path.read_bytes()[:-1])
+    damaged = perform(folder)
+    assert damaged.reused_seconds == 0
+    assert perform(folder).reused_seconds > 0
+    monkeypatch.setattr(os, "fsync", _full_disk)
+    for path in files:
+        path.unlink()
+    unwritten = perform(folder)
+    assert not list(folder.path.iterdir())
+    assert result(damaged) == result(unwritten) == result(plain)
+
+
+def _full_disk(handle):
+    raise OSError(28, "No space left on device")
+
+
+def test_runs_with_other_parameters_share_what_does_not_depend_on_them(perform, folder):
+    perform(folder)
+    before = sorted(folder.path.iterdir())
+    assert perform(folder, k=5, lam=7.0).reused_seconds > 0
+    assert sorted(folder.path.iterdir()) == before
+    perform(folder, p=4)
+    assert len(list(folder.path.iterdir())) == len(before) + 3
+
+
+def test_hidden_labels_have_no_part_in_artefacts(perform, folder):
+    first = perform(folder)
+    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    right = make_problem()[1]
+    wrong = replace(right, Y=tuple(1 - Y for Y in right.Y))
+    second = perform(folder, wrong)
+    assert second.metrics != first.metrics
+    assert second.trace == first.trace
+    assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
+
+
+def test_memory_counts_as_if_every_artefact_had_been_made(perform, folder, monkeypatch):
+    perform(folder)
+    plain = perform(folder)
+    assert plain.peak_mib < 5000
+    for path in folder.path.iterdir():
+        path.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(artefacts, "peak_mib", lambda: 5000.0)
+        perform(folder)
+    assert perform(folder).peak_mib == 5000
+
+
+def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "_load", lambda task: make_problem())
+    monkeypatch.setattr(graph, "_recall", lambda *_: 0.96)
+    task = TaskFile("t", tmp_path, b"", Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
+    for model, search, expected in (
+        ("graph-only", "rare-words", {"graph_recall": 0.96}),
+        ("graph-only", "auto", {"graph_recall": 1.0}),
+        ("lr", None, {}),
+    ):
+        given = {"search": search} if search else {}
+        params = parameters.resolve(models.load(model), given, model)
+        job = Job("key", Run("t", model, params, None), task)
+        record = worker._measure(job.record("done"), job, 0.0, 0.0)
+        assert record.diagnostics == expected
+        assert Record.from_json(record.to_json()).diagnostics == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -14,6 +15,7 @@ from transferbench.cli._names import completing, model_names
 
 if TYPE_CHECKING:
     from transferbench.data.userdata.documents import Documents, DomainFiles, Labels
+    from transferbench.distributed import Usage
     from transferbench.problem import Fit, Problem, Truth
 
 FILE = click.Path(path_type=Path)
@@ -38,6 +40,9 @@ OPTIONS = (
     click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
     click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                  help="How texts become features (`describe own`); repeatable."),
+    click.option("--scheduler", metavar="ADDRESS",
+                 help="Dask scheduler whose workers hold the rows of large domains during the "
+                 "fit, for example tcp://host:8786."),
 )  # fmt: skip
 
 
@@ -55,6 +60,7 @@ class OwnData:
     label_column: str
     id_column: str | None
     options: tuple[str, ...]
+    scheduler: str | None
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets by domain."""
@@ -66,7 +72,7 @@ class OwnData:
     def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
         """Return the problem of the files, its truth and the documents of the targets.
 
-        Model and parameters are checked first: reading large files takes long.
+        Model, parameters and workers are checked first: reading large files takes long.
         """
         from transferbench import models, parameters
         from transferbench.data.userdata.documents import Columns
@@ -78,6 +84,8 @@ class OwnData:
         parameters.resolve(models.load(self.model), assigned, self.model)
         columns = Columns(self.text_column, self.label_column, self.id_column)
         given = parameters.parse(self.options)
+        with self._workers():
+            pass
         source_files, target_files = self.domains()
         sources = [read_domain(files, columns, "all") for files in source_files]
         targets = [read_domain(files, columns, labels) for files in target_files]
@@ -107,13 +115,25 @@ class OwnData:
         from transferbench import api, parameters
 
         given = parameters.parse(self.assignments)
-        with tqdm(desc=self.model, unit="iteration", leave=False, disable=None) as bar:
+        with self._workers() as usage:
+            with tqdm(desc=self.model, unit="iteration", leave=False, disable=None) as bar:
 
-            def watch(iteration: int, planned: int, scores: object) -> None:
-                bar.total = planned
-                bar.update(iteration - bar.n)
+                def watch(iteration: int, planned: int, scores: object) -> None:
+                    bar.total = planned
+                    bar.update(iteration - bar.n)
 
-            return api.fit(self.model, problem, seed=self.seed, watch=watch, **given)
+                fit = api.fit(self.model, problem, seed=self.seed, watch=watch, **given)
+            if usage:
+                click.echo(f"note: {usage.summary(len(fit.trace))}", err=True)
+        return fit
+
+    def _workers(self) -> AbstractContextManager[Usage | None]:
+        """Return the block in which workers of the scheduler, if one is given, hold matrices."""
+        if not self.scheduler:
+            return nullcontext()
+        from transferbench.distributed import on_workers
+
+        return on_workers(self.scheduler)
 
 
 def own_data(command: Callable[..., Any]) -> Callable[..., Any]:

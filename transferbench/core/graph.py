@@ -1,32 +1,53 @@
-"""Exact k-nearest-neighbour graphs: by cosine, or by distance with the heat kernel."""
+"""k-nearest-neighbour graphs: by cosine, or by distance with the heat kernel."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sparse_dot_topn import sp_matmul_topn
 
+from transferbench.core import rare_words
+from transferbench.core.artefacts import artefact
+from transferbench.core.rare_words import Edges, nearest
 from transferbench.problem import Matrix
 
+#: How the nearest rows are found. "auto" is exact up to `MAX_EXACT_ROWS` rows.
+Search: TypeAlias = Literal["auto", "exact", "rare-words"]
+
+#: The exact search of twice as many documents takes more than three times as long.
+MAX_EXACT_ROWS = 50_000
+#: Rows whose exact neighbours are compared with the found ones.
+PROBE_ROWS = 200
+#: Least recall without a warning.
+MIN_RECALL = 0.9
 #: Neighbours requested in addition to p, to include most ties at the p-th place.
 EXTRA = 6
 #: The first search skips cosines up to this value, which makes it much faster.
 FIRST_THRESHOLD = 0.1
 #: Least weight of an edge of the heat kernel, so that outliers stay connected.
 LEAST_WEIGHT = 1e-12
+#: Cosines that differ by less than this share are equal, up to rounding in float32.
+TIE = 1e-5
 #: Memory for distances, in MiB.
 MAX_MEBIBYTES = 64
 
 
 @dataclass(frozen=True)
 class Graph:
-    """W (n, n), symmetric and nonnegative with an empty diagonal."""
+    """W (n, n), symmetric and nonnegative with an empty diagonal.
+
+    recall : share of the nearest rows that the search found, measured on a sample; 1 if exact.
+    """
 
     W: sp.csr_array
+    recall: float = 1.0
 
     @cached_property
     def degree(self) -> np.ndarray:
@@ -42,16 +63,36 @@ class Graph:
 
     def reordered(self, order: np.ndarray) -> Graph:
         """Return the graph with its nodes in the given order."""
-        return Graph(sp.csr_array(self.W[order][:, order]))
+        return Graph(sp.csr_array(self.W[order][:, order]), self.recall)
 
 
-def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
+def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
+    """Return the least recall of the graphs as "graph_recall"; nothing without a graph.
+
+    Warn if it is below `MIN_RECALL`.
+    """
+    worst = min(graphs, key=lambda graph: graph.recall, default=None)
+    if worst is None:
+        return {}
+    if worst.recall < MIN_RECALL:
+        warnings.warn(
+            f"the search for neighbours found {worst.recall:.0%} of the nearest of "
+            f"{len(worst.degree)} documents; use search=exact to find all, which takes much longer",
+            stacklevel=2,
+        )
+    return {"graph_recall": worst.recall}
+
+
+@artefact
+def cosine_graph(X: Matrix, p: int, *, search: Search = "exact", threads: int = 1) -> Graph:
     """Return the graph that joins each row of X to its p nearest rows by cosine.
 
     W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0.
     X (n, d) nonnegative, sparse or dense; its rows are the nodes. A row of zeros or one orthogonal
     to all others has no neighbour. Of ties at the p-th place the smaller index is taken. GTL, eqs.
-    3 and 5. Exact, and forms no (n, n) array. Raises ValueError for p < 1.
+    3 and 5. Forms no (n, n) array. The search is exact, or, with "rare-words", approximate and
+    linear in n (see `rare_words`); its recall is then measured on `PROBE_ROWS` rows. Raises
+    ValueError for p < 1.
     """
     if p < 1:
         raise ValueError(f"p must be at least 1, got {p}")
@@ -59,21 +100,20 @@ def cosine_graph(X: Matrix, p: int, *, threads: int = 1) -> Graph:
     n = X.shape[0]
     # sparse_dot_topn rejects SciPy's newer sparse arrays.
     A, B = sp.csr_matrix(X), sp.csr_matrix(X.T)
-    edges = []
-    # p + 1, because a row is its own nearest neighbour.
-    todo, count, threshold = np.arange(n), p + 1 + EXTRA, FIRST_THRESHOLD
-    while todo.size:
-        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold, n_threads=threads)
-        again = np.zeros(todo.size, bool)
-        if count < n or threshold:
-            again = _incomplete(top, p, count, threshold)
-        edges.append(_nearest(top[~again], todo[~again], p))
-        todo, count, threshold = todo[again], 8 * count, 0.0
-    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
+    recall = 1.0
+    if search == "exact" or (search == "auto" and n <= MAX_EXACT_ROWS):
+        edges = _exact_neighbours(A, B, np.arange(n), p, threads)
+    else:
+        probe = np.sort(np.random.default_rng(0).permutation(n)[:PROBE_ROWS])
+        exact = _exact_neighbours(A, B, probe, p, threads)
+        edges = rare_words.neighbours(A, B, p, threads)
+        recall = _recall(edges, exact, n)
+    rows, cols, values = edges
     S = sp.csr_array((values, (rows, cols)), shape=(n, n))
-    return Graph(sp.csr_array(S.maximum(S.T)))
+    return Graph(sp.csr_array(S.maximum(S.T)), recall)
 
 
+@artefact
 def heat_graph(Z: np.ndarray, p: int) -> Graph:
     """Return the graph that joins each row of Z (n, r) to its p nearest rows by distance.
 
@@ -109,6 +149,39 @@ def unit_rows(X: Matrix) -> sp.csr_array:
     return X
 
 
+def _exact_neighbours(
+    A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int, threads: int
+) -> Edges:
+    """Return the p nearest rows of A (n, d) for the rows `todo`; B is the transpose of A."""
+    n = A.shape[0]
+    edges = []
+    # p + 1, because a row is its own nearest neighbour.
+    count, threshold = p + 1 + EXTRA, FIRST_THRESHOLD
+    while todo.size:
+        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold, n_threads=threads)
+        again = np.zeros(todo.size, bool)
+        if count < n or threshold:
+            again = _incomplete(top, p, count, threshold)
+        edges.append(_nearest(top[~again], todo[~again], p))
+        todo, count, threshold = todo[again], 8 * count, 0.0
+    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return rows, cols, values
+
+
+def _recall(found: Edges, exact: Edges, n: int) -> float:
+    """Return the share of the exact edges of some of the n rows that were found.
+
+    Of several rows with the same cosine, any counts.
+    """
+    rows, _, values = exact
+    wanted = np.bincount(rows, minlength=n)
+    last = np.full(n, np.inf)
+    np.minimum.at(last, rows, values)
+    near = found[2] >= (1 - TIE) * last[found[0]]
+    hits = np.bincount(found[0][near], minlength=n)
+    return float(np.minimum(hits, wanted).sum() / rows.size) if rows.size else 1.0
+
+
 def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.ndarray:
     """Return a mask of rows of `top` that may lack one of their p nearest neighbours.
 
@@ -124,17 +197,12 @@ def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.
     return np.asarray(incomplete)
 
 
-def _nearest(
-    top: sp.csr_matrix, owner: np.ndarray, p: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, columns and values of the p largest entries of each row, except the diagonal.
+def _nearest(top: sp.csr_matrix, owner: np.ndarray, p: int) -> Edges:
+    """Return the p largest entries of each row, except the diagonal.
 
     `owner` holds the row of the graph for each row of `top`.
     """
     rows = np.repeat(np.arange(owner.size), np.diff(top.indptr))
     other = (top.indices != owner[rows]) & (top.data > 0)
-    rows, cols, values = rows[other], top.indices[other], top.data[other]
-    order = np.lexsort((cols, -values, rows))
-    rows, cols, values = rows[order], cols[order], values[order]
-    first = np.arange(rows.size) - np.searchsorted(rows, rows) < p
-    return owner[rows[first]], cols[first], values[first]
+    rows, cols, values = nearest(rows[other], top.indices[other], top.data[other], p)
+    return owner[rows], cols, values

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.artefacts import artefact
 from transferbench.problem import Matrix, Problem
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 
 def stack(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
@@ -40,13 +44,28 @@ def label_start(
     every labelled document, with an intercept or without; a class without labels has probability
     0. Decisions would contain zeros, which multiplicative updates cannot change.
     """
-    from sklearn.linear_model import LogisticRegression
-
     X, y = seen_rows(problem)
-    classifier = LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000).fit(X, y)
+    classifier = _logistic_regression(C, intercept)
+    classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
     start = []
     for domain in problem.domains:
         P = np.zeros((len(domain.seen), len(problem.classes)))
         P[:, classifier.classes_] = classifier.predict_proba(domain.X)
         start.append(np.where(domain.seen[:, None], domain.Y, P))
     return tuple(start)
+
+
+@artefact
+def _train(
+    X: Matrix, y: np.ndarray, C: float, intercept: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,)."""
+    classifier = _logistic_regression(C, intercept).fit(X, y)
+    coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
+    return coef, intercepts, classifier.classes_
+
+
+def _logistic_regression(C: float, intercept: bool) -> LogisticRegression:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000)

@@ -14,6 +14,7 @@ the quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -137,6 +138,7 @@ def sampled_product(
     return values
 
 
+@dataclass(frozen=True)
 class Squares:
     """Least squares: ‖X − P Qᵀ‖² and ‖M_j − M_Y‖² (HiMLS, lemma 1)."""
 
@@ -158,6 +160,7 @@ class Squares:
         return sum(norm2(view - M[-1]) for view in M[:-1])
 
 
+@dataclass(frozen=True)
 class Divergence:
     """Generalised Kullback–Leibler: D(X‖P Qᵀ) and D(M_j‖M_Y) (HiMLS, lemmas 6 and 7).
 
@@ -165,10 +168,9 @@ class Divergence:
     eq. 26, which replaces log x by 1 − 1/x; the objective may then rise.
     """
 
-    term = DivergenceTerm
+    coupling: Literal["exact", "paper"] = "exact"
 
-    def __init__(self, coupling: Literal["exact", "paper"] = "exact") -> None:
-        self.coupling = coupling
+    term = DivergenceTerm
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update the factor F in place."""

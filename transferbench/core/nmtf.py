@@ -18,8 +18,9 @@ reading tall arrays, so each is read as rarely as possible:
 - A term keeps Xᵀ V and A Vᵀ V side by side, so that the update of H reads U once for both.
 - A factor is updated in blocks of rows whose numerator and denominator stay in the processor's
   cache; neither is ever held as a whole.
-- λ W F is taken in the same blocks. It is fastest if neighbours in the graph have nearby rows: see
-  `Graph.order`.
+- λ W F is fastest if neighbours in the graph have nearby rows: see `Graph.order`.
+- X and the graphs of V have a row for each document. `core.products` holds them, here or in blocks
+  of rows on other machines (`transferbench.distributed`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from transferbench.core.graph import Graph
-from transferbench.core.products import Held, by_rows
+from transferbench.core.products import Held, hold
 from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
 from transferbench.problem import Fit, Matrix, Watch
 
@@ -106,14 +107,12 @@ class NMTF:
         self._check()
         # Terms with the same X share it, and each product Xᵀ V.
         matrices = {id(term.X): term.X for term in self.terms}
-        self._X = {i: Held(X, self.dtype) for i, X in matrices.items()}
-        # Blocks of rows of λ W, and λ times the degrees (rows, 1).
+        self._X = {i: hold.get()(X, self.dtype) for i, X in matrices.items()}
+        # λ W, and λ times the degrees (rows, 1).
+        of_documents = {term.V: hold.get() for term in self.terms}
         self._graphs = {
             factor: (
-                [
-                    (rows, by_rows(factor.graph.W[rows] * factor.graph_weight, self.dtype))
-                    for rows in _blocks(factor)
-                ],
+                of_documents.get(factor, Held)(factor.graph.W * factor.graph_weight, self.dtype),
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
             for factor in self.factors
@@ -186,15 +185,9 @@ class NMTF:
         return self._cached(("gram", F), [F], lambda _: F.value.T @ F.value)
 
     def _WF(self, F: Factor) -> np.ndarray:
-        """Return λ W F, with the shape of F, by blocks of rows of W."""
-
-        def compute(out: np.ndarray | None) -> np.ndarray:
-            product = np.empty_like(F.value) if out is None else out
-            for rows, W in self._graphs[F][0]:
-                product[rows] = W @ F.value
-            return product
-
-        return self._cached(("WF", F), [F], compute)
+        """Return λ W F, with the shape of F."""
+        W, _ = self._graphs[F]
+        return self._cached(("WF", F), [F], lambda out: W.times(F.value, out))
 
     def objective(self) -> float:
         """Return the objective at the current factors, summed in float64 in trace form."""

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transferbench.core.artefacts import artefact
 from transferbench.core.losses import divide_by_product, entry_rows
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.problem import Matrix
 
 
+@artefact
 def plsa(
     views: Sequence[Matrix], topics: int, *, max_iter: int, tol: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:

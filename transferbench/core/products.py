@@ -1,6 +1,11 @@
-"""Products with the documents × features matrix of a term, the only array of that size."""
+"""Products with the matrices that have a row for each document, the largest arrays of a fit."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,25 +17,51 @@ from transferbench.problem import Matrix
 FEW_COLUMNS = 3
 
 
-class Held:
-    """X (n, m), held for products.
+class Products(Protocol):
+    """X (n, m), held for products. `norm2` is ‖X‖²."""
 
-    X and Xᵀ are both stored by rows, because a product with a matrix stored by columns is slow.
-    `norm2` is ‖X‖².
+    @property
+    def norm2(self) -> float:
+        """Return ‖X‖²."""
+
+    def times(self, A: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return X A (n, c) for A (m, c); `out` may be written over and returned."""
+
+    def transposed_times(self, V: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return Xᵀ V (m, c) for V (n, c); `out` may be written over and returned."""
+
+
+class Held:
+    """Products with a matrix in this process's memory; see `Products`.
+
+    X and Xᵀ are both stored by rows, because a product with a matrix stored by columns is slow. Xᵀ
+    is made when it is first needed.
     """
 
     def __init__(self, X: Matrix, dtype: np.dtype) -> None:
         self._X = by_rows(X, dtype)
-        self._Xt = by_rows(X.T, dtype)
-        self.norm2 = norm2(self._X)
+
+    @cached_property
+    def norm2(self) -> float:
+        """See Products."""
+        return norm2(self._X)
+
+    @cached_property
+    def _Xt(self) -> Matrix:
+        return by_rows(self._X.T, self._X.dtype)
 
     def times(self, A: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return X A (n, c) for A (m, c); `out` may be written over and returned."""
+        """See Products."""
         return _times(self._X, A, out)
 
     def transposed_times(self, V: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return Xᵀ V (m, c) for V (n, c); `out` may be written over and returned."""
+        """See Products."""
         return _times(self._Xt, V, out)
+
+
+#: Holds a matrix for the fits of this context. `transferbench.distributed` sets another function,
+#: which holds the rows of large matrices on other machines.
+hold: ContextVar[Callable[[Matrix, np.dtype], Products]] = ContextVar("hold", default=Held)
 
 
 def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:

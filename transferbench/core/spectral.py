@@ -15,13 +15,19 @@ from scipy.linalg import helmert
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from transferbench.core.graph import cosine_graph
+from transferbench.core.artefacts import artefact
+from transferbench.core.graph import Graph, Search, cosine_graph
 from transferbench.problem import Matrix
 
 
-def affinity(views: Sequence[Matrix], p: int) -> sp.csr_array:
-    """Return W (n, n), eq. 9: block-diagonal cosine graphs of each task's p nearest documents."""
-    return sp.csr_array(sp.block_diag([cosine_graph(X, p).W for X in views]), dtype=np.float64)
+def affinity(views: Sequence[Matrix], p: int, search: Search = "exact") -> Graph:
+    """Return the graph of eq. 9: W (n, n) block-diagonal, with a cosine graph for each task.
+
+    Each joins a task's documents to their p nearest. The recall is the least of theirs.
+    """
+    graphs = [cosine_graph(X, p, search=search) for X in views]
+    W = sp.csr_array(sp.block_diag([graph.W for graph in graphs]), dtype=np.float64)
+    return Graph(W, min(graph.recall for graph in graphs))
 
 
 def mean_matching(sizes: Sequence[int]) -> np.ndarray:
@@ -36,6 +42,7 @@ def mean_matching(sizes: Sequence[int]) -> np.ndarray:
     return np.repeat(rows, sizes, axis=0)
 
 
+@artefact
 def smallest_eigenpairs(
     W: sp.csr_array,
     count: int,

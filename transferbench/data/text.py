@@ -61,6 +61,22 @@ def select(
     return columns
 
 
+def replicate(counts: sp.csr_array, copies: int) -> sp.csr_array:
+    """Return the counts (n, d) and, below them, copies − 1 thinned ones: (copies · n, d).
+
+    A thinned copy keeps each entry with probability 1/2, drawn with a fixed seed, so that copies of
+    a document differ.
+    """
+    rng = np.random.default_rng(0)
+    parts = [counts]
+    for _ in range(copies - 1):
+        thinned = counts.copy()
+        thinned.data *= rng.random(counts.nnz) < 0.5
+        thinned.eliminate_zeros()
+        parts.append(thinned)
+    return sp.csr_array(sp.vstack(parts, format="csr"))
+
+
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
     """Return the weighted counts (n, d), float32.
 

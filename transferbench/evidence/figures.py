@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.measures import COSTS, NAMES
 from transferbench.experiments.schema import Figure
 from transferbench.files import writing
 from transferbench.runs.record import short
@@ -33,6 +34,25 @@ def points(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     levels = published_levels(experiment)
     shown = cells[cells["runs"] > 0]
     return shown.assign(published=shown["row"].map(levels).astype(float))[POINT_COLUMNS]
+
+
+def growth(experiment: Experiment, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return exponents of growth by column: over all x, and between the last two.
+
+    The value is taken to grow like x to that power; the first exponent is the slope of a straight
+    line fitted to the logarithms by least squares. Only for figures of costs with both axes
+    logarithmic, and columns with three points or more.
+    """
+    figure = experiment.spec.figure
+    if not (figure and figure.rows and figure.log and experiment.spec.metric in COSTS):
+        return {}
+    exponents = {}
+    for column, line in points.dropna(subset=["x"]).groupby("column", sort=False):
+        x, mean = np.log(line.sort_values("x")[["x", "mean"]].to_numpy(float)).T
+        if len(x) > 2:
+            last = (mean[-1] - mean[-2]) / (x[-1] - x[-2])
+            exponents[str(column)] = float(np.polyfit(x, mean, 1)[0]), float(last)
+    return exponents
 
 
 def published_levels(experiment: Experiment) -> dict[str, float]:
@@ -77,9 +97,10 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
                 ax.text(0.99, levels[row], "published", transform=ax.get_yaxis_transform(),
                         fontsize=7, ha="right", va="bottom")  # fmt: skip
             unit = "%" * (spec.unit == "percent")
+            measure = NAMES.get(spec.metric, spec.metric)
             ax.set_title(row, fontsize=9)
             ax.set_xlabel(figure.label)
-            ax.set_ylabel("objective" if figure.objective else f"{spec.metric} {unit}".strip())
+            ax.set_ylabel("objective" if figure.objective else f"{measure} {unit}".strip())
             if figure.objective or (figure.rows and figure.log):
                 ax.set_yscale("log")
         for ax in axes.flat[len(rows) :]:

@@ -34,7 +34,9 @@ def render(
     common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
     if experiment.spec.figure:
         points = figures.points(experiment, cells)
-        files = {"figure.csv": _csv(points), "figure.md": fill("figure.md.j2", **common)}
+        growth = figures.growth(experiment, points)
+        text = fill("figure.md.j2", growth=growth, **common)
+        files = {"figure.csv": _csv(points), "figure.md": text}
     else:
         files = _tables(experiment, cells, common)
     if experiment.spec.readings:

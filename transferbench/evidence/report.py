@@ -241,7 +241,7 @@ def _number(experiment: Experiment, value: float) -> str:
     """Return a value with the table's decimals, "" for NaN."""
     if math.isnan(value):
         return ""
-    if experiment.spec.unit == "seconds":
+    if experiment.spec.unit in ("seconds", "MiB"):
         return f"{value:.3g}"
     return f"{value:.{tables.digits(experiment)}f}"
 

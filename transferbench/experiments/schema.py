@@ -141,7 +141,7 @@ class Schema(StrictModel):
     title: str
     paper: Paper
     metric: Metric
-    unit: Literal["percent", "fraction", "seconds"] = "percent"
+    unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
     repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
     limits: Limit = Limit()
     rows: Annotated[dict[str, Row], MinLen(1)]

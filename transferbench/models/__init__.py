@@ -104,13 +104,15 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
     c = len(problem.classes)
     for domain, scores in zip(problem.domains, fit.scores, strict=True):
         shape, n = np.shape(scores), len(domain.seen)
+        if np.asarray(scores).dtype.kind not in "biuf":
+            raise ValueError(f"{name} returned scores for {domain.name} that are no real numbers.")
         if len(shape) != 2 or shape[0] != n or (fit.columns == "classes" and shape[1] != c):
             message = f"returned scores of shape {shape} for {domain.name}, expected {(n, c)}."
             raise ValueError(f"{name} {message}")
         if wrong := int(np.sum(~np.isfinite(scores))):
             raise ValueError(
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
-                f"other parameters or more documents may help."
+                "other parameters or more documents may help."
             )
     if not np.isfinite(np.asarray(fit.trace, float)).all():
         raise ValueError(f"{name} returned an objective that is NaN or infinite.")

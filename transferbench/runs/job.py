@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transferbench import models
+from transferbench.core.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
@@ -43,12 +44,16 @@ class TaskFile:
 
 @dataclass(frozen=True)
 class Job:
-    """A run, the key of its record, the file of its task, and its limits."""
+    """A run, the key of its record, the file of its task, its limits, the folder of artefacts.
+
+    Without a folder, or where it does not exist, the run makes all artefacts itself.
+    """
 
     key: str
     run: Run
     task: TaskFile
     limits: Limits = field(default_factory=Limits)
+    artefacts: Folder | None = None
 
     def record(self, status: Status, reason: str = "") -> Record:
         """Return a record of this job, without measurements, as of now."""

@@ -102,12 +102,15 @@ class Record:
     metrics       : domain → measure → value, as fractions.
     documents     : domain → number of scored documents.
     columns       : "classes" or "clusters", see `Fit.columns`.
+    diagnostics   : name → value, see `Fit.diagnostics`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
-    seconds       : wall time of the fit.
+    seconds       : wall time of the fit, as if it had made all its artefacts (`core.artefacts`).
+    reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
     load_seconds  : wall time to load the task.
-    cpu_seconds   : processor time of both.
-    peak_mib      : largest resident memory in MiB; None if the system does not report it.
+    cpu_seconds   : processor time of both, as if the run had made all its artefacts.
+    peak_mib      : largest resident memory in MiB, of this process and of those that made the
+                    artefacts it reused; None if the system does not report it.
     threads       : largest number of threads of a numerical library; None if none was loaded.
     versions      : library → version.
     machine       : operating system and processor.
@@ -128,9 +131,11 @@ class Record:
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Mapping[str, int] = field(default_factory=dict)
     columns: Literal["classes", "clusters"] = "classes"
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
     seconds: float | None = None
+    reused_seconds: float | None = None
     load_seconds: float | None = None
     cpu_seconds: float | None = None
     peak_mib: float | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transferbench import models, parameters
+from transferbench.core.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
@@ -64,12 +65,23 @@ def run(
         ProgressBar(len(set(runs)), progress) as bar,
     ):
         files = task_files or TaskFiles(settings)
-        batch = Batch(Store(settings.results), files, limits, force, on_record, interrupt, bar)
+        store, folder = Store(settings.results), artefacts_folder(settings)
+        batch = Batch(store, files, limits, force, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
         with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
             for record in records:
                 batch.finish(record)
     return [batch.records[run] for run in runs]
+
+
+def artefacts_folder(settings: Settings) -> Folder | None:
+    """Return the folder of artefacts, created if necessary; None if none are to be stored."""
+    folder = Folder(settings.data.absolute() / "artefacts", int(settings.max_artefacts * 2**30))
+    if not folder.max_bytes:
+        return None
+    with suppress(OSError):  # without it, runs make their artefacts themselves
+        folder.path.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
@@ -102,6 +114,7 @@ class Batch:
     on_record: Callable[[Run, Record], None]
     interrupt: DeferInterrupt
     bar: ProgressBar
+    artefacts: Folder | None
     records: dict[Run, Record] = field(default_factory=dict)
     _running: dict[str, Run] = field(default_factory=dict)  # by key
     _written: set[str] = field(default_factory=set)  # keys of records that `on_done` wrote
@@ -124,7 +137,7 @@ class Batch:
                 self.store.probe()
             self._running[key] = run
             self.bar.start(key, run)
-            yield Job(key, run, task, self.limits(run))
+            yield Job(key, run, task, self.limits(run), self.artefacts)
 
     def on_progress(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Update the progress bar. Raise KeyboardInterrupt if the user interrupted."""

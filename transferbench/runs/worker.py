@@ -27,6 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, metrics, models
+from transferbench.core import artefacts
 from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.problem import Fit, Problem, Truth
@@ -98,6 +99,7 @@ def perform(job: Job) -> Record:
             child.join()
             reason = f"its process ended with code {child.exitcode}"
             record = replace(record, status="crashed", reason=reason, finished=now())
+    artefacts.prepare()  # for the next fork; here it costs no run any time
     return record
 
 
@@ -152,20 +154,26 @@ def _measure(record: Record, job: Job, start: float, cpu: float) -> Record:
     problem, truth = _load(job.task)
     loaded = time.perf_counter()
     watch = _Watch(job, truth)
-    fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
-    fitted = time.perf_counter()
+    with artefacts.use(job.artefacts, job.limits.threads) as usage:
+        begin = time.perf_counter()
+        fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
+        seconds = time.perf_counter() - begin
     measures = metrics.evaluate(fit, truth, problem)
+    missing, missing_cpu = usage.missing.tolist()
+    peak = artefacts.peak_mib()
     return replace(
         record,
         metrics=measures,
         documents=_documents(truth, measures),
         columns=fit.columns,
+        diagnostics=dict(fit.diagnostics),
         trace=tuple(fit.trace),
         curve=watch.curve if run.curve else None,
-        seconds=fitted - loaded,
+        seconds=seconds + missing,
+        reused_seconds=usage.reused.tolist()[0],
         load_seconds=loaded - start,
-        cpu_seconds=time.process_time() + cpu,
-        peak_mib=_peak_mib(),
+        cpu_seconds=time.process_time() + cpu + missing_cpu,
+        peak_mib=None if peak is None else max(peak, usage.peak_mib),
     )
 
 
@@ -202,13 +210,3 @@ def _limit_memory(memory: int | None) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.RLIM_INFINITY))
-
-
-def _peak_mib() -> float | None:
-    """Return the largest resident memory so far, in MiB; None if the system does not report it."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)

@@ -72,3 +72,11 @@ def test_too_few_documents_are_refused(home):
 def test_a_built_task_needs_no_originals(home):
     problem, _ = tasks.load(tasks.Task.named("generated/small:classes=3"), home)
     assert problem.classes == ("class-1", "class-2", "class-3")
+
+
+def test_a_transfer_task_has_one_labelled_domain():
+    problem, truth = generated.build("generated/transfer", {}, documents=600, tasks=3)
+    assert [domain.name for domain in problem.domains] == ["source", "target-1", "target-2"]
+    assert [bool(domain.seen.all()) for domain in problem.domains] == [True, False, False]
+    assert not problem.domains[1].Y.any()
+    assert [int(scored.sum()) for scored in truth.scored] == [0, 200, 200]

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url, Wheel
 from transferbench.data.options import Natural, StopWords, Weighting
-from transferbench.data.text import count, select
+from transferbench.data.text import count, replicate, select
+from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
 LICENCE = (
@@ -140,6 +141,7 @@ def build(
     max_features: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
+    copies: Count = 1,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -147,7 +149,8 @@ def build(
     over the papers' 16 sub-categories (clustering tasks: over the task). max_features: keep only so
     many, of highest document frequency. 0 means the paper's choice if it states one (min_df 15 for
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
-    `text.weight`; fitted on the task's documents together.
+    `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
+    measure time and memory; see `text.replicate`.
     """
     clustering = task.startswith("mtc/")
     split = SPLITS[task]
@@ -164,7 +167,7 @@ def build(
     parts = {}
     for name, domain in split.items():
         y = labels(domain, groups)
-        parts[name] = counts[y >= 0], y[y >= 0]
+        parts[name] = replicate(counts[y >= 0], copies), np.tile(y[y >= 0], copies)
     return problem_from_counts(
         task,
         "clustering" if clustering else "transfer",

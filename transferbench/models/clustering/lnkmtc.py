@@ -14,10 +14,12 @@ at random labels and all tasks share their clusters; pool_tasks = false clusters
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from transferbench.core import spectral
+from transferbench.core.graph import Search, graph_diagnostics
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -31,16 +33,19 @@ def fit(
     b: Positive = 30.0,
     n_init: Count = 1,
     pool_tasks: bool = True,
+    search: Search = "auto",
     seed: int,
 ) -> Fit:
     """Return negative distances (n, c) to the cluster means in K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
     and 1000 by accuracy; results do not change above 500. b: trace of the kernel. n_init: starts of
-    k-means, of which the best is returned.
+    k-means, of which the best is returned. search: how nearest documents are found; "auto" is exact
+    up to 50,000 of them.
     """
-    W = spectral.affinity([domain.X for domain in problem.domains], p)
+    graph = spectral.affinity([domain.X for domain in problem.domains], p, search)
     G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])
-    values, vectors = spectral.smallest_eigenpairs(W, math.ceil(b), G=G, C=C)
+    values, vectors = spectral.smallest_eigenpairs(graph.W, math.ceil(b), G=G, C=C)
     Z = vectors * np.sqrt(spectral.trace_weights(values, b))
-    return cluster_kernel(problem, Z, n_init, pool_tasks, seed)
+    fit = cluster_kernel(problem, Z, n_init, pool_tasks, seed)
+    return replace(fit, diagnostics=graph_diagnostics([graph]))

@@ -18,11 +18,13 @@ the r eigenvectors, so that μ_t falls with smoothness.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from transferbench.core import spectral
+from transferbench.core.graph import Search, graph_diagnostics
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -38,20 +40,22 @@ def fit(
     order: Literal["ascending", "descending"] = "ascending",
     n_init: Count = 1,
     pool_tasks: bool = True,
+    search: Search = "auto",
     seed: int,
 ) -> Fit:
     """Return negative distances (n, c) to the cluster means in K's feature space.
 
     p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
     and 1000 by accuracy. b: trace of the kernel. r: number of eigenvectors. n_init: starts of
-    k-means, of which the best is returned.
+    k-means, of which the best is returned. search: how nearest documents are found; "auto" is exact
+    up to 50,000 of them.
     """
-    values, vectors = spectral.smallest_eigenpairs(
-        spectral.affinity([domain.X for domain in problem.domains], p), r
-    )
+    graph = spectral.affinity([domain.X for domain in problem.domains], p, search)
+    values, vectors = spectral.smallest_eigenpairs(graph.W, r)
     G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])
     step = slice(None, None, 1 if order == "ascending" else -1)
     values, vectors = values[step], vectors[:, step]
     cost = values + C * ((G.T @ vectors) ** 2).sum(axis=0)
     Z = vectors * np.sqrt(spectral.spectral_weights(cost, b))
-    return cluster_kernel(problem, Z, n_init, pool_tasks, seed)
+    fit = cluster_kernel(problem, Z, n_init, pool_tasks, seed)
+    return replace(fit, diagnostics=graph_diagnostics([graph]))

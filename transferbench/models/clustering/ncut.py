@@ -12,26 +12,35 @@ NCut. The paper does not name its graph.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.graph import cosine_graph
+from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
 from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, p: Count = 10, pool_tasks: bool = False, seed: int) -> Fit:
+def fit(
+    problem: Problem,
+    *,
+    p: Count = 10,
+    pool_tasks: bool = False,
+    search: Search = "auto",
+    seed: int,
+) -> Fit:
     """Return one-hot clusters (n, c).
 
-    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. Raises ValueError
-    unless there are more documents than clusters, some of which share a feature.
+    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. search: how
+    nearest documents are found; "auto" is exact up to 50,000 of them. Raises ValueError unless
+    there are more documents than clusters, some of which share a feature.
     """
     from sklearn.cluster import SpectralClustering
 
     c = len(problem.classes)
-    scores = []
+    scores, graphs = [], []
     for X in document_groups(problem, pool_tasks):
         if X.shape[0] <= c:
             raise ValueError(
@@ -41,7 +50,8 @@ def fit(problem: Problem, *, p: Count = 10, pool_tasks: bool = False, seed: int)
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )
-        graph = cosine_graph(X, p)
+        graph = cosine_graph(X, p, search=search)
+        graphs.append(graph)
         if not graph.W.nnz:
             raise ValueError(f"{problem.name}: no two documents share a feature; nothing to cut.")
         with warnings.catch_warnings():
@@ -50,4 +60,4 @@ def fit(problem: Problem, *, p: Count = 10, pool_tasks: bool = False, seed: int)
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
             W = sp.csr_matrix(graph.W)  # scikit-learn rejects csr_array here
             scores.append(np.eye(c)[cut.fit(W).labels_])
-    return clusters_fit(problem, scores)
+    return replace(clusters_fit(problem, scores), diagnostics=graph_diagnostics(graphs))

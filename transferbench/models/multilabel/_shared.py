@@ -91,8 +91,8 @@ def cross_validated(
 
     Y (n, m): labels of the rows that are seen (n,). These are divided at random, always alike, into
     `FOLDS` folds; predict(setting, Y, train_mask) receives no label of the fold that it is scored
-    on. Return a single setting without a trial. Raise ValueError for fewer than two labelled rows
-    a fold.
+    on. It is called for all settings of a fold before the next fold. Return a single setting
+    without a trial. Raise ValueError for fewer than two labelled rows a fold.
     """
     if len(settings) == 1:
         return settings[0]
@@ -102,15 +102,11 @@ def cross_validated(
             f"choosing among {len(settings)} settings needs {2 * FOLDS} labelled documents, got "
             f"{len(rows)}; give one value for each parameter"
         )
-    folds = np.array_split(rows, FOLDS)
-
-    def f1(setting: Setting) -> float:
-        D = np.zeros(Y.shape, bool)
-        for fold in folds:
-            train_mask = seen.copy()
-            train_mask[fold] = False
-            known = np.where(train_mask[:, None], Y, 0)
-            D[fold] = predict(setting, known, train_mask)[fold] >= THRESHOLD
-        return example_f1(Y[rows], D[rows])
-
-    return max(settings, key=f1)
+    D = [np.zeros(Y.shape, bool) for _ in settings]
+    for fold in np.array_split(rows, FOLDS):
+        train_mask = seen.copy()
+        train_mask[fold] = False
+        known = np.where(train_mask[:, None], Y, 0)
+        for decisions, setting in zip(D, settings, strict=True):
+            decisions[fold] = predict(setting, known, train_mask)[fold] >= THRESHOLD
+    return settings[int(np.argmax([example_f1(Y[rows], each[rows]) for each in D]))]

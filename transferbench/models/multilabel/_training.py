@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from transferbench.core import hierarchy
+from transferbench.core.artefacts import artefact
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.init import stack as stack_matrices
 from transferbench.core.losses import Loss
@@ -126,6 +127,19 @@ def train(
     return scores()
 
 
+@artefact
+def _trained_scores(
+    documents: Documents,
+    seen: np.ndarray,
+    loss: Loss,
+    plan: Plan,
+    weights: tuple[float, float],
+    start: tuple[np.ndarray, list[np.ndarray]],
+) -> np.ndarray:
+    """Return the scores of `train`; runs that differ in their decisions only share them."""
+    return train(documents, seen, loss, plan, weights, start)
+
+
 def fit_stack(
     problem: Problem,
     documents: Documents,
@@ -156,7 +170,7 @@ def fit_stack(
             watch(iteration, plan.last_phase_sweeps, scores_by_domain(problem, F, ensure_one_label))
 
     def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
-        F = train(documents, train_mask, loss, plan, pair, start)
+        F = _trained_scores(documents, train_mask, loss, plan, pair, start)
         return np.concatenate(scores_by_domain(problem, F, ensure_one_label))
 
     seen = documents.seen

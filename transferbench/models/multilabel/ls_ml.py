@@ -24,6 +24,7 @@ unknown.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -57,17 +58,26 @@ def fit(
     m = len(problem.classes)
     size = m // 2 if r is None else min(r, m)
 
+    @lru_cache(maxsize=1)
+    def trained(seen: bytes) -> dict[float, Ridge]:
+        """Return a dictionary for the regressions on these documents, forgotten with others."""
+        return {}
+
+    def ridge(penalty: float, Y: np.ndarray, seen: np.ndarray) -> Ridge:
+        """Return ridge regression on the seen documents; settings of a fold share it."""
+        known = trained(seen.tobytes())
+        if penalty not in known:
+            X_seen, n = X[np.flatnonzero(seen)], int(seen.sum())
+            known[penalty] = Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(X_seen, Y[seen])
+        return known[penalty]
+
     def predict(setting: tuple[float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         alpha, beta = setting
-        X_seen, n = X[np.flatnonzero(seen)], int(seen.sum())
-        outside, inside = (
-            Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(X_seen, Y[seen])
-            for penalty in (alpha + beta, beta)
-        )
+        outside, inside = ridge(alpha + beta, Y, seen), ridge(beta, Y, seen)
         # With one label scikit-learn returns a vector.
         shared = np.atleast_2d(inside.coef_) @ np.atleast_2d(outside.coef_).T
         Q = np.linalg.eigh((shared + shared.T) / 2)[1][:, m - size :]
-        F, G = (ridge.predict(X).reshape(-1, m) for ridge in (outside, inside))
+        F, G = (fitted.predict(X).reshape(-1, m) for fitted in (outside, inside))
         return np.asarray(F + (G - F) @ Q @ Q.T)
 
     settings = list(product(alpha, beta))

@@ -23,12 +23,13 @@ Columns of V that sum to one assume classes of about equal size in the target.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.graph import Graph, cosine_graph
+from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
 from transferbench.core.init import stack
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
@@ -50,6 +51,7 @@ def fit(
     scale: Literal["frobenius", "sum", "none"] = "frobenius",
     normalize: Normalize = "columns",
     neighbours: Literal["domain", "all"] = "domain",
+    search: Search = "auto",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -61,12 +63,13 @@ def fit(
     start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
     its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
     sum to one. neighbours: documents that may be among the p nearest in the document graph: those
-    of the domain, or of all domains, of which only those of the domain are then kept. Raises
-    ValueError if a domain has no feature.
+    of the domain, or of all domains, of which only those of the domain are then kept. search: how
+    nearest documents are found; "auto" is exact up to 50,000 of them. The feature graphs are always
+    exact, in time linear in the number of documents. Raises ValueError if a domain has no feature.
     """
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
-    Us, Vs, terms = [], label_factors(problem, C, normalize, start), []
+    Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start), [], []
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
         if not X.shape[1]:
@@ -79,8 +82,12 @@ def fit(
             U.graph, U.graph_weight = feature_graph.reordered(order), lam
             U.value, X = U.value[order], X[:, order]
         if gamma and not V.fixed:
-            graph = cosine_graph(X, p) if neighbours == "domain" else _graph_of(problem, i, p)
-            V.graph, V.graph_weight = graph, gamma
+            if neighbours == "domain":
+                V.graph = cosine_graph(X, p, search=search)
+            else:
+                V.graph = _graph_of(problem, i, p, search)
+            V.graph_weight = gamma
+            graphs.append(V.graph)
         Us.append(U)
         terms.append(Term(SCALES[scale](X), V, ((U, H),)))
     model = NMTF(terms, dtype=dtype)
@@ -90,12 +97,13 @@ def fit(
             model.update(U, V, H)
             model.normalize(U, V)
 
-    return model.solve(sweep, max_iter, Vs, watch)
+    fit = model.solve(sweep, max_iter, Vs, watch)
+    return replace(fit, diagnostics=graph_diagnostics(graphs))
 
 
-def _graph_of(problem: Problem, i: int, p: int) -> Graph:
+def _graph_of(problem: Problem, i: int, p: int, search: Search) -> Graph:
     """Return the part of the graph over the documents of all domains that joins those of one."""
-    W = cosine_graph(stack([domain.X for domain in problem.domains]), p).W
+    joint = cosine_graph(stack([domain.X for domain in problem.domains]), p, search=search)
     of = np.repeat(np.arange(len(problem.domains)), [len(d.seen) for d in problem.domains])
     rows = np.flatnonzero(of == i)
-    return Graph(sp.csr_array(W[rows][:, rows]))
+    return Graph(sp.csr_array(joint.W[rows][:, rows]), joint.recall)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from annotated_types import Ge, Lt
 
-from transferbench.core.graph import cosine_graph
+from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
 from transferbench.core.init import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive
@@ -30,22 +30,25 @@ def fit(
     alpha: Annotated[float, Ge(0), Lt(1)] = 0.99,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    search: Search = "auto",
 ) -> Fit:
     """Return F (n, c) of every target, and the labels of every source.
 
     p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. C: inverse
-    regularisation of the logistic regression.
+    regularisation of the logistic regression. search: how nearest documents are found; "auto" is
+    exact up to 50,000 of them.
     """
-    scores = []
+    scores, graphs = [], []
     for domain, P in zip(problem.domains, label_start(problem, C), strict=True):
         if domain.seen.all():
             scores.append(P)
             continue
-        graph = cosine_graph(domain.X, p)
+        graph = cosine_graph(domain.X, p, search=search)
+        graphs.append(graph)
         scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
         S = sp.csr_array(scale @ graph.W @ scale)
         F = P
         for _ in range(max_iter):
             F = alpha * (S @ F) + (1 - alpha) * P
         scores.append(scale_to_one(F, "columns"))
-    return Fit(scores=tuple(scores))
+    return Fit(scores=tuple(scores), diagnostics=graph_diagnostics(graphs))

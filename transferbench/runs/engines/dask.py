@@ -55,8 +55,8 @@ class Dask(Engine):
             return
         try:
             with ExitStack() as stack:
-                client = self._client(stack, len(jobs))
-                self._check(client, jobs, on_progress)
+                client = self.connect(stack, len(jobs))
+                self.check(client, sorted({job.run.model for job in jobs}), on_progress)
                 if self.scheduler:  # its workers may not see the caller's files
                     stack.enter_context(_published(client, jobs))
                 else:
@@ -70,7 +70,7 @@ class Dask(Engine):
                 "continue."
             ) from error
 
-    def _client(self, stack: ExitStack, jobs: int) -> Client:
+    def connect(self, stack: ExitStack, jobs: int) -> Client:
         """Return a client of the scheduler, or of new local workers; `stack` closes them."""
         for name in list(logging.root.manager.loggerDict):
             if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
@@ -97,8 +97,11 @@ class Dask(Engine):
             ) from error
         return client
 
-    def _check(self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback) -> None:
-        """Raise UserError if there is no worker, or if its code or versions differ from ours."""
+    def check(self, client: Client, names: Sequence[str], on_progress: ProgressCallback) -> None:
+        """Raise UserError if there is no worker, or if its code or versions differ from ours.
+
+        names: models whose code is compared, in addition to this package.
+        """
         deadline = time.monotonic() + self.patience
         while not client.scheduler_info()["workers"]:
             if time.monotonic() > deadline:
@@ -108,7 +111,6 @@ class Dask(Engine):
                 )
             on_progress()
             time.sleep(0.1)
-        names = sorted({job.run.model for job in jobs})
         identities: dict[str, Any] = client.run(remote.identity, names, on_error="return")
         try:  # the scheduler unpickles jobs, so it needs the same code
             identities["the scheduler"] = client.run_on_scheduler(remote.identity, names)

@@ -1,0 +1,318 @@
+"""An artefact is what the function returns, byte for byte, however it was obtained."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench.core import artefacts, graph, init, plsa, spectral
+from transferbench.core.artefacts import Folder, artefact, use
+from transferbench.models.multilabel import _training
+
+ROOM = 2**20
+calls: list[str] = []
+
+
+@dataclass(frozen=True)
+class Pair:
+    W: sp.csr_array
+    scale: float
+    name: str = "x"
+
+
+@artefact
+def slow(X, k: int = 1, *, pause: float = 0.0):
+    calls.append("slow")
+    time.sleep(pause)
+    return X * k
+
+
+@artefact
+def outer(X, pause: float):
+    calls.append("outer")
+    time.sleep(pause)
+    return slow(X, pause=pause) + slow(X, 2, pause=pause)
+
+
+@artefact
+def varied(X):
+    W = sp.csr_array((np.ones(2), (np.array([0, 1]), np.array([1, 0]))), shape=(2, 2))
+    W.indices, W.indptr = W.indices.astype(np.int64), W.indptr.astype(np.int64)
+    others = sp.csc_matrix(W), sp.csr_matrix(W), sp.csc_array(W)
+    lists = [np.float32(0.1), np.zeros((0, 3), np.int8), np.array(2.5), True, None, "ß", [1, -0.0]]
+    return (
+        Pair(W, np.pi),
+        (np.asfortranarray(X), np.ascontiguousarray(X[:, 0]), X > 1),
+        others,
+        lists,
+    )
+
+
+@artefact
+def strided(X):
+    calls.append("strided")
+    return (X.copy()[:, ::2],)
+
+
+@pytest.fixture(autouse=True)
+def _store_everything(monkeypatch):
+    calls.clear()
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "artefacts").mkdir()
+    return Folder(tmp_path / "artefacts", ROOM)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).random((4, 6))
+
+
+def parts(value):
+    """Everything that may differ between two values: types, contents and layouts."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+        return type(value), value.dtype, value.shape, value.tobytes("A"), layout
+    if sp.issparse(value):
+        return type(value), value.shape, *map(parts, (value.data, value.indices, value.indptr))
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(parts, value)
+    if dataclasses.is_dataclass(value):
+        return type(value), [parts(getattr(value, f.name)) for f in dataclasses.fields(value)]
+    return type(value), repr(value)
+
+
+def test_without_a_folder_the_function_is_only_called(X, tmp_path):
+    for nowhere in (None, Folder(tmp_path / "missing", ROOM)):
+        with use(nowhere) as usage:
+            slow(X), slow(X)
+        assert not usage.missing.any()
+    slow(X)
+    assert len(calls) == 5
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_result_comes_back_with_its_types_and_layouts(folder, X):
+    expected = parts(varied(X))
+    with use(folder):
+        assert parts(varied(X)) == expected
+    assert len(list(folder.path.iterdir())) == 1
+    with use(folder) as usage:
+        assert parts(varied(X)) == expected
+    assert usage.reused.any()
+
+
+def test_a_layout_that_would_be_lost_is_not_stored(folder, X):
+    with use(folder):
+        assert strided(X)[0].strides == strided(X)[0].strides == (48, 16)
+    assert len(calls) == 2
+    assert not list(folder.path.iterdir())
+
+
+def test_what_is_made_quickly_is_not_stored(folder, X, monkeypatch):
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.02)
+    with use(folder):
+        slow(X)
+        assert not list(folder.path.iterdir())
+        slow(X, pause=0.03)
+        assert len(list(folder.path.iterdir())) == 1
+
+
+OTHERS = {
+    "nothing": lambda X: (slow, (X,), {}, 1),
+    "data": lambda X: (slow, (X + 1e-15,), {}, 1),
+    "dtype": lambda X: (slow, (X.astype(np.float32),), {}, 1),
+    "shape": lambda X: (slow, (X.reshape(6, 4),), {}, 1),
+    "layout": lambda X: (slow, (np.asfortranarray(X),), {}, 1),
+    "sparse": lambda X: (slow, (sp.csr_array(X),), {}, 1),
+    "transposed": lambda X: (slow, (sp.csr_array(X.T).T,), {}, 1),
+    "parameter": lambda X: (slow, (X, 2), {}, 1),
+    "type of parameter": lambda X: (slow, (X, 1.0), {}, 1),
+    "keyword": lambda X: (slow, (X,), {"pause": 0.01}, 1),
+    "function": lambda X: (outer, (X, 0.0), {}, 1),
+    "threads": lambda X: (slow, (X,), {}, 2),
+}
+
+
+def test_the_key_depends_on_everything_that_the_result_depends_on(folder, X, monkeypatch):
+    def make(function, args, kwargs, threads):
+        with use(folder, threads):
+            function(*args, **kwargs)
+        return {path.name for path in folder.path.iterdir()}
+
+    known = make(slow, (X,), {}, 1)
+    for name, other in OTHERS.items():
+        names = make(*other(X))
+        assert (names == known) == (name == "nothing"), name
+        known = names
+    assert make(slow, (X.copy(), 1), {"pause": 0.0}, 1) == known  # other objects, same content
+    monkeypatch.setattr(artefacts, "fingerprint", lambda path: "edited")
+    names = make(slow, (X,), {}, 1)
+    assert len(names) == len(known) + 1
+    monkeypatch.setattr(artefacts, "_environment", lambda: ["numpy 99"])
+    assert len(make(slow, (X,), {}, 1)) == len(names) + 1
+
+
+def test_an_argument_without_a_digest_is_an_error(folder):
+    with use(folder), pytest.raises(TypeError, match="cannot depend on a value of type object"):
+        slow(object())
+
+
+def test_a_result_of_one_run_does_not_change_with_that_of_another(folder, X):
+    with use(folder):
+        slow(X)[:] = 9
+        np.testing.assert_array_equal(slow(X), X)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-40] + bytes([content[-40] ^ 1]) + content[-39:],
+        lambda content: bytes(32) + content[32:],
+        lambda content: os.urandom(len(content)),
+    ],
+)
+def test_a_damaged_file_is_made_anew(folder, X, damage):
+    with use(folder):
+        slow(X)
+        (file,) = folder.path.iterdir()
+        good = file.read_bytes()
+        file.write_bytes(damage(good))
+        np.testing.assert_array_equal(slow(X), X)
+        assert len(calls) == 2
+        slow(X)
+        assert len(calls) == 2
+    assert [file] == list(folder.path.iterdir())
+
+
+def test_an_artefact_that_cannot_be_written_is_made_each_time(folder, X, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with use(folder):
+        for _ in range(2):
+            np.testing.assert_array_equal(slow(X), X)
+    assert len(calls) == 2
+    assert not list(folder.path.iterdir())
+
+
+def test_an_error_of_the_function_is_raised_and_nothing_stored(folder):
+    @artefact
+    def fails(X):
+        raise ZeroDivisionError
+
+    with use(folder), pytest.raises(ZeroDivisionError):
+        fails(1)
+    assert not list(folder.path.iterdir())
+
+
+def test_the_least_recently_used_files_are_removed_to_make_room(folder, X):
+    def names():
+        return sorted(path.name for path in folder.path.iterdir())
+
+    with use(folder):
+        slow(X)
+        (file,) = folder.path.iterdir()
+    small = Folder(folder.path, 2 * file.stat().st_size + 100)
+    left = folder.path / ".slow.artefact.12345678.part"  # by a process that was killed
+    left.write_bytes(bytes(200))
+    os.utime(left, (0, 0))
+    os.utime(file, (1, 1))
+    with use(small):
+        slow(X, 2)
+        second = set(folder.path.iterdir()) - {file}
+        os.utime(second.pop(), (2, 2))
+        slow(X)  # used now, so the second is the oldest
+        slow(X, 3)
+        assert len(names()) == 2
+        assert file.name in names()
+        assert left.name not in names()
+        slow(np.zeros(10**6))  # larger than the folder may be
+        assert len(names()) == 2
+
+
+def timed(folder, function, *args) -> tuple[float, float, float]:
+    """Wall time of a call; the same with artefacts counted as made; the part that was reused."""
+    with use(folder) as usage:
+        start = time.perf_counter()
+        function(*args)
+        seconds = time.perf_counter() - start
+    return seconds, seconds + usage.missing[0], usage.reused[0]
+
+
+def test_times_are_as_if_every_artefact_had_been_made(folder, X):
+    """Sleeping takes exactly as long as asked: nested artefacts count once."""
+    pause = 0.1
+    _, made, reused = timed(folder, outer, X, pause)
+    assert made == pytest.approx(3 * pause, abs=0.05)
+    assert reused == 0
+    real, again, reused = timed(folder, outer, X, pause)
+    assert real < pause
+    assert again == pytest.approx(made, abs=0.05)
+    assert reused == pytest.approx(made, abs=0.05)
+    for path in folder.path.glob("outer-*"):
+        path.unlink()
+    real, partly, reused = timed(folder, outer, X, pause)  # made of two that are reused
+    assert real < 2 * pause
+    assert partly == pytest.approx(made, abs=0.05)
+    assert reused == pytest.approx(2 * pause, abs=0.05)
+    assert timed(folder, outer, X, pause)[2] == pytest.approx(made, abs=0.05)
+
+
+def test_looking_up_and_writing_do_not_count(folder, X, monkeypatch):
+    monkeypatch.setattr(artefacts, "_environment", lambda: time.sleep(0.1) or [])
+    write = artefacts._Cache._write
+    monkeypatch.setattr(artefacts._Cache, "_write", lambda *a: time.sleep(0.1) or write(*a))
+    real, counted, _ = timed(folder, slow, X)
+    assert real > 0.2
+    assert 0 <= counted < 0.05
+
+
+def make_many(path, barrier):
+    with use(Folder(path, ROOM)):
+        barrier.wait()
+        for k in range(20):
+            np.testing.assert_array_equal(slow(np.arange(1000.0), k), np.arange(1000.0) * k)
+
+
+def test_two_processes_that_make_the_same_do_no_harm(folder):
+    fork = multiprocessing.get_context("fork")
+    barrier = fork.Barrier(2)
+    both = [fork.Process(target=make_many, args=(folder.path, barrier)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(list(folder.path.iterdir())) == 20
+    make_many(folder.path, fork.Barrier(1))
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        graph.cosine_graph,
+        graph.heat_graph,
+        plsa.plsa,
+        init._train,
+        spectral.smallest_eigenpairs,
+        _training._trained_scores,
+    ],
+)
+def test_what_runs_share_is_marked(function):
+    assert function.__wrapped__

@@ -1,0 +1,170 @@
+"""The approximate search for neighbours: bounded work, and what it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench.core import rare_words
+from transferbench.core.graph import Graph, cosine_graph, unit_rows
+
+
+def texts(n: int, seed: int = 0, features: int = 5000, words: int = 60) -> sp.csr_array:
+    """Documents of 50 topics: Zipf's law for each topic, over words in an order of its own."""
+    rng = np.random.default_rng(seed)
+    law = np.cumsum(1 / np.arange(1, features + 1))
+    drawn = np.searchsorted(law / law[-1], rng.random((n, words)))
+    order = np.array([rng.permutation(features) for _ in range(50)])
+    topic = rng.integers(50, size=n)
+    half = words // 2
+    columns = np.hstack([drawn[:, :half], order[topic[:, None], drawn[:, half:]]])
+    counts = sp.csr_array(
+        (np.ones(n * words), columns.ravel(), np.arange(n + 1) * words), shape=(n, features)
+    )
+    counts.sum_duplicates()
+    df = np.maximum(np.bincount(counts.indices, minlength=features), 1)
+    return sp.csr_array(counts * np.log(n / df + 1))
+
+
+def rare(X, p: int = 10) -> Graph:
+    return cosine_graph(X, p, search="rare-words")
+
+
+@pytest.fixture
+def small(monkeypatch) -> None:
+    """Limits that are small enough to matter for a few thousand documents."""
+    monkeypatch.setattr(rare_words, "POSTINGS", 40)
+    monkeypatch.setattr(rare_words, "READS", 400)
+
+
+def test_finds_nearly_all_neighbours_in_text_although_limits_apply(small):
+    assert 0.9 <= rare(texts(3000)).recall < 1
+
+
+def test_finds_nearly_all_neighbours_in_newsgroups(real):
+    from transferbench.data import tasks
+
+    problem, _ = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    X = problem.domains[1].X
+    found, exact = rare(X).W, cosine_graph(X, 10).W
+    assert rare(X).recall >= 0.95
+    assert (found.astype(bool).multiply(exact.astype(bool))).nnz >= 0.95 * exact.nnz
+
+
+def test_work_is_linear_in_the_number_of_rows(small, monkeypatch):
+    """Counted are the entries of postings, and the pairs of rows whose cosine is computed."""
+    work = {"entries": 0, "pairs": 0}
+    search, cosines = rare_words.sp_matmul_topn, rare_words._cosines
+
+    def counted_search(A, B, *arguments, **options):
+        work["entries"] += np.diff(B.indptr)[A.indices].sum()
+        return search(A, B, *arguments, **options)
+
+    def counted_cosines(X, rows, cols):
+        work["pairs"] += rows.size
+        return cosines(X, rows, cols)
+
+    monkeypatch.setattr(rare_words, "sp_matmul_topn", counted_search)
+    monkeypatch.setattr(rare_words, "_cosines", counted_cosines)
+    p = 5
+    for n in (1000, 4000):
+        work.update(entries=0, pairs=0)
+        X = sp.csr_matrix(unit_rows(texts(n)))
+        words = sp.csr_matrix(X.T)
+        exact = np.diff(words.indptr)[X.indices].sum()
+        rare_words.neighbours(X, words, p)
+        assert 0.5 * rare_words.READS * n < work["entries"] <= rare_words.READS * n
+        assert n < work["pairs"] <= (rare_words.CANDIDATES + 1 + (p + 1) * p) * n
+        assert exact > n * n  # that of the exact search is not
+
+
+def test_memory_is_bounded_by_blocks(monkeypatch):
+    """No array holds more entries than a block, except for one pair's."""
+    X = texts(600)
+    whole = rare(X).W
+    limit, cosines, largest = 8000, rare_words._cosines, []
+
+    def measured(X, rows, cols):
+        dense = (rows[-1] - rows[0] + 1) * X.shape[1]
+        largest.append((dense, int(np.diff(X.indptr)[cols].sum())))
+        return cosines(X, rows, cols)
+
+    monkeypatch.setattr(rare_words, "BLOCK", 100)
+    monkeypatch.setattr(rare_words, "BLOCK_ENTRIES", limit)
+    monkeypatch.setattr(rare_words, "_cosines", measured)
+    assert (whole != rare(X).W).nnz == 0
+    assert np.max(largest) <= limit
+
+
+@pytest.mark.parametrize("p", [1, 4, 60])
+def test_equals_the_exact_graph_if_the_limits_do_not_apply(p):
+    X = sp.random_array((50, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    np.testing.assert_allclose(rare(X, p).W.toarray(), cosine_graph(X, p).W.toarray(), rtol=1e-12)
+
+
+def test_the_order_of_rows_and_words_does_not_matter(small):
+    X, rng = texts(1500), np.random.default_rng(1)
+    # Unequal weights leave no ties.
+    X.data *= 1 + rng.random(X.nnz) / 10
+    rows, columns = rng.permutation(X.shape[0]), rng.permutation(X.shape[1])
+    one, two = rare(X).W, rare(X[rows]).W
+    np.testing.assert_allclose(two.toarray(), one[rows][:, rows].toarray(), rtol=1e-12)
+    np.testing.assert_allclose(rare(X[:, columns]).W.toarray(), one.toarray(), rtol=1e-12)
+
+
+def test_is_deterministic_and_the_number_of_threads_does_not_matter(small):
+    X = texts(1000)
+    one, two = rare(X), cosine_graph(X, 10, search="rare-words", threads=2)
+    assert (one.W != rare(X).W).nnz == (one.W != two.W).nnz == 0
+    assert one.recall == two.recall
+
+
+def test_exact_duplicates_are_neighbours(small):
+    X = texts(800)
+    W = rare(sp.csr_array(sp.vstack([X, X]))).W
+    i = np.arange(800)
+    np.testing.assert_allclose(W[i, i + 800], 1)
+
+
+def test_more_duplicates_than_candidates_fill_all_places(small):
+    X = sp.csr_array(sp.vstack([texts(1)] * 200 + [texts(300, seed=1)]))
+    W = rare(X, 7).W
+    assert (np.diff(W[:200].indptr) >= 7).all()
+    np.testing.assert_allclose(W[:200, :200].data, 1)
+    assert not W.diagonal().any()
+
+
+def test_a_row_without_a_rare_word_has_neighbours(small):
+    """All words are in a third of the rows, far more than are kept of their postings."""
+    X = (np.random.default_rng(0).random((600, 30)) < 0.3) * 1.0
+    length = X.sum(axis=0)
+    assert length.min() > 3 * rare_words.POSTINGS
+    graph = cosine_graph(X[X.any(axis=1)], 5, search="rare-words")
+    assert (np.diff(graph.W.indptr) >= 5).all()
+    assert graph.recall > 0.1
+
+
+def test_rows_of_zeros_have_no_neighbour():
+    X = texts(60).toarray()
+    X[[0, 7, 59]] = 0
+    graph = rare(X, 4)
+    np.testing.assert_array_equal(np.flatnonzero(graph.degree == 0), [0, 7, 59])
+    assert rare(np.zeros((5, 3)), 2).W.nnz == 0
+    assert rare(np.eye(4), 2).W.nnz == 0
+
+
+def test_stored_zeros_do_not_matter():
+    X = texts(60)
+    stored = X.copy()
+    stored.data[::3] = 0
+    clean = stored.copy()
+    clean.eliminate_zeros()
+    np.testing.assert_array_equal(rare(stored).W.toarray(), rare(clean).W.toarray())
+
+
+def test_the_second_step_finds_more(small, monkeypatch):
+    X = texts(3000)
+    after = rare(X).recall
+    monkeypatch.setattr(rare_words, "_second", lambda X, found, p: iter([found]))
+    assert rare(X).recall < after

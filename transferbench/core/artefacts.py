@@ -1,0 +1,318 @@
+"""Artefacts: results of pure functions, made once and shared by runs through a folder.
+
+`@artefact` marks a function of arrays and plain parameters. Inside `use(folder)` its results are
+stored and reused; elsewhere the decorator only calls it. The key of a result is a digest of
+
+    name and code of the function │ every argument: arrays by type, layout and content
+    versions of libraries, processor and number of threads, on which rounding depends
+
+so an artefact never becomes stale, and equal content shares it whatever the task or model. A file
+is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, damaged or cannot be
+read is made again; if none can be written, nothing is stored.
+
+Times of a run stay as if it had made every artefact itself, see `Usage`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, wraps
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info
+
+from transferbench.errors import UserError
+from transferbench.files import writing
+from transferbench.fingerprint import fingerprint
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Part of every key; change it with the format of the files or of the keys.
+FORMAT = 1
+SUFFIX = ".artefact"
+DIGEST_SIZE = 32  # bytes of a SHA-256
+#: Seconds: what is made faster is not stored.
+LEAST_SECONDS = 0.05
+#: Sparse matrices that can be stored, and can be arguments.
+SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where artefacts are stored, and how many bytes of them; the least recently used go first."""
+
+    path: Path
+    max_bytes: int
+
+
+@dataclass
+class Usage:
+    """What artefacts changed in the cost of a block. Arrays: seconds of wall and of CPU time.
+
+    reused   : what it took to make the artefacts that were reused.
+    missing  : what to add to the times of the block so that they include `reused`, but not the time
+               to look up, read and write artefacts. May be negative.
+    peak_mib : largest resident memory of the processes that made the reused artefacts, in MiB.
+    """
+
+    reused: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    missing: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    peak_mib: float = 0.0
+
+
+def artefact(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a pure function whose results are stored and reused inside `use`.
+
+    Arguments: arrays, sparse matrices, numbers, texts, None; tuples, lists and dataclasses of them.
+    Results: the same, where dataclasses are names of the function's module. Returned arrays must be
+    new, and contiguous to be stored. The function must not change its arguments.
+    """
+    _files.add(Path(inspect.getfile(function)))
+
+    @wraps(function)
+    def reuse(*args: P.args, **kwargs: P.kwargs) -> R:
+        cache = _cache.get()
+        if cache is None:
+            return function(*args, **kwargs)
+        result: R = cache.get(function, *args, **kwargs)
+        return result
+
+    return reuse
+
+
+@contextmanager
+def use(folder: Folder | None, threads: int = 1) -> Iterator[Usage]:
+    """Store and reuse artefacts in the block; without an existing folder, do nothing.
+
+    threads: number of threads of the numerical libraries, part of the keys.
+    """
+    usage = Usage()
+    available = folder is not None and folder.path.is_dir()
+    token = _cache.set(_Cache(folder, threads, usage) if folder and available else None)
+    try:
+        yield usage
+    finally:
+        _cache.reset(token)
+
+
+def prepare() -> None:
+    """Compute the parts that all keys share; processes forked later need not."""
+    _environment()
+    for file in _files:
+        fingerprint(file)
+
+
+@cache
+def _environment() -> list[str]:
+    """Return versions of libraries and the kind of processor."""
+    found = [platform.machine()]
+    for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn"):
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return found + sorted({i["architecture"] for i in threadpool_info() if "architecture" in i})
+
+
+@dataclass(frozen=True)
+class _Cache:
+    folder: Folder
+    threads: int
+    usage: Usage
+
+    def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Return the stored result of a call, or call the function and store its result."""
+        usage, asked = self.usage, _clock()
+        path = self.folder.path / f"{function.__name__}-{self._key(function, args, kwargs)}{SUFFIX}"
+        with suppress(Exception):  # whatever is wrong with the file, make it again
+            result, cost, peak = _read(path, function.__globals__)
+            usage.reused = usage.reused + cost
+            usage.peak_mib = max(usage.peak_mib, peak)
+            usage.missing = usage.missing + cost - (_clock() - asked)
+            return result
+        called = _clock()
+        usage.missing = before = usage.missing - (called - asked)
+        result = function(*args, **kwargs)
+        returned = _clock()
+        # Artefacts made or reused by the function itself count in full, as if made here.
+        cost = returned - called + usage.missing - before
+        if cost[0] >= LEAST_SECONDS:
+            with suppress(UserError, MemoryError):  # a full disk, a folder that is read-only
+                self._write(path, result, cost)
+        usage.missing = usage.missing - (_clock() - returned)
+        return result
+
+    def _key(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> str:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        code = fingerprint(Path(inspect.getfile(function)))
+        digest = hashlib.sha256()
+        name = f"{function.__module__}.{function.__qualname__}"
+        for part in (FORMAT, name, code, _environment(), self.threads, *bound.arguments.items()):
+            _feed(digest, part)
+        return str(digest.hexdigest()[:32])
+
+    def _write(self, path: Path, result: Any, cost: np.ndarray) -> None:
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            packed = _pack(result, arrays)
+        except NotImplementedError:  # a layout that would not come back as it is
+            return
+        header = json.dumps([packed, cost.tolist(), peak_mib() or 0.0])
+        arrays["header"] = np.frombuffer(header.encode(), np.uint8)
+        size = sum(array.nbytes for array in arrays.values())
+        if size > self.folder.max_bytes:
+            return
+        self._make_room(size)
+        with writing(path) as temporary, temporary.open("w+b") as file:
+            file.write(bytes(DIGEST_SIZE))
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.seek(DIGEST_SIZE)
+            digest = hashlib.file_digest(file, "sha256").digest()
+            file.seek(0)
+            file.write(digest)
+
+    def _make_room(self, size: int) -> None:
+        """Remove the least recently used artefacts until `size` more bytes have room."""
+        files = []
+        for path in self.folder.path.iterdir():  # also what a killed process left
+            with suppress(OSError):  # another process removed it
+                files.append((path.stat().st_mtime, path.stat().st_size, path))
+        excess = sum(each[1] for each in files) + size - self.folder.max_bytes
+        for _, freed, path in sorted(files):
+            if excess <= 0:
+                return
+            with suppress(OSError):
+                path.unlink()
+                excess -= freed
+
+
+#: Files of the functions marked as artefacts.
+_files: set[Path] = set()
+_cache: ContextVar[_Cache | None] = ContextVar("artefacts", default=None)
+
+
+def _clock() -> np.ndarray:
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def peak_mib() -> float | None:
+    """Return the largest resident memory so far, in MiB; None if the system does not report it."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _read(path: Path, names: Mapping[str, Any]) -> tuple[Any, np.ndarray, float]:
+    """Return the result in a file, and the times and the peak memory that it took to make it.
+
+    names: the dataclasses that the result may contain, by name. Raise some exception if the file is
+    missing or damaged.
+    """
+    with path.open("rb") as file:
+        digest = file.read(DIGEST_SIZE)
+        if hashlib.file_digest(file, "sha256").digest() != digest:
+            raise ValueError(f"{path} is damaged")
+        file.seek(DIGEST_SIZE)
+        with np.load(file, allow_pickle=False) as arrays:
+            packed, cost, peak = json.loads(arrays["header"].tobytes())
+            result = _unpack(packed, arrays, names)
+    with suppress(OSError):
+        os.utime(path)  # used now
+    return result, np.array(cost), peak
+
+
+def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a description of a value as JSON, and add its arrays to `arrays`.
+
+    Raise NotImplementedError if it could not be restored exactly.
+    """
+
+    def add(array: np.ndarray) -> str:
+        if array.dtype.hasobject or not (array.flags.c_contiguous or array.flags.f_contiguous):
+            raise NotImplementedError
+        arrays[f"{len(arrays)}"] = array
+        return f"{len(arrays) - 1}"
+
+    if value is None or type(value) in (bool, int, float, str):
+        return {"plain": value}
+    if type(value) is np.ndarray:
+        return {"array": add(value)}
+    if isinstance(value, np.generic):
+        return {"scalar": add(np.asarray(value))}
+    if type(value).__name__ in SPARSE:
+        parts = [add(part) for part in (value.data, value.indices, value.indptr)]
+        return {"sparse": type(value).__name__, "shape": list(value.shape), "parts": parts}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [_pack(each, arrays) for each in value]}
+    if is_dataclass(value):
+        parts_by_name = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
+        return {"dataclass": type(value).__name__, "fields": parts_by_name}
+    raise NotImplementedError
+
+
+def _unpack(packed: Any, arrays: Mapping[str, np.ndarray], names: Mapping[str, Any]) -> Any:
+    """Return the value of which `_pack` returned this description and these arrays."""
+    match packed:
+        case {"plain": value}:
+            return value
+        case {"array": name}:
+            return arrays[name]
+        case {"scalar": name}:
+            return arrays[name][()]
+        case {"tuple": parts}:
+            return tuple(_unpack(part, arrays, names) for part in parts)
+        case {"list": parts}:
+            return [_unpack(part, arrays, names) for part in parts]
+        case {"sparse": cls, "shape": shape, "parts": parts}:
+            matrix = SPARSE[cls](tuple(shape))
+            # The constructor would narrow the indices.
+            matrix.data, matrix.indices, matrix.indptr = (arrays[part] for part in parts)
+            return matrix
+        case {"dataclass": cls, "fields": parts} if is_dataclass(names[cls]):
+            return names[cls](**{n: _unpack(part, arrays, names) for n, part in parts.items()})
+    raise ValueError(f"unknown description: {packed}")
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Add a value to a digest. Raise TypeError for a type that has no digest by content."""
+    kind = type(value).__name__
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        # Sums may be rounded otherwise in another layout, so strides are part of the key.
+        digest.update(f"{kind} {value.dtype.str} {value.shape} {value.strides}:".encode())
+        ordered = value if value.flags.c_contiguous else value.T
+        digest.update(np.ascontiguousarray(ordered).reshape(-1))
+    elif value is None or isinstance(value, (bool, int, float, str, np.generic)):
+        digest.update(f"{kind} {value!r};".encode())
+    elif kind in SPARSE:
+        digest.update(f"{kind} {value.shape}:".encode())
+        for part in (value.data, value.indices, value.indptr):
+            _feed(digest, part)
+    elif isinstance(value, (tuple, list)):
+        digest.update(f"{kind} {len(value)}:".encode())
+        for part in value:
+            _feed(digest, part)
+    elif is_dataclass(value):
+        digest.update(f"{kind}:".encode())
+        for each in fields(value):
+            _feed(digest, getattr(value, each.name))
+    else:
+        raise TypeError(f"an artefact cannot depend on a value of type {type(value).__name__}")
