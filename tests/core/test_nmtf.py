@@ -8,13 +8,14 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
-from transferbench.core.products import Held
+from transferbench.core.products import Held, by_rows
 from transferbench.core.scale import (
     drop_empty_columns,
     frobenius_one,
     rows_sum_one,
     scale_to_one,
     sum_one,
+    tall_product,
 )
 
 M, K, C = 13, 4, 3
@@ -253,6 +254,21 @@ def test_a_sparse_product_is_the_dense_one(columns):
     product = Held(sp.csr_array(X), np.dtype(float)).times(B)
     np.testing.assert_allclose(product, X @ B, rtol=1e-12)
     assert product.flags.c_contiguous
+
+
+def test_a_matrix_by_rows_has_32_bit_indices():
+    X = sp.csr_array(np.eye(3))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    held = by_rows(X, np.dtype("float32"))
+    assert (held.indices.dtype, held.indptr.dtype, held.dtype) == ("int32", "int32", "float32")
+    np.testing.assert_array_equal(held.toarray(), np.eye(3))
+
+
+@pytest.mark.parametrize("n", [1, 2048, 5000])
+def test_a_tall_product_is_the_product(n):
+    rng = np.random.default_rng(n)
+    A, B = rng.random((n, 3)), rng.random((n, 2))
+    np.testing.assert_allclose(tall_product(A, B), A.T @ B, rtol=1e-12)
 
 
 def test_normalize_makes_sums_one_and_leaves_zero_lines():

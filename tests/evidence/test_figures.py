@@ -133,7 +133,7 @@ rows:
   large: {task: mtc/comp-vs-sci}
 columns:
   Kmeans: {model: kmeans, params: {pool_tasks: false, n_init: 1, max_iter: 9}}
-  NCut: {model: ncut, params: {p: 10, pool_tasks: false}}
+  NCut: {model: ncut, params: {p: 10, pool_tasks: false, search: auto}}
 figure: {label: documents, rows: true, log: true}
 """
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from transferbench.core.graph import Graph
 from transferbench.core.products import Held, hold
-from transferbench.core.scale import Normalize, inner, norm2, scale_to_one
+from transferbench.core.scale import Normalize, inner, norm2, scale_to_one, tall_product
 from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
@@ -218,7 +218,7 @@ class NMTF:
                     pair = self._pair(term)
                     shares.append((pair[:, :c], pair[:, c:], w * H.value.T))
                 if H is F:
-                    pair = U.value.T @ self._pair(term)
+                    pair = tall_product(U.value, self._pair(term))
                     shares.append((pair[:, :c], pair[:, c:], unit))
         return shares
 

@@ -65,8 +65,13 @@ hold: ContextVar[Callable[[Matrix, np.dtype], Products]] = ContextVar("hold", de
 
 
 def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
-    """Return X stored by rows: sparse CSR, or dense in C order."""
-    return sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
+    """Return X stored by rows: dense in C order, or sparse CSR with 32-bit indices if they fit."""
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X, dtype=dtype)
+    X = sp.csr_array(X, dtype=dtype)
+    index = sp.get_index_dtype(maxval=max(X.nnz, X.shape[1]))
+    parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return sp.csr_array(parts, shape=X.shape)
 
 
 def _times(X: Matrix, B: np.ndarray, out: np.ndarray | None) -> np.ndarray:

@@ -84,6 +84,15 @@ def inner(A: np.ndarray, B: np.ndarray) -> float:
     return float(sum(float(a[i : i + step] @ b[i : i + step]) for i in range(0, a.size, step)))
 
 
+def tall_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return Aᵀ B (k, l) for A (n, k) and B (n, l), by blocks of rows: twice as fast if n ≫ k."""
+    step = 2048
+    product: np.ndarray = A[:step].T @ B[:step]
+    for i in range(step, len(A), step):
+        product += A[i : i + step].T @ B[i : i + step]
+    return product
+
+
 def moderate(problem: Problem, stacklevel: int = 2) -> Problem:
     """Return the problem with entries of a moderate size in every view; warn of unusual scales.
 
@@ -102,8 +111,7 @@ def moderate(problem: Problem, stacklevel: int = 2) -> Problem:
             )
             problem = replace(problem, domains=tuple(domains))
             continue
-        squares = sum(float(np.square(entries(view), dtype=np.float64).sum()) for view in views)
-        length = math.sqrt(squares / sum(view.shape[0] for view in views))
+        length = math.sqrt(sum(map(norm2, views)) / sum(view.shape[0] for view in views))
         if length and not USUAL_LENGTHS[0] <= length <= USUAL_LENGTHS[1]:
             text = f"documents have lengths of about {length:.3g}, parameters expect about 1"
             warnings.warn(f"{name}: {text}; {REMEDY}", stacklevel=stacklevel + 1)
@@ -115,7 +123,10 @@ def safe_scale(views: list[Matrix], name: str, stacklevel: int = 2) -> list[Matr
 
     The largest then is ½ to 1, and a warning gives the name. Powers of two change no digit.
     """
-    largest = max(float(np.abs(entries(view)).max(initial=0)) for view in views)
+    ends = [
+        float(end(initial=0)) for view in views for end in (entries(view).max, entries(view).min)
+    ]
+    largest = max(map(abs, ends))
     if not largest or SAFE_ENTRIES[0] <= largest <= SAFE_ENTRIES[1]:
         return views
     exponent = math.frexp(largest)[1]
