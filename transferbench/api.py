@@ -34,8 +34,9 @@ def fit(
 
     params: parameters of the model (`transferbench describe gcmf`); the defaults are the paper's.
     seed is ignored by deterministic models. watch(iteration, planned, scores) is called after each
-    iteration of models with a trace. Raise UserError for an unknown model or parameter, an invalid
-    value, or a model for another family of problems.
+    iteration of models with a trace. Warn of data in an unusual scale. Raise UserError for an
+    unknown model or parameter, an invalid value, or a model for another family of problems;
+    ValueError or FloatingPointError if the model cannot solve the problem.
     """
     models.check_family(model, problem.family)
     resolved = parameters.resolve(models.load(model), params, model)

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from transferbench import api
 from transferbench.data.userdata.predictions import normalize_scores
-from transferbench.problem import Domain, Family, Fit, Problem
+from transferbench.problem import Domain, Family, Fit, Problem, canonical
 
 #: skada's values: the label of an unlabelled document, the domain of a source, that of a target.
 MASKED, SOURCE, TARGET = -1, 1, -2
@@ -55,7 +55,7 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _validated(self, X: Any, reset: bool) -> sp.csr_array:
-        """Return X as sorted CSR without explicit zeros. Raise ValueError for invalid input."""
+        """Return X as canonical CSR. Raise ValueError for invalid input."""
         X = validate_data(
             self,
             X,
@@ -65,12 +65,7 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
             ensure_min_samples=2 if reset else 1,
             reset=reset,
         )
-        X = sp.csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        if max(*X.shape, X.nnz) <= np.iinfo(np.int32).max:  # some solvers need 32-bit indices
-            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        return X
+        return canonical(sp.csr_array(X))
 
     def _fit(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray

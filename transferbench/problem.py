@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,12 +23,13 @@ class Domain:
     """Documents of one domain (in multi-task learning: of one of the tasks).
 
     name   : name of the domain in tables.
-    views  : one or more matrices (n, d), documents by features, sparse CSR or dense. The first is
+    views  : one or more matrices (n, d), documents by features, of finite numbers. The first is
              nonnegative. Others may have negative entries; only some models use them.
     Y      : (n, c) nonnegative label indicator, zero on unseen rows.
     seen   : (n,) bool, True for rows whose labels a model may use.
 
-    Raises ValueError if the numbers of rows differ or if Y is not zero on an unseen row.
+    Matrices may be of any real type and layout; the domain has them as `canonical` returns them,
+    and Y as a dense array. What is given is never changed. Raises ValueError for anything else.
     """
 
     name: str
@@ -36,11 +38,41 @@ class Domain:
     seen: np.ndarray
 
     def __post_init__(self) -> None:
+        given: Any = self  # of any type
+        try:
+            if isinstance(given.views, np.ndarray) or sp.issparse(given.views):
+                raise ValueError("views is one matrix; expected a tuple of matrices, (X,).")
+            views = tuple(map(canonical, given.views))
+            Y = canonical(given.Y.toarray() if sp.issparse(given.Y) else given.Y)
+            seen = np.asarray(given.seen)
+            if seen.ndim != 1 or not np.isin(seen, (False, True)).all():
+                raise ValueError("seen must be (n,), True or False for each document.")
+            for name, value in (
+                ("views", views),
+                ("Y", Y),
+                ("seen", seen.astype(bool, copy=False)),
+            ):
+                object.__setattr__(self, name, value)
+            self._check()
+        except ValueError as error:
+            raise ValueError(f"domain {self.name}: {error}") from None
+
+    def _check(self) -> None:
+        """Raise ValueError unless sizes fit and all entries are allowed."""
         n = len(self.seen)
-        if not self.views or any(view.shape[0] != n for view in self.views) or len(self.Y) != n:
-            raise ValueError(f"domain {self.name}: views, Y and seen must have the same {n} rows")
+        if not n or not self.views or any(M.shape[0] != n for M in (self.Y, *self.views)):
+            raise ValueError(
+                f"views, Y and seen must have the same {n} rows, one or more; got views of "
+                f"{[view.shape[0] for view in self.views]} and Y of {len(self.Y)}."
+            )
+        names = ["Y", *(f"view {j}" for j in range(len(self.views)))]
+        for name, matrix in zip(names, (self.Y, *self.views), strict=True):
+            if not matrix.shape[1]:
+                raise ValueError(f"{name} has no columns; expected one or more.")
+            if wrong := _wrong_entry(matrix, signed=name not in ("Y", "view 0")):
+                raise ValueError(f"{name} has {wrong}; correct or remove it.")
         if self.Y[~self.seen].any():
-            raise ValueError(f"domain {self.name}: Y must be zero on unseen rows")
+            raise ValueError("Y must be zero on unseen rows.")
 
     @property
     def X(self) -> Matrix:
@@ -50,12 +82,53 @@ class Domain:
 
 @dataclass(frozen=True)
 class Problem:
-    """Input of a model: domains that share their features and their c classes."""
+    """Input of a model: domains that share their features and their c classes.
+
+    Raises ValueError if names of domains or classes are not unique, if domains differ in views,
+    features or classes, or if a seen row of a transfer problem has not exactly one label.
+    """
 
     name: str
     family: Family
     classes: tuple[str, ...]
     domains: tuple[Domain, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "domains", tuple(self.domains))
+        if fault := self._fault():
+            raise ValueError(f"{self.name}: {fault}")
+
+    def _fault(self) -> str:
+        """Return what is wrong with the problem, or ""."""
+        if self.family not in get_args(Family):
+            return f"family {self.family!r}; expected {', '.join(get_args(Family))}."
+        if not self.domains or not self.classes:
+            return "no domain or no class; expected one or more of each."
+        for what, names in (
+            ("domains", [domain.name for domain in self.domains]),
+            ("classes", self.classes),
+        ):
+            if repeated := _repeated(names):
+                return f"two {what} are called {repeated!r}; rename one."
+        widths = [view.shape[1] for view in self.domains[0].views]
+        for domain in self.domains:
+            own = [view.shape[1] for view in domain.views]
+            if own != widths:
+                return (
+                    f"domain {domain.name} has views of {own} features, expected {widths} as in "
+                    f"{self.domains[0].name}; domains must share their features."
+                )
+            c, expected = domain.Y.shape[1], len(self.classes)
+            if c != expected:
+                return f"domain {domain.name}: Y has {c} columns, expected {expected} classes."
+            labels = np.count_nonzero(domain.Y[domain.seen], axis=1)
+            if self.family == "transfer" and (wrong := labels[labels != 1]).size:
+                return (
+                    f"domain {domain.name}: a seen row has {wrong[0]} labels; expected one in each "
+                    "(the family multilabel has any number)."
+                )
+        return ""
 
     @property
     def sources(self) -> tuple[Domain, ...]:
@@ -101,3 +174,68 @@ class Fit:
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+
+
+def canonical(X: Any) -> Matrix:
+    """Return a matrix (n, d) as CSR or, if it is dense, in C order; entries float32 or float64.
+
+    X: sparse of any format, or dense; Booleans, integers and numbers of any precision. float16
+    becomes float32; integers, Booleans and long doubles become float64. The CSR is sorted, without
+    duplicate or stored zero entries, and has 32-bit indices if they fit: some solvers accept no
+    others, or change a matrix in place to get there. X is never changed, and copied only if it has
+    another form. Raises ValueError for another rank, for entries that are no real numbers, and for
+    indices outside the matrix.
+    """
+    if np.ma.is_masked(X):
+        raise ValueError("a masked array; fill its missing entries.")
+    if not sp.issparse(X):
+        X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"an array of shape {X.shape}; expected a matrix of two dimensions.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"entries of type {X.dtype}; expected real numbers.")
+    dtype = np.float32 if X.dtype.kind == "f" and X.dtype.itemsize <= 4 else np.float64
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        return _canonical_csr(X, dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype)
+
+
+def _canonical_csr(X: Any, dtype: type) -> sp.csr_array:
+    if X.format != "csr":
+        # Duplicate integers may overflow when SciPy adds them; Booleans may not become two.
+        X = (X.astype(dtype) if X.dtype.kind in "iu" else X).tocsr()
+    narrow = max(*X.shape, X.nnz) <= np.iinfo(np.int32).max
+    index = np.int32 if narrow else np.int64
+    data = X.data if X.dtype.kind == "b" else X.data.astype(dtype, copy=False)
+    arrays = data, *(a.astype(index, copy=False) for a in (X.indices, X.indptr))
+    A = sp.csr_array(arrays, shape=X.shape)  # shares memory with X
+    A.check_format(full_check=True)
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    if not A.data.all():
+        A = A.copy()
+        A.eliminate_zeros()
+    return A.astype(dtype, copy=False)
+
+
+def _wrong_entry(X: Matrix, signed: bool) -> str:
+    """Return the first entry that is not finite or, unless signed, negative, with its place."""
+    values = X.ravel() if isinstance(X, np.ndarray) else X.data
+    wrong = ~np.isfinite(values)
+    if not signed:
+        wrong |= values < 0
+    if not wrong.any():
+        return ""
+    first = int(wrong.argmax())
+    if isinstance(X, np.ndarray):
+        row = first // X.shape[1]
+    else:
+        row = int(np.searchsorted(X.indptr, first, "right")) - 1
+    expected = "finite numbers" if signed else "finite numbers of 0 or more"
+    return f"{values[first]:g} in row {row}; expected {expected}"
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    """Return a name that occurs twice, if there is one."""
+    name, count = Counter(names).most_common(1)[0]
+    return name if count > 1 else None

@@ -14,7 +14,8 @@ import time
 import traceback
 from pathlib import Path
 
-from chaos import damage, fuzzing, reproducing
+from chaos import contracts, damage, fuzzing, reproducing
+from transferbench import models
 
 SCENARIOS = {
     "kills": reproducing.kills,
@@ -28,6 +29,7 @@ SCENARIOS = {
     **{f"bits of {kind}": damage.bits(kind) for kind in damage.KINDS},
     "archives": damage.archives,
     **{f"fuzz {name}": fuzzing.scenario(name) for name in fuzzing.READERS},
+    **{f"contract of {family}": contracts.scenario(family) for family in models.FAMILIES},
 }
 
 

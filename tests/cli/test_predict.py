@@ -312,3 +312,61 @@ def test_formulas_are_escaped_on_request(call, here):
     rows = read_csv(here / "found.csv")
     assert {row["label"] for row in rows} == {"'=cmd|' /C calc'!A0", "-1"}  # -1 is a number
     assert [row["id"] for row in rows] == ["'@0", "'@1", "'@2", "'@3"]
+
+
+def svmlight(path: Path, seed: int, scale: float = 1.0) -> None:
+    rng = random.Random(seed)
+    lines = []
+    for i in range(24):
+        columns = sorted(rng.sample(range(1 + i % 2, 21, 2), 4))
+        values = " ".join(f"{c}:{scale * rng.uniform(0.8, 1.2):.6g}" for c in columns)
+        lines.append(f"{i % 2} {values}\n")
+    path.write_text("".join(lines))
+
+
+@pytest.mark.parametrize("model", ["svm", "tsvm", "lr-kmeans", "kmeans", "gcmf"])
+def test_every_model_takes_svmlight_files(call, here, model):
+    """Their matrices had 64-bit indices, which some solvers refuse."""
+    svmlight(here / "s.svm", 1)
+    svmlight(here / "t.svm", 2)
+    source = [] if model == "kmeans" else ["--source", "s.svm"]
+    code, out, err = call("evaluate", *source, "--target", "t.svm", "-m", model)
+    assert (code, err) == (0, "")
+    assert float(out.splitlines()[1].split()[2]) > 90
+
+
+@pytest.mark.parametrize(
+    ("scale", "warning"),
+    [
+        (1e-300, "s.svm: the largest number is 1.2e-300, so all were divided by 2**-996; "),
+        (1e30, "s.svm: the largest number is 1.2e+30, so all were divided by 2**100; "),
+        (1e-5, "own: view 0: documents have lengths of about 2.01e-05, parameters expect about 1"),
+    ],
+)
+def test_an_extreme_scale_is_one_line_of_warning(call, here, scale, warning):
+    svmlight(here / "s.svm", 1, scale)
+    svmlight(here / "t.svm", 2, scale)
+    files = ("--source", "s.svm", "--target", "t.svm")
+    code, out, err = call("evaluate", *files, "-m", "mtrick")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert err.startswith(f"warning: {warning}")
+    assert float(out.splitlines()[1].split()[2]) > 90
+
+
+def test_a_problem_that_a_model_cannot_solve_is_one_line_with_code_2(call, here):
+    write(here / "one.csv", [("cat purr", ""), ("ship sail", "")])
+    code, _, err = call("predict", "--target", "one.csv", "-m", "ncut", "--clusters", "2",
+                        "--option", "min_df=1", "--out", "o.csv")  # fmt: skip
+    assert code == 2
+    assert "2 documents to cut into 2 clusters; expected more documents" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("at", ["--source", "--target", "--out"])
+def test_a_loop_of_links_is_one_line(call, here, at):
+    (here / "loop.csv").symlink_to("pool.csv")
+    (here / "pool.csv").symlink_to("loop.csv")
+    files = {"--source": "s.csv", "--target": "t.csv", "--out": "o.csv"} | {at: "loop.csv"}
+    code, _, err = call("predict", *(word for pair in files.items() for word in pair), *GCMF)
+    assert (code, err.count("\n")) == (2, 1)

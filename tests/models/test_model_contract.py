@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 
+import contract
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -228,6 +230,82 @@ def test_labels_have_the_right_shape_and_beat_guessing(name, tasks, views):
         np.mean([d["f1"] for d in evaluate(f, truth).values()]) for f in (fit, all_labels)
     )
     assert f1 > guessing + 0.1
+
+
+def breaches(name: str, kind: str, cases) -> list[str]:
+    """Return the cases that break the contract; skip the test without an optional library."""
+    try:
+        outcomes = {case: contract.check(name, kind, case) for case in cases}
+    except Unavailable as error:
+        pytest.skip(str(error))
+    return [f"{case}: {outcome.wrong}" for case, outcome in outcomes.items() if outcome.wrong]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_degenerate_problem_is_solved_or_refused_in_one_line(name):
+    assert not breaches(name, "degenerate", contract.degenerate())
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [("lssmtc", "subspace=orthonormal"), ("ncut", "pool_tasks=True")]
+)
+def test_a_degenerate_problem_is_solved_or_refused_by_a_variant(name, setting):
+    cases = [f"{case} with {setting}" for case in contract.degenerate()]
+    assert not breaches(name, "variant", cases)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_extreme_scale_changes_no_decision_without_a_warning(name):
+    scales = (1e-300, 1e-20, 1e-4, 1e4, 1e30)
+    cases = [f"X · {factor:g} in float64" for factor in scales] + ["X · 1e+19 in float32"]
+    assert not breaches(name, "scaled", cases)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_layouts_that_a_domain_keeps_give_the_same_decisions(name):
+    """All other layouts become one of these, see test_domain.py."""
+    forms = ("csr, read-only", "C", "C, read-only", "csr, unsorted")
+    cases = [f"{dtype}, {form}" for dtype in ("float64", "float32") for form in forms]
+    assert not breaches(name, "layout", cases)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_permutations_change_no_decision(name):
+    assert not breaches(name, "permuted", contract.permutations(name)[::7])
+
+
+def test_a_model_without_sources_or_labels_of_one_class_is_clear():
+    """These raised errors about unpacking values."""
+    for name, case in (("mrtl", "all seen"), ("gcmf", "all zero"), ("ncut", "all zero")):
+        outcome = contract.check(name, "degenerate", case)
+        assert re.search("expected a target|are empty|share a feature", str(outcome.error))
+    assert contract.check("mrtl", "degenerate", "half seen in each").fit is not None
+    assert contract.check("ls-ml", "degenerate", "one class").fit is not None
+
+
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (None, "NoneType, expected a Fit"),
+        (Fit((np.ones((40, 2)),)), "scores of 1 domains, expected 2"),
+        (Fit((np.ones((40, 2)), np.ones((39, 2)))), r"shape \(39, 2\) for target-1"),
+        (Fit((np.ones((40, 2)), np.ones((40, 3)))), r"shape \(40, 3\) for target-1"),
+        (Fit((np.ones((40, 2)), np.full((40, 2), np.nan))), "80 scores that are NaN or infinite"),
+        (Fit((np.full((40, 2), -np.inf), np.ones((40, 2)))), "80 scores that are NaN or infinite"),
+        (Fit((np.full((40, 2), "a"),) * 2), "no real numbers"),
+        (Fit((np.ones((40, 2)),) * 2, (1.0, np.nan)), "objective that is NaN"),
+    ],
+)
+def test_a_wrong_fit_fails(fit, message, monkeypatch):
+    monkeypatch.setattr(models, "load", lambda name: lambda problem: fit)
+    with pytest.raises(ValueError, match=f"gcmf returned .*{message}"):
+        models.fit("gcmf", make_problem()[0], {}, seed=None, watch=None)
+
+
+def test_clusters_may_differ_in_number_from_the_classes(monkeypatch):
+    fit = Fit((np.ones((40, 3)),) * 2, columns="clusters")
+    monkeypatch.setattr(models, "load", lambda name: lambda problem: fit)
+    assert models.fit("kmeans", make_clustering()[0], {}, seed=None, watch=None) is fit
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -19,12 +19,19 @@ Features = Literal["svd", "embedding"]
 SOURCE, TARGET, MASKED = 1, -2, -1
 
 
+class Vectors(Domain):
+    """A domain whose first view may have negative entries: few models allow them."""
+
+    def __post_init__(self) -> None:
+        """Check nothing: the domain is made of one that was checked."""
+
+
 def dense(problem: Problem, features: Features, components: int) -> Problem:
     """Return the problem with one dense view (n, r) in every domain, rows of length one.
 
     features "svd": r = `components` coordinates of the truncated SVD of the first view, computed
     for the documents of all domains together, without labels. "embedding": the second view. Raise
-    Unavailable if a domain has no second view.
+    Unavailable if a domain has no second view, ValueError if there is no SVD.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
@@ -32,6 +39,8 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     if features == "svd":
         X = stack([domain.X for domain in problem.domains]).astype(np.float64)
         rank = min(components, min(X.shape) - 1)  # the maximum of ARPACK
+        if not rank or not X.sum():
+            raise ValueError(f"{problem.name}: no SVD of one document, one feature or zeros alone.")
         svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
         views = split_by_domain(problem, svd.fit_transform(X))
     elif all(len(domain.views) > 1 for domain in problem.domains):
@@ -39,7 +48,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     else:
         raise Unavailable(f"{problem.name} has no embeddings of its documents")
     domains = (
-        Domain(domain.name, (normalize(view),), domain.Y, domain.seen)
+        Vectors(domain.name, (normalize(view),), domain.Y, domain.seen)
         for domain, view in zip(problem.domains, views, strict=True)
     )
     return Problem(problem.name, problem.family, problem.classes, tuple(domains))

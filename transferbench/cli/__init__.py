@@ -76,6 +76,8 @@ def main(
     transferbench reproduce gtl-table3            a published table, our values beside it
     transferbench list                            models, tasks and experiments
     """
+    ctx.with_resource(warnings.catch_warnings())
+    warnings.showwarning = _show_warning
     given = settings.load()
     ctx.obj = given.but(data=data, results=results, mirrors=mirror or None, offline=offline)
 
@@ -106,6 +108,11 @@ def invoke(arguments: list[str] | None = None) -> int:
         message, code = _describe(error)
         echo(" ".join(message.split()), err=True)
         return code
+
+
+def _show_warning(message: Warning | str, *place: object, **stream: object) -> None:
+    """Print a warning in one line, without the place in the code."""
+    click.echo(f"warning: {' '.join(str(message).split())}", err=True)
 
 
 def _describe(error: BaseException) -> tuple[str, int]:

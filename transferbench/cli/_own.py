@@ -94,13 +94,13 @@ class OwnData:
         return problem, truth, targets
 
     def fit(self, problem: Problem, targets: list[Documents]) -> Fit:
-        """Fit the model with a progress bar; print warnings about its predictions."""
+        """Fit the model with a progress bar; print warnings about its data and predictions."""
         from transferbench.data.userdata.predictions import prediction_warnings
         from transferbench.errors import UserError
 
         try:
             fit = self._fit(problem)
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             message = f"{self.model}: {error}; other parameters are given by --set."
             raise UserError(message) from error
         if problem.family == "transfer" and fit.columns == "clusters":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from os.path import realpath
 from pathlib import Path
 
 import click
@@ -54,10 +54,9 @@ def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool
 
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
-    # Unlike Path.resolve, os.path.realpath never raises, not even for a loop of links.
-    real = os.path.realpath
-    inputs = {real(file) for role in own.domains() for files in role for file in files.files}
-    if real(out) in inputs:
+    # Path.resolve raises for a loop of links.
+    inputs = {realpath(file) for role in own.domains() for part in role for file in part.files}
+    if realpath(out) in inputs:
         raise UserError(f"--out {out} is one of the files to read; choose another.")
     if bool(own.sources) == bool(clusters):
         raise UserError(

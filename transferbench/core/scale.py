@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Matrix
+from transferbench.problem import Matrix, Problem
 
 Normalize = Literal["columns", "rows"]
+
+#: Largest entries of a view between which squares and sums fit into float32.
+SAFE_ENTRIES = 2.0**-40, 2.0**40
+#: Root mean squares of the lengths of documents for which fixed penalties and widths are made.
+USUAL_LENGTHS = 1e-3, 1e4
+REMEDY = "scale your data, for instance each document to length one."
 
 
 def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.ndarray:
@@ -82,3 +91,52 @@ def tall_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     for i in range(step, len(A), step):
         product += A[i : i + step].T @ B[i : i + step]
     return product
+
+
+def moderate(problem: Problem, stacklevel: int = 2) -> Problem:
+    """Return the problem with entries of a moderate size in every view; warn of unusual scales.
+
+    Entries too large or too small for float32 are scaled, see `safe_scale`. Otherwise views stay as
+    they are, because the results of many models depend on their scale by a penalty or the width of
+    a kernel. If the lengths of documents are outside `USUAL_LENGTHS`, there is a warning only.
+    """
+    for j in range(len(problem.domains[0].views)):
+        views = [domain.views[j] for domain in problem.domains]
+        name = f"{problem.name}: view {j}"
+        safe = safe_scale(views, name, stacklevel + 1)
+        if safe is not views:
+            domains = (
+                replace(domain, views=(*domain.views[:j], view, *domain.views[j + 1 :]))
+                for domain, view in zip(problem.domains, safe, strict=True)
+            )
+            problem = replace(problem, domains=tuple(domains))
+            continue
+        length = math.sqrt(sum(map(norm2, views)) / sum(view.shape[0] for view in views))
+        if length and not USUAL_LENGTHS[0] <= length <= USUAL_LENGTHS[1]:
+            text = f"documents have lengths of about {length:.3g}, parameters expect about 1"
+            warnings.warn(f"{name}: {text}; {REMEDY}", stacklevel=stacklevel + 1)
+    return problem
+
+
+def safe_scale(views: list[Matrix], name: str, stacklevel: int = 2) -> list[Matrix]:
+    """Return views divided by one power of two if their largest entry is outside `SAFE_ENTRIES`.
+
+    The largest then is ½ to 1, and a warning gives the name. Powers of two change no digit.
+    """
+    ends = [
+        float(end(initial=0)) for view in views for end in (entries(view).max, entries(view).min)
+    ]
+    largest = max(map(abs, ends))
+    if not largest or SAFE_ENTRIES[0] <= largest <= SAFE_ENTRIES[1]:
+        return views
+    exponent = math.frexp(largest)[1]
+    text = f"the largest number is {largest:.3g}, so all were divided by 2**{exponent}"
+    warnings.warn(f"{name}: {text}; {REMEDY}", stacklevel=stacklevel + 1)
+    return [_divided(view, exponent) for view in views]
+
+
+def _divided(X: Matrix, exponent: int) -> Matrix:
+    """Return X / 2**exponent; the power itself may be too large for a number."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.ldexp(X, -exponent))
+    return sp.csr_array((np.ldexp(X.data, -exponent), X.indices, X.indptr), shape=X.shape)

@@ -245,8 +245,4 @@ def _matrix(arrays: Any, key: str) -> Matrix:
     if f"{key}/dense" in arrays:
         return np.asarray(arrays[f"{key}/dense"])
     data, *positions = (arrays[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
-    shape = tuple(map(int, arrays[f"{key}/shape"]))
-    # Some solvers accept only 32-bit indices, and SciPy does not narrow those of an array.
-    narrow = max(*shape, data.size) <= np.iinfo(np.int32).max
-    indices, indptr = (array.astype(np.int32) if narrow else array for array in positions)
-    return sp.csr_array((data, indices, indptr), shape=shape)
+    return sp.csr_array((data, *positions), shape=tuple(map(int, arrays[f"{key}/shape"])))

@@ -5,9 +5,9 @@ Importing this package, `names` and `titles` import no model and validate nothin
 
 from __future__ import annotations
 
-import os
 import re
 from functools import lru_cache
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,8 +54,7 @@ def path(name: str) -> Path:
         if name not in names():
             raise unknown("experiment", name, names(), "See `transferbench list`.")
         return folder / f"{name}.yaml"
-    ours = os.path.realpath(file.parent) == os.path.realpath(folder)
-    if ours:
+    if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
     # Some file systems do not distinguish case.
     taken = {*RESERVED, *map(str.casefold, names())}

@@ -92,14 +92,49 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, and with those of seed and watch that it takes.
 
-    Raises UserError for an unknown model or a seed that is not an integer from 0 to 2**32 − 1.
+    Warns of numbers of an unusual scale, see `core.scale.moderate`. Raises UserError for an unknown
+    model or a seed that is not an integer from 0 to 2**32 − 1, and ValueError for a problem that
+    the model cannot solve, or if its fit is not one of this problem, see `check_fit`.
     """
+    from transferbench.core.scale import moderate
+
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
         raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
     function = load(name)
     arguments = inspect.signature(function).parameters
     given = {"seed": seed, "watch": watch}
-    return function(problem, **params, **{n: v for n, v in given.items() if n in arguments})
+    taken = {n: v for n, v in given.items() if n in arguments}
+    found = function(moderate(problem, stacklevel=3), **params, **taken)
+    check_fit(name, problem, found)
+    return found
+
+
+def check_fit(name: str, problem: Problem, fit: Fit) -> None:
+    """Raise ValueError unless a fit has a finite trace and finite scores of the right shapes."""
+    import numpy as np
+
+    from transferbench.problem import Fit
+
+    if not isinstance(fit, Fit):
+        raise ValueError(f"{name} returned {type(fit).__name__}, expected a Fit.")
+    if len(fit.scores) != len(problem.domains):
+        found, expected = len(fit.scores), len(problem.domains)
+        raise ValueError(f"{name} returned scores of {found} domains, expected {expected}.")
+    c = len(problem.classes)
+    for domain, scores in zip(problem.domains, fit.scores, strict=True):
+        shape, n = np.shape(scores), len(domain.seen)
+        if np.asarray(scores).dtype.kind not in "biuf":
+            raise ValueError(f"{name} returned scores for {domain.name} that are no real numbers.")
+        if len(shape) != 2 or shape[0] != n or (fit.columns == "classes" and shape[1] != c):
+            message = f"returned scores of shape {shape} for {domain.name}, expected {(n, c)}."
+            raise ValueError(f"{name} {message}")
+        if wrong := int(np.sum(~np.isfinite(scores))):
+            raise ValueError(
+                f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
+                "other parameters or more documents may help."
+            )
+    if not np.isfinite(np.asarray(fit.trace, float)).all():
+        raise ValueError(f"{name} returned an objective that is NaN or infinite.")
 
 
 def check_family(name: str, family: str) -> None:

@@ -9,6 +9,7 @@ from unicodedata import normalize
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.scale import entries, safe_scale
 from transferbench.data.datasets._problems import problem_from_weights
 from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import count, document_frequency, select, weight
@@ -42,19 +43,18 @@ def documents_problem(
     extract = feature_function(files[0].first_file)
     values = resolve(extract, options, "the documents")
     X = extract(files, **values)
-    labels = dict(zip(_domain_names(files), y, strict=True))
-    family: Family = "transfer" if sources else "clustering"
-    problem, truth = problem_from_weights(name, family, classes, X, labels, sources=len(sources))
-    views = [sp.csr_array(domain.X) for domain in problem.domains]
-    for file, view in zip(files, views, strict=True):
-        if not view.nnz:
-            raise _no_features(file)
-    if not all((np.isfinite(view.data) & (view.data >= 0)).all() for view in views):
+    if not (np.isfinite(X.data) & (X.data >= 0)).all():
         raise UserError(
             f"{files[0].path}: weighting {values['weighting']} makes numbers negative or too "
             "large; log-tf is for counts of 1 or more."
         )
-    return problem, truth
+    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
+    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+    if not nonzeros.all():
+        raise _no_features(files[int(nonzeros.argmin())])
+    labels = dict(zip(_domain_names(files), y, strict=True))
+    family: Family = "transfer" if sources else "clustering"
+    return problem_from_weights(name, family, classes, X, labels, sources=len(sources))
 
 
 def feature_function(path: Path) -> Callable[..., sp.csr_array]:
@@ -132,7 +132,16 @@ def _matrix_features(
     columns = np.flatnonzero(document_frequency(X) >= min_df)
     if not columns.size:
         raise _no_features(files[0])
-    return weight(X[:, columns], weighting, unit_length)
+    X = X[:, columns]
+    if weighting != "log-tf":
+        low, high = (float(f(X.data)) for f in (np.min, np.max))
+        X = safe_scale([X], f"{files[0].path}")[0]
+        if not entries(X).astype(np.float32).all():  # the type of weights
+            message = (
+                f"numbers from {low:.3g} to {high:.3g}; the largest are too large: correct them."
+            )
+            raise UserError(f"{files[0].path}: {message}")
+    return weight(X, weighting, unit_length)
 
 
 def _domain_names(domains: Sequence[Documents]) -> list[str]:

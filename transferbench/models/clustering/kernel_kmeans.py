@@ -17,6 +17,8 @@ from transferbench.models.clustering._shared import clusters_fit, document_group
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem
 
+#: Largest squared distance of two vectors φ(x), whose length is one.
+MAX_DISTANCE = 4.0
 BLOCK_COLUMNS = 512  # columns of the kernel computed at a time
 
 
@@ -38,7 +40,7 @@ def fit(
 
 
 def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) -> np.ndarray:
-    """Return negative squared distances (n, c); an empty cluster stays empty."""
+    """Return negative squared distances (n, c); an empty cluster stays empty, its distance is 4."""
     n = X.shape[0]
     label = np.random.default_rng(seed).integers(c, size=n)
     H = np.eye(c)[label]
@@ -51,7 +53,7 @@ def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) ->
             break
         label, old, H = new, H, np.eye(c)[new]
         KH += _times(X, changed, (H - old)[changed], sigma)
-    return -_distances(KH, H)
+    return np.asarray(-np.minimum(_distances(KH, H), MAX_DISTANCE))
 
 
 def _distances(KH: np.ndarray, H: np.ndarray) -> np.ndarray:

@@ -58,7 +58,8 @@ def fit(
     """Return P_k (n_k, c) of every task, and the objective after each iteration.
 
     subspace: the first l features, as in the authors' code, or learned orthonormal directions. l:
-    dimensions of the shared subspace. lam (λ): weight of the term of each task's own means.
+    dimensions of the shared subspace. lam (λ): weight of the term of each task's own means. Raises
+    ValueError if the documents span fewer than two directions and the subspace is learned.
     """
     Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
@@ -104,6 +105,8 @@ def _learned_subspace(
     values, basis = np.linalg.eigh((X.T @ X).toarray())
     spanned = values > 1e-10 * values[-1]
     values, basis = values[spanned], basis[:, spanned]
+    if len(values) < 2:
+        raise ValueError("the documents span fewer than two directions; use subspace=nonnegative.")
 
     def project(P: np.ndarray) -> np.ndarray:
         W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, l)

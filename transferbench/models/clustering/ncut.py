@@ -34,18 +34,26 @@ def fit(
     """Return one-hot clusters (n, c).
 
     p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them.
+    nearest documents are found; "auto" is exact up to 50,000 of them. Raises ValueError unless
+    there are more documents than clusters, some of which share a feature.
     """
     from sklearn.cluster import SpectralClustering
 
     c = len(problem.classes)
     scores, graphs = [], []
     for X in document_groups(problem, pool_tasks):
+        if X.shape[0] <= c:
+            raise ValueError(
+                f"{problem.name}: {X.shape[0]} documents to cut into {c} clusters; expected more "
+                "documents than clusters."
+            )
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )
         graph = cosine_graph(X, p, search=search)
         graphs.append(graph)
+        if not graph.W.nnz:
+            raise ValueError(f"{problem.name}: no two documents share a feature; nothing to cut.")
         with warnings.catch_warnings():
             # Expected: a document graph often has several components, and cutting between them is
             # correct.

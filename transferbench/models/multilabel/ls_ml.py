@@ -74,10 +74,11 @@ def fit(
     def predict(setting: tuple[float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         alpha, beta = setting
         outside, inside = ridge(alpha + beta, Y, seen), ridge(beta, Y, seen)
-        shared = inside.coef_ @ outside.coef_.T
+        # With one label scikit-learn returns a vector.
+        shared = np.atleast_2d(inside.coef_) @ np.atleast_2d(outside.coef_).T
         Q = np.linalg.eigh((shared + shared.T) / 2)[1][:, m - size :]
-        F = outside.predict(X)
-        return np.asarray(F + (inside.predict(X) - F) @ Q @ Q.T)
+        F, G = (fitted.predict(X).reshape(-1, m) for fitted in (outside, inside))
+        return np.asarray(F + (G - F) @ Q @ Q.T)
 
     settings = list(product(alpha, beta))
     return tuned_fit(problem, settings, predict, all_Y, all_seen, ensure_one_label)

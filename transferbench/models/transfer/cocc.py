@@ -57,9 +57,10 @@ def fit(
     """
     X, y = seen_rows(problem)
     labelled = X.T @ np.eye(len(problem.classes))[y]
+    labelled = labelled / (labelled.sum() or 1.0)
     start = label_start(problem, C)
     clusterings = {
-        i: CoClustering(domain.X, start[i], domain.seen, labelled / labelled.sum(), k, lam)
+        i: CoClustering(domain.X, start[i], domain.seen, labelled, k, lam)
         for i, domain in enumerate(problem.domains)
         if not domain.seen.all()
     }
@@ -94,7 +95,7 @@ class CoClustering:
         k: int,
         lam: float,
     ) -> None:
-        self.P = sp.csr_array(X, dtype=np.float64) / X.sum(dtype=np.float64)
+        self.P = sp.csr_array(X, dtype=np.float64) / (X.sum(dtype=np.float64) or 1.0)
         self.Pt = sp.csr_array(self.P.T)
         self.scores, self.seen, self.labelled, self.k, self.lam = start, seen, labelled, k, lam
         self.documents = start.argmax(axis=1)

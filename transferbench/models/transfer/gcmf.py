@@ -65,13 +65,15 @@ def fit(
     sum to one. neighbours: documents that may be among the p nearest in the document graph: those
     of the domain, or of all domains, of which only those of the domain are then kept. search: how
     nearest documents are found; "auto" is exact up to 50,000 of them. The feature graphs are always
-    exact, in time linear in the number of documents.
+    exact, in time linear in the number of documents. Raises ValueError if a domain has no feature.
     """
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
     Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start), [], []
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
+        if not X.shape[1]:
+            raise ValueError(f"domain {domain.name}: all its documents are empty.")
         U = Factor(rng.random((X.shape[1], k)), normalize="columns")
         if lam:
             # The order of features changes nothing but the speed of products with the graph.

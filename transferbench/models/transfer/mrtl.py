@@ -42,10 +42,12 @@ def fit(
 
     k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
     relatedness of the targets. max_iter: iterations. C: inverse regularisation of the logistic
-    regression. Raises ValueError if k1 > k2.
+    regression. Raises ValueError if k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
+    if not problem.targets:
+        raise ValueError(f"{problem.name}: every document is labelled; expected a target.")
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     Vs = label_factors(problem, C, "rows")
@@ -66,7 +68,7 @@ def fit(
 
     def sweep() -> None:
         for _, V, U, Ut, Θp, Θt, source_factors in targets:
-            Us, Θs = zip(*source_factors, strict=True)
+            Us, Θs = [U for U, _ in source_factors], [Θ for _, Θ in source_factors]
             model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
             model.normalize(Ut, *Us, U, V)
         if lam:

@@ -19,7 +19,10 @@ from transferbench.problem import Fit, Problem
 
 
 def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
-    """Return decision values (n, c) of every domain; C: weight of the documents."""
+    """Return decision values (n, c) of every domain; C: weight of the documents.
+
+    A class without labelled documents gets less than the least value of the others.
+    """
     from sklearn.svm import LinearSVC
 
     X, y = seen_rows(problem)
@@ -27,7 +30,8 @@ def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
     scores = []
     for domain in problem.domains:
         values = svm.decision_function(domain.X)
-        columns = np.full((len(domain.seen), len(problem.classes)), -np.inf)
-        columns[:, svm.classes_] = values if values.ndim == 2 else np.c_[-values, values]
+        values = values if values.ndim == 2 else np.c_[-values, values]
+        columns = np.full((len(domain.seen), len(problem.classes)), values.min() - 1)
+        columns[:, svm.classes_] = values
         scores.append(columns)
     return Fit(scores=tuple(scores))

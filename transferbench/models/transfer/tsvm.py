@@ -79,7 +79,8 @@ def fit(
             values[:, k] = svm.decision_function(domain.X)
         if c == 2:
             values[:, 0] = -values[:, 1]
-        scores.append(values)
+        missing = np.isinf(values)  # classes without labelled documents are never the best
+        scores.append(np.where(missing, values[~missing].min() - 1, values))
     return Fit(scores=tuple(scores))
 
 
