@@ -11,7 +11,7 @@ import pytest
 
 import transferbench
 from transferbench import messages
-from transferbench.cli._terminal import format_warning
+from transferbench.cli._terminal import WarningPrinter
 from transferbench.messages import hide_passwords, install_hint, printable
 
 CLI = Path(transferbench.__file__).parent / "cli"
@@ -64,9 +64,13 @@ def test_commands_print_through_one_function():
             assert not {"click.echo", "click.secho", "traceback.print_exc"} & set(calls), path
 
 
-def test_a_warning_is_escaped():
-    assert "\\u001b[1m" in format_warning("plug-in \x1b[1m", UserWarning, "a.py", 1)
-    assert warnings.formatwarning is not format_warning  # only the program replaces it
+def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
+    with warnings.catch_warnings():
+        warnings.showwarning = WarningPrinter()
+        warnings.simplefilter("always")
+        for _ in range(3):
+            warnings.warn("take\n care \x1b[1m", stacklevel=1)
+    assert capsys.readouterr().err == "warning: take care \\u001b[1m\n"
 
 
 class Distribution:

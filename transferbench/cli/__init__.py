@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from transferbench import __version__, settings
-from transferbench.cli._terminal import echo, show_once
+from transferbench.cli._terminal import WarningPrinter, echo
 from transferbench.errors import EngineLost, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -77,7 +77,7 @@ def main(
     transferbench list                            models, tasks and experiments
     """
     ctx.with_resource(warnings.catch_warnings())
-    warnings.showwarning = _show_warning
+    warnings.showwarning = WarningPrinter()
     given = settings.load()
     ctx.obj = given.but(data=data, results=results, mirrors=mirror or None, offline=offline)
 
@@ -110,11 +110,6 @@ def invoke(arguments: list[str] | None = None) -> int:
         return code
 
 
-def _show_warning(message: Warning | str, *place: object, **stream: object) -> None:
-    """Print a warning in one line, without the place in the code."""
-    click.echo(f"warning: {' '.join(str(message).split())}", err=True)
-
-
 def _describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
     match error:
@@ -138,5 +133,4 @@ def _describe(error: BaseException) -> tuple[str, int]:
 
 def entry() -> None:
     """Run the installed `transferbench` script."""
-    warnings.showwarning = show_once
     sys.exit(invoke())

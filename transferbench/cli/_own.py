@@ -125,7 +125,7 @@ class OwnData:
 
                 fit = api.fit(self.model, problem, seed=self.seed, watch=watch, **given)
             if usage:
-                click.echo(f"note: {usage.summary(len(fit.trace))}", err=True)
+                echo(f"note: {usage.summary(len(fit.trace))}", err=True)
         return fit
 
     def _workers(self) -> AbstractContextManager[Usage | None]:

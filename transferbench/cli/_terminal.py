@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import click
@@ -15,14 +14,18 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(str(message)), err=err, nl=nl)
 
 
-def show_once(message: object, *place: object, **file: object) -> None:
-    """Print the text of a warning, without the place in the code, unless it was printed before."""
-    _print_warning(shorten(str(message)))
+class WarningPrinter:
+    """Prints warnings in one line each, without the place in the code, and each text once."""
 
+    def __init__(self) -> None:
+        self._printed: set[str] = set()
 
-@cache
-def _print_warning(text: str) -> None:
-    from tqdm import tqdm
+    def __call__(self, message: object, *place: object, **file: object) -> None:
+        """Print a warning; the arguments are those of `warnings.showwarning`."""
+        from tqdm import tqdm
 
-    with tqdm.external_write_mode():
-        click.echo(f"Warning: {text}", err=True)
+        text = shorten(str(message))
+        if text not in self._printed:
+            self._printed.add(text)
+            with tqdm.external_write_mode():
+                click.echo(f"warning: {text}", err=True)

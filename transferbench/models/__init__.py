@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from transferbench import plugins
 from transferbench.errors import UserError, unknown
 from transferbench.fingerprint import summary
-from transferbench.messages import reason
+from transferbench.messages import reason, shorten
 
 if TYPE_CHECKING:
     from transferbench.parameters import Params
@@ -133,8 +134,13 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
                 "other parameters or more documents may help."
             )
-    if not np.isfinite(np.asarray(fit.trace, float)).all():
-        raise ValueError(f"{name} returned an objective that is NaN or infinite.")
+    for i, value in enumerate(fit.trace):
+        finite = False
+        with suppress(TypeError, OverflowError):
+            finite = math.isfinite(value)
+        if not finite:
+            shown = shorten(repr(value))
+            raise ValueError(f"{name} returned the objective {shown} at {i}, expected a number.")
 
 
 def check_family(name: str, family: str) -> None:

@@ -7,7 +7,6 @@ functions but `versions` are called in these processes.
 from __future__ import annotations
 
 import json
-import math
 import operator
 import os
 import platform
@@ -217,7 +216,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         documents=_documents(truth, measures),
         columns=fit.columns,
         diagnostics=dict(fit.diagnostics),
-        trace=_trace(fit),
+        trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
         seconds=seconds + missing,
         reused_seconds=usage.reused.tolist()[0],
@@ -225,20 +224,6 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         cpu_seconds=time.process_time() + cpu + missing_cpu,
         peak_mib=None if peak is None else max(peak, usage.peak_mib),
     )
-
-
-def _trace(fit: Fit) -> tuple[float, ...]:
-    """Return the objectives as numbers. Raise ValueError for anything that is not finite."""
-    trace = []
-    values: Iterable[object] = fit.trace
-    for i, value in enumerate(values):
-        number = float("nan")
-        with suppress(TypeError, ValueError, OverflowError):
-            number = number if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
-        if not math.isfinite(number):
-            raise ValueError(f"trace: expected finite numbers, got {shorten(repr(value))} at {i}")
-        trace.append(number)
-    return tuple(trace)
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
