@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from functools import cache
 from importlib.metadata import EntryPoint, distributions, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +16,6 @@ from pathlib import Path
 from transferbench.messages import reason, shorten
 
 
-@cache
 def points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group; leave out packages whose list cannot be read."""
     try:

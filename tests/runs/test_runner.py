@@ -118,7 +118,7 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
     assert "by the model" in records["raises"]["traceback"]
     assert "20 s" in records["sleeps"]["reason"]
     assert "2 GiB" in records["hogs"]["reason"]
-    assert "not numbers" in records["wrong"]["reason"]
+    assert "scores that are NaN or infinite" in records["wrong"]["reason"]
     assert code == 1
     assert len(finished(shell.results)) == len(MODELS)
     assert all(line.partition(":")[0] in set(status.values()) for line in err.splitlines())
