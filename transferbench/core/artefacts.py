@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import os
 import platform
 import sys
@@ -36,7 +35,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
-from transferbench.files import writing
+from transferbench.files import open_arrays, write_arrays, writing
 from transferbench.fingerprint import fingerprint
 
 P = ParamSpec("P")
@@ -45,7 +44,6 @@ R = TypeVar("R")
 #: Part of every key; change it with the format of the files or of the keys.
 FORMAT = 1
 SUFFIX = ".artefact"
-DIGEST_SIZE = 32  # bytes of a SHA-256
 #: Seconds: what is made faster is not stored.
 LEAST_SECONDS = 0.05
 #: Sparse matrices that can be stored, and can be arguments.
@@ -173,19 +171,13 @@ class _Cache:
             packed = _pack(result, arrays)
         except NotImplementedError:  # a layout that would not come back as it is
             return
-        header = json.dumps([packed, cost.tolist(), peak_mib() or 0.0])
-        arrays["header"] = np.frombuffer(header.encode(), np.uint8)
+        header = [packed, cost.tolist(), peak_mib() or 0.0]
         size = sum(array.nbytes for array in arrays.values())
         if size > self.folder.max_bytes:
             return
         self._make_room(size)
-        with writing(path) as temporary, temporary.open("w+b") as file:
-            file.write(bytes(DIGEST_SIZE))
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.seek(DIGEST_SIZE)
-            digest = hashlib.file_digest(file, "sha256").digest()
-            file.seek(0)
-            file.write(digest)
+        with writing(path) as temporary:
+            write_arrays(temporary, header, arrays)
 
     def _make_room(self, size: int) -> None:
         """Remove the least recently used artefacts until `size` more bytes have room."""
@@ -227,14 +219,8 @@ def _read(path: Path, names: Mapping[str, Any]) -> tuple[Any, np.ndarray, float]
     names: the dataclasses that the result may contain, by name. Raise some exception if the file is
     missing or damaged.
     """
-    with path.open("rb") as file:
-        digest = file.read(DIGEST_SIZE)
-        if hashlib.file_digest(file, "sha256").digest() != digest:
-            raise ValueError(f"{path} is damaged")
-        file.seek(DIGEST_SIZE)
-        with np.load(file, allow_pickle=False) as arrays:
-            packed, cost, peak = json.loads(arrays["header"].tobytes())
-            result = _unpack(packed, arrays, names)
+    with open_arrays(path) as ((packed, cost, peak), arrays):
+        result = _unpack(packed, arrays, names)
     with suppress(OSError):
         os.utime(path)  # used now
     return result, np.array(cost), peak

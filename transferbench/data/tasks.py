@@ -7,12 +7,10 @@ path of a YAML file is the name of a task from the user's own files.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from transferbench import parameters
 from transferbench.data import datasets, fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.files import open_regular, writing
+from transferbench.files import open_arrays, open_regular, write_arrays, writing
 from transferbench.fingerprint import fingerprint
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Matrix, Problem, Truth
@@ -32,7 +30,6 @@ from transferbench.settings import Settings
 
 #: Suffixes of a file that describes a task from the user's own files.
 YAML_SUFFIXES = (".yaml", ".yml")
-DIGEST_SIZE = 32  # bytes of a SHA-256
 FORMAT = 2  # of the files that `write` writes; a change makes every task build again
 
 
@@ -160,22 +157,18 @@ def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None
         "domains": [[domain.name, len(domain.views)] for domain in problem.domains],
         "facts": (facts or Facts.of(problem, truth)).to_json(),
     }
-    arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
+    arrays: dict[str, np.ndarray] = {}
     for i, domain in enumerate(problem.domains):
         for j, view in enumerate(domain.views):
             arrays |= {f"{i}/{j}/{part}": array for part, array in _arrays(view).items()}
         arrays |= {f"{i}/seen": domain.seen, f"{i}/Y": domain.Y}
         arrays |= {f"{i}/truth": truth.Y[i], f"{i}/scored": truth.scored[i]}
-    content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type]
-    with path.open("wb") as file:
-        file.write(hashlib.sha256(content.getbuffer()).digest())
-        file.write(content.getbuffer())
+    write_arrays(path, header, arrays)
 
 
 def read(path: Path) -> tuple[Problem, Truth]:
     """Read a built task. Raises ValueError for a damaged file, OSError for an unreadable one."""
-    with _verified(path) as (arrays, header):
+    with open_arrays(path) as (header, arrays):
         domains, Y, scored = [], [], []
         for i, (name, views) in enumerate(header["domains"]):
             matrices = tuple(_matrix(arrays, f"{i}/{j}") for j in range(views))
@@ -189,20 +182,8 @@ def read(path: Path) -> tuple[Problem, Truth]:
 
 def read_facts(path: Path) -> Facts:
     """Read the facts of a built task without its matrices. Raises as `read` does."""
-    with _verified(path) as (_, header):
+    with open_arrays(path) as (header, _):
         return Facts.from_json(header["family"], header["facts"])
-
-
-@contextmanager
-def _verified(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Open a built task whose digest is right; yield its arrays, read on access, and its header."""
-    with path.open("rb") as file:
-        digest = file.read(DIGEST_SIZE)
-        if hashlib.file_digest(file, "sha256").digest() != digest:
-            raise ValueError(f"{path} is damaged")
-        file.seek(DIGEST_SIZE)
-        with np.load(file, allow_pickle=False) as arrays:
-            yield arrays, json.loads(arrays["header"].tobytes())
 
 
 def _own_path(task: Task, settings: Settings) -> str:

@@ -10,6 +10,7 @@ from transferbench.core.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
+from transferbench.files import stored_digest
 from transferbench.runs.record import Limits, Record, Run, Status
 from transferbench.settings import Settings
 
@@ -29,7 +30,7 @@ class TaskFile:
     @classmethod
     def of(cls, name: str, path: Path, facts: Facts) -> TaskFile:
         """Return the task file at `path`. Raise OSError if it cannot be read."""
-        return cls(name, path, _stored_digest(path), facts)
+        return cls(name, path, stored_digest(path), facts)
 
     def is_current(self) -> bool:
         """True if the file at `path` still has this digest in its head.
@@ -37,7 +38,7 @@ class TaskFile:
         Damage of the content is detected when the file is read.
         """
         try:
-            return _stored_digest(self.path) == self.digest
+            return stored_digest(self.path) == self.digest
         except OSError:
             return False
 
@@ -99,8 +100,3 @@ class TaskFiles:
 def is_built(name: str, settings: Settings) -> bool:
     """True if there is a built file of the task."""
     return tasks.Task.named(name).built_path(settings).is_file()
-
-
-def _stored_digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(tasks.DIGEST_SIZE)
