@@ -35,6 +35,7 @@ from transferbench.core.init import stack
 from transferbench.core.products import Held, Products, by_rows
 from transferbench.core.scale import norm2
 from transferbench.errors import EngineLost, UserError
+from transferbench.messages import install_hint
 from transferbench.problem import Matrix
 from transferbench.runs import engines
 
@@ -102,7 +103,7 @@ def on_workers(scheduler: str) -> Iterator[Usage]:
     if the scheduler or its workers cannot be used, EngineLost if they are lost during a fit.
     """
     if not engines.installed("dask"):
-        raise UserError("--scheduler needs distributed; install: pip install 'transferbench[dask]'")
+        raise UserError(f"--scheduler needs distributed; {install_hint('dask')}.")
     from transferbench.runs.engines.dask import Dask
 
     engine = Dask(scheduler=scheduler)
@@ -142,13 +143,17 @@ class Shard:
         return X
 
     @cached_property
+    def _held(self) -> Held:
+        return Held(self._X, self._X.dtype)
+
+    @cached_property
     def _transposed(self) -> list[Held]:
         """X_bᵀ of each block."""
         return [Held(self._X[rows].T, self._X.dtype) for rows in self._rows]
 
     def times(self, A: np.ndarray) -> np.ndarray:
         """Return X A (rows of all blocks, c)."""
-        return Held(self._X, self._X.dtype).times(A)
+        return self._held.times(A)
 
     def transposed_times(self, *Vs: np.ndarray) -> list[Node]:
         """Return sums of X_bᵀ V_b (m, c) over blocks b, for the rows V_b of each block."""
