@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 import transferbench
-from transferbench.data.userdata.predictions import normalize_scores
 from transferbench.errors import UserError
 from transferbench.estimators import MultiTaskClusterer, TransferClassifier
+from transferbench.metrics import normalize_scores
 
 SMALL = {"k": 6, "p": 4, "max_iter": 20}
 

@@ -33,7 +33,8 @@ ROOMS = {
     "data": {"core"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "models"},
-    "runs": {"core", "models", "data"},
+    "criteria": {"core", "models"},
+    "runs": {"core", "models", "data", "criteria"},
     "distributed": {"core", "runs"},
     "experiments": {"models", "data", "runs"},
     "evidence": {"models", "experiments", "runs"},

@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
-from transferbench.data.userdata.predictions import normalize_scores
+from transferbench.metrics import normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem, canonical
 
 #: skada's values: the label of an unlabelled document, the domain of a source, that of a target.

@@ -27,6 +27,24 @@ def ensure_one_label(scores: np.ndarray) -> np.ndarray:
     return raised
 
 
+def normalize_scores(scores: np.ndarray) -> np.ndarray:
+    """Return (n, c) the scores (n, c) with rows of sum one: the confidence in each class.
+
+    Each score is divided by the sum of its row; if scores can be negative, as distances and margins
+    are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
+    classes as the scores do, but are not calibrated probabilities. Raises ValueError for scores
+    that are not numbers.
+    """
+    c = scores.shape[1]
+    S = np.asarray(scores, np.float64)
+    if np.isnan(S).any():
+        raise ValueError(f"{np.isnan(S).sum()} scores are not numbers")
+    if (S < 0).any():
+        S = np.exp(S - S.max(axis=1, keepdims=True))
+    total = S.sum(axis=1, keepdims=True)
+    return np.where(total > 0, S / np.where(total > 0, total, 1), 1 / c)
+
+
 def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
     """Return the fraction of documents with the true class; truth, decided (n,)."""
     return float(np.mean(truth == decided))

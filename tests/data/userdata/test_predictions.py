@@ -11,29 +11,28 @@ from own_documents import CAT, SEA, SOURCE, make_documents
 from transferbench.data.userdata import predictions
 from transferbench.data.userdata.documents import Documents
 from transferbench.data.userdata.problem import documents_problem
+from transferbench.metrics import normalize_scores
 from transferbench.problem import Fit
 
 
 def test_normalized_scores_are_fractions_of_their_row():
     scores = np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])
-    np.testing.assert_array_equal(
-        predictions.normalize_scores(scores), [[0.75, 0.25], [0.5, 0.5], [0, 1]]
-    )
+    np.testing.assert_array_equal(normalize_scores(scores), [[0.75, 0.25], [0.5, 0.5], [0, 1]])
 
 
 def test_normalized_negative_scores_keep_their_order_and_sum_to_one():
     scores = -np.random.default_rng(0).random((50, 4)) * 2000
-    normalized = predictions.normalize_scores(scores)
+    normalized = normalize_scores(scores)
     np.testing.assert_array_equal(normalized.argmax(axis=1), scores.argmax(axis=1))
     np.testing.assert_allclose(normalized.sum(axis=1), 1)
-    np.testing.assert_allclose(predictions.normalize_scores(scores - 7), normalized)
-    tiny = predictions.normalize_scores(np.array([[-1.0, -2.0]]))
+    np.testing.assert_allclose(normalize_scores(scores - 7), normalized)
+    tiny = normalize_scores(np.array([[-1.0, -2.0]]))
     np.testing.assert_allclose(tiny[0, 0] / tiny[0, 1], math.e)
 
 
 def test_nan_scores_are_refused():
     with pytest.raises(ValueError, match="1 scores are not numbers"):
-        predictions.normalize_scores(np.array([[0.5, np.nan], [1.0, 0.0]]))
+        normalize_scores(np.array([[0.5, np.nan], [1.0, 0.0]]))
 
 
 def warnings_for(source: Documents, target: Documents, decided: list[int]) -> str:

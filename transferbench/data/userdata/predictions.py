@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.userdata.documents import Documents
+from transferbench.metrics import normalize_scores
 from transferbench.problem import Domain, Fit, Problem
 
 #: Classes are unbalanced if the largest is more than so many times the smallest.
@@ -19,24 +20,6 @@ UNBALANCED = 3.0
 #: Why unbalanced classes deserve a warning.
 BALANCE_NOTE = "models such as gcmf and dtl assume classes of about equal size."
 SUFFIXES = (".csv", ".jsonl")
-
-
-def normalize_scores(scores: np.ndarray) -> np.ndarray:
-    """Return (n, c) the scores (n, c) with rows of sum one: the confidence in each class.
-
-    Each score is divided by the sum of its row; if scores can be negative, as distances and margins
-    are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
-    classes as the scores do, but are not calibrated probabilities. Raises ValueError for scores
-    that are not numbers.
-    """
-    c = scores.shape[1]
-    S = np.asarray(scores, np.float64)
-    if np.isnan(S).any():
-        raise ValueError(f"{np.isnan(S).sum()} scores are not numbers")
-    if (S < 0).any():
-        S = np.exp(S - S.max(axis=1, keepdims=True))
-    total = S.sum(axis=1, keepdims=True)
-    return np.where(total > 0, S / np.where(total > 0, total, 1), 1 / c)
 
 
 def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[dict[str, object]]:
