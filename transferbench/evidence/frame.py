@@ -45,14 +45,15 @@ OBSERVATION_COLUMNS = [
     "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
     "documents",
     "status", "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace",
-    "data", "code", "versions", "finished", "key", "run",
+    "data", "code", "versions", "finished", "key", "criteria",
+    "run",
 ]  # fmt: skip
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:
     """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
 
-    Older ones lack the last column, `documents`, which is then empty.
+    Older ones lack the last columns, which are then empty.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -61,12 +62,11 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
-    if columns == RUNS_COLUMNS[:-1]:
-        return [line | {"documents": ""} for line in lines]
-    if columns != RUNS_COLUMNS:
+    if columns != RUNS_COLUMNS[: len(columns)] or len(columns) < RUNS_COLUMNS.index("documents"):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
-    return lines
+    missing = dict.fromkeys(RUNS_COLUMNS[len(columns) :], "")
+    return [line | missing for line in lines]
 
 
 def read_runs(path: Path) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.Da
     for number, line in enumerate(lines, start=2):
         try:
             typed.append(_typed(line))
-        except (TypeError, ValueError, RecursionError):
+        except (AttributeError, TypeError, ValueError, RecursionError):
             message = f"{path}:{number}: not a line of runs; run `reproduce` again."
             raise UserError(message) from None
     runs = pd.DataFrame(typed, columns=[name for name in RUNS_COLUMNS if name not in CELL])
@@ -108,6 +108,8 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     }
     for name in ("curve", "trace"):
         typed[name] = [float(v) for v in json.loads(line[name])] if line[name] else None
+    criteria = json.loads(line["criteria"] or "{}")
+    typed["criteria"] = {name: float(value) for name, value in criteria.items()}
     return typed
 
 
@@ -198,6 +200,7 @@ def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> 
         lines = runs[(runs["status"] != "done") | (runs["domain"] == domain)] if domain else runs
         parts.append(some.merge(lines, on=IDENTITY, how="left"))
     joined = pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
+    joined["criteria"] = [each if isinstance(each, dict) else {} for each in joined["criteria"]]
     return joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"})
 
 
@@ -239,8 +242,9 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
     """Summarise the chosen observations by cell of the table or point of the figure.
 
     Return a line for each row, column and x with: setting, variance (see `_variances`), by_seed (a
-    dict from the seed, None if the method takes none, to the value, the mean over domains), mean
-    and std over the seeds, runs (finished), planned, status ("" if there are enough finished runs
+    dict from the seed, None if the method takes none, to the value, the mean over domains),
+    criteria (a dict from the seed to the label-free criteria, means over domains), mean and std
+    over the seeds, runs (finished), planned, status ("" if there are enough finished runs
     for a verdict, else "inconclusive" or "unavailable"), reason, and best: the mean value at the
     best iterations, NaN without curves.
     """
@@ -273,7 +277,21 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
             summaries.append((*place[:2], x, settings[0], variance, *summary))
     cells = pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
     best = shown.groupby(CELL[:2], sort=False)["best"].mean().rename("best")
+    cells["criteria"] = _criteria(cells, shown)
     return cells.join(best, on=CELL[:2])
+
+
+def _criteria(cells: pd.DataFrame, shown: pd.DataFrame) -> list[dict[int | None, dict[str, float]]]:
+    """Return for each cell the criteria by seed, each the mean over the domains that have it."""
+    found: dict[tuple[str, str], dict[int | None, list[dict[str, float]]]] = {}
+    for line in shown[shown["criteria"].map(bool)].itertuples():
+        seed = None if pd.isna(line.seed) else int(line.seed)
+        found.setdefault((line.row, line.column), {}).setdefault(seed, []).append(line.criteria)
+    means = {
+        place: {seed: dict(pd.DataFrame(each).mean()) for seed, each in by_seed.items()}
+        for place, by_seed in found.items()
+    }
+    return [means.get(place, {}) for place in zip(cells["row"], cells["column"], strict=True)]
 
 
 def _variances(experiment: Experiment, observed: pd.DataFrame) -> pd.Series:

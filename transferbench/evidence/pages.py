@@ -13,7 +13,8 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench.evidence import claims, claims_page, figures, ranks, readings, tables
+from transferbench.criteria import MEANINGS
+from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
@@ -48,6 +49,16 @@ def render(
             sentences=readings.sentences(experiment, cells),
             printed=experiment.spec.readings,
             digits=tables.digits(experiment),
+            **common,
+        )
+    if experiment.spec.regret:
+        regrets = regret.summary(experiment, cells)
+        files["regret.csv"] = _csv(regrets)
+        files["regret.md"] = fill(
+            "regret.md.j2",
+            regrets=regrets.to_dict("records"),
+            corpora=regret.corpora(experiment),
+            meanings=MEANINGS,
             **common,
         )
     if experiment.spec.claims:

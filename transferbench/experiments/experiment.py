@@ -52,6 +52,7 @@ class Experiment:
                             params,
                             seed,
                             readings or (curve and not column.control),
+                            self.spec.regret is not None,
                         )
                         yield PlannedRun(label, name, x, run)
 

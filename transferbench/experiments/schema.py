@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import Field, Strict, model_validator
 
+from transferbench.criteria import MEANINGS
 from transferbench.experiments.claim import Claim, Finite
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known
 from transferbench.experiments.measures import Metric
@@ -99,6 +100,26 @@ class Printed(StrictModel):
     column: str
 
 
+class Rule(StrictModel):
+    """A choice: `column`, or the reference where its `criterion` is below `least`."""
+
+    column: str
+    criterion: Literal[*MEANINGS]  # type: ignore[valid-type]
+    least: Finite
+
+
+class Regret(StrictModel):
+    """Judge ways to choose a column for each row without labels of the target.
+
+    The columns are the candidates, except controls and `votes`, which combine several methods.
+    `reference` is the column that no choice should fall below. The runs have label-free criteria.
+    """
+
+    reference: str
+    votes: tuple[str, ...] = ()
+    rules: dict[str, Rule] = Field(default_factory=dict)
+
+
 class Figure(StrictModel):
     """The x axis of a figure: parameters (all set to the same value), the iterations, or the rows.
 
@@ -150,6 +171,7 @@ class Schema(StrictModel):
     tolerance: Tolerance | None = None
     figure: Figure | None = None
     readings: Printed | None = None
+    regret: Regret | None = None
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
 
@@ -183,6 +205,16 @@ class Schema(StrictModel):
         for row, values in self.published.items():
             with below("published", row):
                 check_known("column", values, self.columns)
+        return self
+
+    @model_validator(mode="after")
+    def _check_regret(self) -> Self:
+        if self.regret:
+            if self.figure or any(column.grid for column in self.columns.values()):
+                raise Fault("expected no figure and no grid beside regret.", "regret")
+            named = [self.regret.reference, *self.regret.votes]
+            named += [rule.column for rule in self.regret.rules.values()]
+            check_known("column", named, self.columns, "regret")
         return self
 
     @model_validator(mode="after")

@@ -24,11 +24,11 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
-#: times and sizes have six digits.
+#: times and sizes have six digits; `criteria` those of the line's domain.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
-    "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
+    "data", "code", "versions", "finished", "key", "curve", "trace", "documents", "criteria",
 )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ class Run:
     params : all parameters of the model, by name.
     seed   : None if the model takes no seed.
     curve  : if true, the record also holds the first measure of each domain after each iteration.
+    criteria : if true, the record also holds the label-free criteria of each target.
     """
 
     task: str
@@ -57,6 +58,7 @@ class Run:
     params: Mapping[str, Any] = field(hash=False)
     seed: int | None
     curve: bool = False
+    criteria: bool = False
 
     def __str__(self) -> str:
         return f"{self.model} on {self.task}" + ("" if self.seed is None else f", seed {self.seed}")
@@ -81,6 +83,8 @@ class Run:
         measures = fingerprint(PACKAGE / "metrics.py")
         run = [self.task, self.model, self.params, self.seed, self.curve]
         state = [facts.to_json() if facts else {}, run, self.code, measures]
+        if self.criteria:
+            state.append(fingerprint(PACKAGE / "criteria.py"))
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -105,6 +109,7 @@ class Record:
     diagnostics   : name → value, see `Fit.diagnostics`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
+    criteria      : target → criterion → value; None if `Run.criteria` is false.
     seconds       : wall time of the fit, as if it had made all its artefacts (`core.artefacts`).
     reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
     load_seconds  : wall time to load the task.
@@ -135,6 +140,7 @@ class Record:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
+    criteria: Mapping[str, Mapping[str, float]] | None = None
     seconds: float | None = None
     reused_seconds: float | None = None
     load_seconds: float | None = None
@@ -208,6 +214,8 @@ class Record:
             if self.curve is not None:
                 line["curve"] = _numbers(self.curve.get(domain, ()))
                 line["trace"] = _numbers(self.trace)
+            if self.criteria is not None:
+                line["criteria"] = json.dumps(self.criteria.get(domain, {}))
             lines.append(line)
         return lines
 

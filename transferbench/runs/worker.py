@@ -28,7 +28,7 @@ from typing import NoReturn
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench import __version__, metrics, models
+from transferbench import __version__, criteria, metrics, models
 from transferbench.core import artefacts
 from transferbench.data import tasks
 from transferbench.errors import Unavailable
@@ -208,8 +208,11 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = time.perf_counter() - begin
     measures = metrics.evaluate(fit, truth, problem)
-    missing, missing_cpu = usage.missing.tolist()
     peak = artefacts.peak_mib()
+    judged = None
+    if run.criteria:
+        judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
+    missing, missing_cpu = usage.missing.tolist()
     return replace(
         record,
         metrics=measures,
@@ -218,6 +221,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
+        criteria=judged,
         seconds=seconds + missing,
         reused_seconds=usage.reused.tolist()[0],
         load_seconds=loaded - start,

@@ -1,0 +1,96 @@
+"""Regret of choices, against sums done by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from transferbench import experiments
+from transferbench.evidence import pages, regret
+from transferbench.evidence.frame import observations, summarise, to_runs
+from transferbench.runs.record import Record, Run
+
+TEXT = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 2
+rows:
+  one: {task: gtl/comp-vs-rec, group: A}
+  two: {task: gtl/comp-vs-sci, group: A}
+  three: {task: reuters/orgs-vs-people, group: B}
+columns:
+  LR: {model: lr, params: {C: 1.0, intercept: true}}
+  SVM: {model: svm, params: {C: 1.0}}
+  vote: {model: vote, params: {members: [lr, svm]}}
+regret:
+  reference: LR
+  votes: [vote]
+  rules: {checked: {column: SVM, criterion: reverse, least: 0.6}}
+"""
+#: Accuracy and criterion "reverse" by row, of LR, SVM and the vote.
+VALUES = {
+    "one": [(0.80, 0.9), (0.90, 0.8), (0.92, 0.5)],
+    "two": [(0.70, 0.6), (0.60, 0.7), (0.75, 0.5)],
+    "three": [(0.50, 0.9), (0.55, 0.5), (0.45, 0.5)],
+}
+
+
+def cells(values=VALUES):
+    file = experiments.read(TEXT, Path("choice.yaml"))
+    lines = []
+    for planned in file.runs():
+        place = list(file.spec.columns).index(planned.column)
+        accuracy, reverse = values[planned.row][place]
+        run: Run = planned.run
+        record = Record(
+            "k", "done", "", run.task, run.model, run.params, run.seed, "c", "now",
+            metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
+            criteria={"target": {"reverse": reverse}},
+        )  # fmt: skip
+        lines += [dict.fromkeys(REST, "") | line for line in record.rows(*planned[:3])]
+    return file, summarise(file, observations(file, to_runs(lines)))
+
+
+REST = ("f1", "nmi", "hamming", "explained", "curve", "trace")
+
+
+def line(table: pd.DataFrame, strategy: str) -> pd.Series:
+    return table.set_index("strategy").loc[strategy]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "mean", "worst", "where", "below", "A", "B"),
+    [
+        ("LR", (10 + 0 + 5) / 3, 10, "one", 0, 5, 5),
+        ("SVM", (0 + 10 + 0) / 3, 10, "two", 10, 5, 0),
+        ("vote", (-2 - 5 + 10) / 3, 10, "three", 5, -3.5, 10),
+        # takes LR, SVM, LR
+        ("reverse", (10 + 10 + 5) / 3, 10, "one", 10, 10, 5),
+        # SVM carries back on one and two
+        ("checked", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),
+        # on B alone SVM has less regret; on A alone both have 5, and LR is first
+        ("best always chosen elsewhere", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),
+    ],
+)
+def test_regret(strategy, mean, worst, where, below, A, B):
+    found = line(regret.summary(*cells()), strategy)
+    assert found["mean"] == pytest.approx(mean)
+    assert found["worst"] == pytest.approx(worst)
+    assert found["worst_row"] == where
+    assert found["below_reference"] == pytest.approx(below)
+    assert (found["A"], found["B"]) == (pytest.approx(A), pytest.approx(B))
+
+
+def test_page():
+    text = pages.render(*cells())["regret.md"]
+    assert "| vote | vote | 1.00 | 10.00 | three | 5.00 | -3.50 | 10.00 |" in text
+    assert "- checked: SVM, or LR where reverse is below 0.6." in text
+
+
+def test_without_runs_the_table_is_empty():
+    file = experiments.read(TEXT, Path("choice.yaml"))
+    found = summarise(file, observations(file, to_runs([])))
+    assert regret.summary(file, found).empty

@@ -1,0 +1,125 @@
+"""Regret of ways to choose a method for a task without labels of its target.
+
+The regret of a choice on a row is the value of the best candidate there less that of the chosen
+method. A candidate's value is its mean over the seeds. A criterion chooses in each seed the
+candidate that it rates highest, the first of equals. See `schema.Regret`.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from transferbench.criteria import MEANINGS
+from transferbench.experiments.experiment import Experiment
+
+#: Kinds of strategies, in the order of the page.
+KINDS = ("always", "vote", "criterion", "rule")
+#: Columns of regret.csv before those of the corpora.
+COLUMNS = ["strategy", "kind", "mean", "worst", "worst_row", "below_reference"]
+
+
+def corpora(experiment: Experiment) -> list[str]:
+    """Return the groups of rows."""
+    return list(dict.fromkeys(row.group for row in experiment.spec.rows.values()))
+
+
+def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a line for each strategy: mean and worst regret over the rows, in the table's unit.
+
+    worst_row: where the regret is worst. below_reference: by how much the choice is below the
+    reference at most, negative if it is never. Then the mean regret on each corpus. The lines "…
+    chosen elsewhere" take, for each corpus, the strategy of that kind with the least mean regret on
+    the others. Rows in which a method has no finished run are left out.
+    """
+    values = _values(experiment, cells)
+    corpus = [experiment.spec.rows[row].group for row in values.index]
+    best = values[_candidates(experiment)].max(axis=1)
+    chosen = _strategies(experiment, cells, values)
+    regrets = pd.DataFrame({key: best - value for key, value in chosen.items()})
+    lost = {key: values[_reference(experiment)] - value for key, value in chosen.items()}
+    if regrets.empty:
+        return pd.DataFrame(columns=[*COLUMNS, *corpora(experiment)])
+    for kinds in ((kind,) for kind in KINDS[:3]):
+        name = f"best {kinds[0]} chosen elsewhere"
+        picked = _chosen_elsewhere(regrets[[key for key in chosen if key[1] in kinds]], corpus)
+        regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
+        lost[name, "chosen"] = pd.Series({row: lost[key][row] for row, key in picked.items()})
+    lines = []
+    for strategy, kind in regrets:
+        regret = regrets[strategy, kind]
+        means = regret.groupby(corpus, sort=False).mean()
+        line = [strategy, kind, regret.mean(), regret.max(), regret.idxmax()]
+        lines.append([*line, lost[strategy, kind].max(), *means])
+    return pd.DataFrame(lines, columns=[*COLUMNS, *dict.fromkeys(corpus)])
+
+
+def _reference(experiment: Experiment) -> str:
+    assert experiment.spec.regret is not None
+    return experiment.spec.regret.reference
+
+
+def _candidates(experiment: Experiment) -> list[str]:
+    assert experiment.spec.regret is not None
+    return [
+        name for name in experiment.spec.competitors if name not in experiment.spec.regret.votes
+    ]
+
+
+def _values(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the means, rows × columns, of the rows in which every column has one."""
+    means = cells.pivot(index="row", columns="column", values="mean")
+    spec = experiment.spec
+    return means.reindex(index=list(spec.rows), columns=list(spec.columns)).dropna()
+
+
+def _strategies(
+    experiment: Experiment, cells: pd.DataFrame, values: pd.DataFrame
+) -> dict[tuple[str, str], pd.Series]:
+    """Return the value on each row that each strategy gives, by its name and kind."""
+    spec = experiment.spec.regret
+    assert spec is not None
+    candidates = _candidates(experiment)
+    found = {(name, "always"): values[name] for name in candidates}
+    found |= {(name, "vote"): values[name] for name in spec.votes}
+    by_place = {(cell.row, cell.column): cell for cell in cells.itertuples()}
+    for criterion in MEANINGS:
+        chosen = {
+            row: _by_criterion([by_place[row, name] for name in candidates], criterion)
+            for row in values.index
+        }
+        found[criterion, "criterion"] = pd.Series(chosen)
+    for name, rule in spec.rules.items():
+        sources = {
+            row: rule.column
+            if _at(by_place[row, rule.column], rule.criterion) >= rule.least
+            else spec.reference
+            for row in values.index
+        }
+        found[name, "rule"] = pd.Series({row: values.at[row, c] for row, c in sources.items()})
+    return {key: value.astype(float) for key, value in found.items()}
+
+
+def _by_criterion(cells: list[Any], criterion: str) -> float:
+    """Return the mean over seeds of the value of the cell that the criterion rates highest."""
+    seeds = max((list(cell.by_seed) for cell in cells), key=len)
+    chosen = [(max(cells, key=lambda cell: _at(cell, criterion, s)), s) for s in seeds]
+    return fmean(cell.by_seed.get(seed, cell.mean) for cell, seed in chosen)
+
+
+def _at(cell: Any, criterion: str, seed: int | None = None) -> float:
+    """Return a criterion of a cell, by default its mean over seeds; −∞ without one."""
+    found = cell.criteria.get(seed) or cell.criteria.get(None)
+    values = [found] if found else list(cell.criteria.values())
+    known = [each[criterion] for each in values if criterion in each]
+    return fmean(known) if known else -math.inf
+
+
+def _chosen_elsewhere(regrets: pd.DataFrame, corpus: list[str]) -> dict[str, tuple[str, str]]:
+    """Return for each row the strategy with the least mean regret on the rows of other corpora."""
+    here = pd.Series(corpus, regrets.index)
+    best = {name: regrets[here != name].mean().idxmin() for name in dict.fromkeys(corpus)}
+    return {row: best[name] for row, name in here.items()}
