@@ -15,7 +15,7 @@ import click
 
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
-from transferbench.errors import EngineLost, UserError, unknown
+from transferbench.errors import EngineLost, UserError, Worthless, unknown
 
 FOLDER = Path(__file__).parent
 
@@ -115,7 +115,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
     match error:
         case UserError():
             return f"Error: {error}", 2
-        case EngineLost():
+        case EngineLost() | Worthless():
             return f"Error: {error}", 1
         case click.UsageError(ctx=context):
             usage = f" See `{context.command_path} --help`." if context else ""

@@ -153,7 +153,7 @@ def build(
     measure time and memory; see `text.replicate`.
     """
     clustering = task.startswith("mtc/")
-    split = SPLITS[task]
+    stated, split = stated_options(task), SPLITS[task]
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
@@ -161,8 +161,8 @@ def build(
         counts[np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])],
         vocabulary,
         stop_words=stop_words,
-        min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
-        max_features=max_features or (2000 if clustering else None),
+        min_df=min_df or stated["min_df"],
+        max_features=max_features or stated["max_features"] or None,
     )
     parts = {}
     for name, domain in split.items():
@@ -177,6 +177,13 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
+
+
+def stated_options(task: str) -> dict[str, int]:
+    """Return the options that mean the paper's choice when they are 0, with that choice."""
+    if task.startswith("mtc/"):
+        return {"min_df": 1, "max_features": 2000}
+    return {"min_df": 15 if task.startswith("dtl/") else 5, "max_features": 0}
 
 
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
