@@ -87,6 +87,8 @@ class Rebuild:
             else:
                 lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
+        if self.name not in experiments.names():  # the user's own, from now on known by name
+            write_text(self.folder / experiments.COPY, self.experiment.text)
         return pages.write(self.experiment, self.folder)
 
     @cached_property
@@ -126,7 +128,7 @@ def plan(
     With `missing`, the finished runs of each runs.csv are kept. With `predict`, say for several
     experiments what they will take and sort them by that.
     """
-    files = [experiments.load(name) for name in dict.fromkeys(names)]
+    files = _load(names, settings)
     rebuilds = [
         Rebuild(experiment, list(experiment.runs(repeats)), settings.results, repeats)
         for experiment in files
@@ -143,6 +145,18 @@ def plan(
         total = forecast.summary(expected)
         say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
     return rebuilds
+
+
+def _load(names: Sequence[str], settings: Settings) -> list[Experiment]:
+    """Return experiments by name or path. Raise UserError if two would share one folder."""
+    loaded: dict[str, tuple[str, Experiment]] = {}
+    for given in dict.fromkeys(names):
+        experiment = experiments.load(given, settings.results)
+        other, _ = loaded.setdefault(experiment.name.casefold(), (given, experiment))
+        if other != given:
+            message = f"{other} and {given} would write to the same folder {experiment.name}"
+            raise UserError(f"{message}; rename one, or run them one after the other.")
+    return [experiment for _, experiment in loaded.values()]
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:

@@ -15,7 +15,7 @@ import click
 
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
-from transferbench.errors import EngineLost, UserError, unknown
+from transferbench.errors import EngineLost, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
 
@@ -106,13 +106,18 @@ def invoke(arguments: list[str] | None = None) -> int:
         if debug:
             echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
-        echo(" ".join(message.split()), err=True)
+        several = isinstance(error, SeveralErrors)
+        for line in message.splitlines() if several else [message]:
+            echo(" ".join(line.split()), err=True)
         return code
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
     match error:
+        case SeveralErrors():
+            count = len(str(error).splitlines())
+            return f"Error: {count} mistakes:\n{error}", 2
         case UserError():
             return f"Error: {error}", 2
         case EngineLost():

@@ -40,14 +40,14 @@ def command(
     Missing runs are performed. Each results/EXPERIMENT/ is written as soon as its last run has
     ended; of several experiments, the quickest come first.
     """
-    from transferbench import reproduce
+    from transferbench import experiments, reproduce
     from transferbench.cli._execute import execute, say
     from transferbench.errors import UserError
     from transferbench.files import exclusive
 
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
-    predict, names = not execution["force"], names or tuple(sorted(experiment_names()))
+    predict, names = not execution["force"], names or tuple(experiments.names())
     rebuilds = reproduce.plan(names, settings, repeats, missing=missing, predict=predict, say=say)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = exclusive(
