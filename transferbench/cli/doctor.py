@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from transferbench.cli._terminal import echo, echo_json
+from transferbench.messages import install_hint
 from transferbench.settings import Settings
 
 
@@ -18,7 +19,7 @@ from transferbench.settings import Settings
     show_default=True,
     help="Try to reach the sources of the data.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Also list every original file and its source.")
+@click.option("--verbose", "-v", is_flag=True, help="Also print how to install extras, and every original file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, network: bool, verbose: bool, as_json: bool) -> int:
@@ -63,6 +64,9 @@ def _print(found: Mapping[str, Any], verbose: bool) -> None:
     }
     for name, text in lines.items():
         echo(f"{name:<10} {text}")
+    for name, extra in found["extras"].items() if verbose else ():
+        if extra["missing"]:
+            echo(f"  extra {name}: {install_hint(name)}")
     for file in found["originals"] if verbose else ():
         echo(f"  {file['name']}: {file['source'] or 'no allowed source'} ({file['state']})")
     for fault in found["faults"]:

@@ -86,7 +86,7 @@ def _print_models(found: list[dict[str, Any]]) -> None:
         summaries = {m["name"] + "*" * bool(m["missing"]): m["summary"] for m in of_family}
         _print({"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries)
     if missing := sorted({library for model in found for library in model["missing"]}):
-        echo(f"* needs {', '.join(missing)}, not installed; `transferbench doctor` says how.\n")
+        echo(f"* needs {', '.join(missing)}, not installed; see `doctor --verbose`.\n")
 
 
 def _print(title: str, summaries: Mapping[str, str]) -> None:
