@@ -35,7 +35,9 @@ def environment(found: Settings, network: bool) -> dict[str, Any]:
             for name, names in extras.items()
         },
         "engines": {name: engines.installed(name) for name in engines.NAMES},
-        "data": _folder(found.data, {"originals": "raw", "tasks": "built", "artefacts": "artefacts"}),
+        "data": _folder(
+            found.data, {"originals": "raw", "tasks": "built", "artefacts": "artefacts"}
+        ),
         "results": _folder(found.results, {"records": "records"}),
         "memory_bytes": memory.total(),
         "settings": f"{path}{'' if path.is_file() else ' (none)'}",
@@ -47,7 +49,9 @@ def environment(found: Settings, network: bool) -> dict[str, Any]:
 
 def _faults(report: dict[str, Any], libraries: dict[str, str]) -> list[str]:
     """Return what must be corrected, each with its remedy."""
-    faults = [f"{n} is missing; reinstall transferbench." for n, v in libraries.items() if v == MISSING]
+    faults = [
+        f"{n} is missing; reinstall transferbench." for n, v in libraries.items() if v == MISSING
+    ]
     for name in ("data", "results"):
         if not report[name]["writable"]:
             faults.append(f"{name}: the folder cannot be written; choose another with --{name}.")

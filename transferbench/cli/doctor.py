@@ -19,7 +19,12 @@ from transferbench.settings import Settings
     show_default=True,
     help="Try to reach the sources of the data.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Also print how to install extras, and every original file.")
+@click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Also print how to install extras, and every original file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, network: bool, verbose: bool, as_json: bool) -> int:

@@ -34,8 +34,13 @@ def command(
     Print the command that runs it again, its runs, what they took, and what has changed since.
     EXPERIMENT is a name or, of your own experiment, its name or its file.
 
-    With --json: experiment, row, column, x; mean, std, published (numbers in the table's unit);
-    number (ours, paper, verdict, again: the command, …: texts); since (data, code, versions); model (title, text); objective (a list, one value an iteration).
+    \b
+    With --json, an object with
+      experiment, row, column, x; mean, std, published (in the table's unit)
+      number     texts: ours, paper, verdict, again (the command), setting, …
+      since      texts: data, code and versions, then and now
+      model      title, text
+      objective  a list, one value an iteration
     """
     from transferbench import experiments
     from transferbench.evidence import explain

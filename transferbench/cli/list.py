@@ -30,9 +30,7 @@ def command(settings: Settings, what: str, as_json: bool) -> None:
       experiments  name, title, own (true for your own)
     """
     sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
-    found = {
-        title: read(settings) for title, read in sections.items() if what in ("all", title)
-    }
+    found = {title: read(settings) for title, read in sections.items() if what in ("all", title)}
     if as_json:
         echo_json(found)
         return
@@ -84,7 +82,9 @@ def _print_models(found: list[dict[str, Any]]) -> None:
     for family in dict.fromkeys(model["family"] for model in found):
         of_family = [model for model in found if model["family"] == family]
         summaries = {m["name"] + "*" * bool(m["missing"]): m["summary"] for m in of_family}
-        _print({"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries)
+        _print(
+            {"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries
+        )
     if missing := sorted({library for model in found for library in model["missing"]}):
         echo(f"* needs {', '.join(missing)}, not installed; see `doctor --verbose`.\n")
 

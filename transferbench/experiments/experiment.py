@@ -158,9 +158,7 @@ def check_rows(rows: Mapping[str, Row], faults: Faults) -> None:
                 raise unknown("domain", row.domain, domains)
 
 
-def check_columns(
-    columns: Mapping[str, Column], rows: Mapping[str, Row], faults: Faults
-) -> None:
+def check_columns(columns: Mapping[str, Column], rows: Mapping[str, Row], faults: Faults) -> None:
     """Check the models of columns, their parameters, and their options on the tasks of the rows."""
     for label, column in columns.items():
         with faults.at("columns", label, "model"):
