@@ -7,7 +7,7 @@ import json
 import pytest
 
 import transferbench
-from transferbench import experiments
+from transferbench import experiments, settings
 
 MINE = """\
 title: My clusters
@@ -81,12 +81,13 @@ def test_two_files_of_one_name_are_refused(call, mine, tmp_path):
     assert "would write to the same folder mine; rename one" in err
 
 
-def test_outside_a_checkout_results_go_to_the_current_folder(tmp_path, monkeypatch):
-    monkeypatch.delenv("TRANSFERBENCH_RESULTS", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setattr(transferbench.settings, "checkout", lambda: None)
-    monkeypatch.chdir(tmp_path)
-    assert transferbench.settings.load({}).results == tmp_path / "results"
+@pytest.mark.parametrize("installed", [False, True])
+def test_outside_a_checkout_results_go_to_the_current_folder(home, installed, monkeypatch):
+    folder = home.data.parent
+    if installed:
+        monkeypatch.setattr(settings, "checkout", lambda: None)
+    monkeypatch.chdir(folder)
+    assert settings.load({}).results == folder / "results"
 
 
 def test_all_mistakes_are_told_at_once(call, tmp_path):

@@ -46,7 +46,7 @@ class Commands(click.Group):
         if name.startswith("-"):
             return None
         if name not in self.list_commands(ctx):
-            raise unknown("command", name, self.list_commands(ctx))
+            raise unknown("command", name, self.list_commands(ctx), "See `transferbench --help`.")
         command: click.Command = importlib.import_module(f"{__name__}.{name}").command
         return command
 
