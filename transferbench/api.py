@@ -55,6 +55,8 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
 def results(name: str) -> DataFrame:
     """Return the observations of an experiment, by name or path of its file, from its runs.csv.
 
+    Your own experiment is known by name as soon as it has results.
+
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
 
@@ -84,6 +86,7 @@ def results(name: str) -> DataFrame:
     from transferbench import experiments
     from transferbench.evidence import frame
 
-    experiment = experiments.load(name)
-    runs = frame.read_runs(settings.load().results / experiment.name / "runs.csv")
+    folder = settings.load().results
+    experiment = experiments.load(name, folder)
+    runs = frame.read_runs(folder / experiment.name / "runs.csv")
     return frame.observations(experiment, runs)

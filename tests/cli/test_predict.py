@@ -264,9 +264,9 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     assert "exp: 1 of 1 runs finished" in shell("reproduce", "./exp.yaml")
     table = (home.results / "exp" / "table.md").read_text()
     assert "| t | " in table
-    assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "0 runs to do, 1 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
     write(here / "t.csv", sentences(1, 28, 2))
-    assert "to run  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "1 runs to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
 
 
 def test_model_and_parameters_are_checked_before_files_are_read(call):
