@@ -61,7 +61,5 @@ def _draw(y: np.ndarray, ratio: np.ndarray) -> np.ndarray:
     rng = np.random.default_rng(0)
     available = np.bincount(y, minlength=len(ratio))
     sizes = np.rint(ratio * np.min(available / ratio)).astype(int)
-    rows = [
-        rng.permutation(np.flatnonzero(y == label))[:size] for label, size in enumerate(sizes)
-    ]
+    rows = [rng.permutation(np.flatnonzero(y == label))[:size] for label, size in enumerate(sizes)]
     return np.sort(np.concatenate(rows))
