@@ -97,8 +97,8 @@ def convert(value: object, annotation: Any, what: str) -> Any:
     """Return `value` as the annotated type.
 
     The text "none" becomes None if the type allows None. A list may be given as a text with commas
-    or, if the type allows nothing else, as a single value. Raise UserError, naming `what`, for a
-    value that does not fit.
+    or, if the type allows nothing else, as a single value. Raise UserError, naming `what`, for
+    a value that does not fit.
     """
     from pydantic import ValidationError
 
