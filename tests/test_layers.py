@@ -38,8 +38,10 @@ ROOMS = {
     "distributed": {"core", "runs"},
     "experiments": {"models", "data", "criteria", "runs"},
     "evidence": {"models", "criteria", "experiments", "runs"},
+    "choice": set(),
+    "comparison": {"models", "data", "criteria", "choice"},
     # What the command line and Python users call.
-    "api": {"models", "data", "experiments", "evidence"},
+    "api": {"models", "data", "comparison", "experiments", "evidence"},
     "estimators": {"api", "data"},
     "forecast": {"data", "experiments", "runs", "evidence"},
     "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},

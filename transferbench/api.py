@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferbench import metrics, models, parameters, settings
 from transferbench.data import tasks
+from transferbench.errors import UserError
 from transferbench.problem import Fit, Problem, Truth, Watch
 
 if TYPE_CHECKING:
@@ -50,6 +52,66 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     documents together. Raise ValueError if scores are NaN or differ in shape from the truth.
     """
     return metrics.evaluate(fit, truth)
+
+
+def compare(
+    problem: Problem | str | tuple[Problem, Truth] | None = None,
+    *,
+    source: str | Sequence[str] = (),
+    target: str | Sequence[str] = (),
+    models: Sequence[str] = (),
+    params: Mapping[str, Mapping[str, object]] | None = None,
+    repeats: int = 1,
+    jobs: int = 1,
+    equal_shares: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> DataFrame:
+    """Compare transfer models without labels of the target, and recommend one.
+
+        table = transferbench.compare(source="labelled.csv", target="mail.csv")
+        print(table, table.attrs["recommendation"])
+        transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
+
+    problem: a problem, with its truth or without, or the name of a task; or else source and target,
+    files as on the command line, with options (`transferbench describe own`). Only the sources'
+    labels are used; labels of a target add measures. models: by default the quick ones; logistic
+    regression and the recommended model are always compared. params: {model: {name: value}}.
+    repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
+    target have equal shares. See `comparison.table` for the columns.
+    """
+    from transferbench import comparison
+
+    truth = None
+    if source or target:
+        problem, truth = _own_problem(source, target, options or {})
+    if isinstance(problem, str):
+        problem, truth = load_task(problem)
+    elif isinstance(problem, tuple):
+        problem, truth = problem
+    if problem is None:
+        raise UserError("nothing to compare; give a problem, a task's name, or source and target.")
+    size = sum(len(domain.seen) for domain in problem.domains)
+    plans = comparison.plan(models, size, params or {}, repeats, equal_shares)
+    compared = comparison.judge(problem, plans, equal_shares=equal_shares, jobs=jobs)
+    return comparison.table(compared, truth)
+
+
+def _own_problem(
+    source: str | Sequence[str], target: str | Sequence[str], options: Mapping[str, object]
+) -> tuple[Problem, Truth]:
+    """Return the transfer problem of the user's files; labels of targets are read if there."""
+    from transferbench.data.userdata.paths import find_domains
+    from transferbench.data.userdata.problem import documents_problem
+    from transferbench.data.userdata.read import read_domain
+
+    sources, targets = (
+        find_domains([names] if isinstance(names, str) else names) for names in (source, target)
+    )
+    return documents_problem(
+        [read_domain(files, labels="all") for files in sources],
+        [read_domain(files, labels="some") for files in targets],
+        options,
+    )
 
 
 def results(name: str) -> DataFrame:

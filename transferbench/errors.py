@@ -43,6 +43,13 @@ class EngineLost(Exception):
     """
 
 
+class Worthless(Exception):
+    """A result should not be used, by signs that need no labels; nothing was written.
+
+    The command line shows the message alone and exits with code 1.
+    """
+
+
 def brief(name: str) -> str:
     """Return a name in quotes, cut to 200 characters."""
     return repr(name if len(name) <= 200 else f"{name[:199]}…")

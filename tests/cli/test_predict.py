@@ -33,6 +33,21 @@ def write(path: Path, rows, head=("text", "label")) -> Path:
     return path
 
 
+USED = ("documents: ", "classes of the source: ", "options: ")
+
+
+@pytest.fixture
+def call(call):
+    """Function that runs a command as `call`, without the lines that state what is used."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        code, out, err = call(*arguments)
+        lines = [line for line in err.splitlines(keepends=True) if not line.startswith(USED)]
+        return code, out, "".join(lines)
+
+    return command
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """The current folder, with a labelled file, two targets, one of them with ids, and a task."""
@@ -52,6 +67,7 @@ FILES = ("--source", "s.csv", "--target", "t.csv", "--target", "u.csv")
 
 
 def test_predictions_are_written_for_every_document_of_every_target(call, here):
+    (here / "found").mkdir()
     code, out, err = call("predict", *FILES, *GCMF, "--out", "found/all.csv")
     assert (code, out, err) == (0, "found/all.csv: 50 documents\n", "")
     with (here / "found/all.csv").open(encoding="utf-8", newline="") as file:
@@ -106,7 +122,9 @@ def test_each_file_is_a_domain_on_request(call, here):
     assert [row["confidence"] for row in together] != [row["confidence"] for row in separate]
     code, out, _ = call("evaluate", "--source", "s.csv", "--target", "[tu].csv", *GCMF)
     assert code == 0
-    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["[tu].csv", "50"]]
+    assert [line.split()[:3] for line in out.splitlines()[1:]] == [
+        ["[tu].csv", model, "50"] for model in ("gcmf", "lr")
+    ]
 
 
 def test_a_source_of_several_files(call, here):
@@ -132,14 +150,16 @@ def test_labels_of_a_target_change_no_prediction(call, here):
 def test_evaluate_and_run_agree_on_the_same_task(call, here, home):
     code, out, _ = call("evaluate", *FILES, *GCMF)
     assert code == 0
+    models = ("gcmf", "lr")
     head, *lines = [line.split() for line in out.splitlines()]
-    assert head == ["target", "documents", "accuracy", "%", "f1", "%"]
-    assert [line[:2] for line in lines] == [["t.csv", "30"], ["u.csv", "20"]]
+    expected = "target model documents accuracy % f1 % balanced % recall %"
+    assert head == expected.split()
+    assert [line[:2] for line in lines] == [[t, m] for t in ("t.csv", "u.csv") for m in models]
     # The full path: the server of another test's runs may have another current folder.
     code, out, err = call("run", str(here / "mine.yaml"), *GCMF, "--json", "--no-reference")
     assert code == 0, err
     measured = json.loads(out)["metrics"]
-    for name, _, accuracy, f1 in lines:
+    for name, _, _, accuracy, f1, *_ in lines[::2]:
         found = measured[name.removesuffix(".csv")]
         assert (accuracy, f1) == (f"{100 * found['accuracy']:.2f}", f"{100 * found['f1']:.2f}")
 
@@ -149,7 +169,7 @@ def test_documents_without_a_label_are_predicted_but_not_scored(call, here):
     write(here / "t.csv", [(text, label if i < 10 else "") for i, (text, label) in enumerate(rows)])
     code, out, _ = call("evaluate", *FILES, "-m", "lr")
     assert code == 0
-    assert out.splitlines()[1].split()[:2] == ["t.csv", "10"]
+    assert out.splitlines()[1].split()[:3] == ["t.csv", "lr", "10"]
     write(here / "t.csv", [(text, "") for text, _ in rows])
     assert "t.csv: no document has a label" in call("evaluate", *FILES, "-m", "lr")[2]
 
@@ -165,18 +185,23 @@ def test_without_a_source_documents_are_clustered(call, here):
     assert {row["cluster"] for row in rows} == {"1", "2"}
     code, out, _ = call("evaluate", *targets, "-m", "lnkmtc", "--set", "b=4")
     assert code == 0
-    assert out.split()[:6] == ["target", "documents", "accuracy", "%", "nmi", "%"]
+    assert out.split()[:7] == ["target", "model", "documents", "accuracy", "%", "nmi", "%"]
 
 
-def test_warnings_are_printed_and_the_file_is_still_written(call, here):
+def test_a_worthless_result_is_written_only_by_force(call, here):
     texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
     write(here / "t.csv", [(text, "") for text in texts])
-    code, _, err = call("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
-                        "min_df=1", "--out", "a.csv")  # fmt: skip
-    assert code == 0
+    arguments = ("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
+                 "min_df=1", "--out", "a.csv")  # fmt: skip
+    code, out, err = call(*arguments)
+    assert (code, out) == (1, "")
     assert "warning: t.csv: 1 of 11 documents have no feature left" in err
     assert "warning: t.csv: 1 of 11 documents share no feature with the source" in err
-    assert "warning: t.csv: unbalanced predictions" in err
+    assert "warning: t.csv: all 11 documents are in one class, cat; " in err
+    assert err.endswith("a.csv is not written, as the result is worthless by the warnings above; "
+                        "--force does it.\n")  # fmt: skip
+    assert not (here / "a.csv").exists()
+    assert call(*arguments, "--force")[0] == 0
     assert len((here / "a.csv").read_text().splitlines()) == 12
 
 
@@ -203,7 +228,8 @@ def test_warnings_are_printed_and_the_file_is_still_written(call, here):
         ({"--target": "t.csv,t.csv"}, "t.csv: given twice"),
         ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
         ({"--target": "t.csv,m.svm"}, "t.csv: not like m.svm; expected files of one kind"),
-        ({"--out": "s.csv/a.csv"}, "cannot write s.csv/a.csv"),
+        ({"--out": "s.csv/a.csv"}, "there is no folder s.csv; make it first."),
+        ({"--out": "found/a.csv"}, "there is no folder found; make it first."),
         ({"--clusters": "3"}, "expected either --source"),
         ({"--source": None}, "expected either --source"),
         ({"--target": None}, "Missing option '--target'"),
@@ -332,7 +358,7 @@ def test_every_model_takes_svmlight_files(call, here, model):
     source = [] if model == "kmeans" else ["--source", "s.svm"]
     code, out, err = call("evaluate", *source, "--target", "t.svm", "-m", model)
     assert (code, err) == (0, "")
-    assert float(out.splitlines()[1].split()[2]) > 90
+    assert float(out.splitlines()[1].split()[3]) > 90
 
 
 @pytest.mark.parametrize(
@@ -351,7 +377,7 @@ def test_an_extreme_scale_is_one_line_of_warning(call, here, scale, warning):
     assert code == 0
     assert err.count("\n") == 1
     assert err.startswith(f"warning: {warning}")
-    assert float(out.splitlines()[1].split()[2]) > 90
+    assert float(out.splitlines()[1].split()[3]) > 90
 
 
 def test_a_problem_that_a_model_cannot_solve_is_one_line_with_code_2(call, here):

@@ -15,7 +15,7 @@ import click
 
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
-from transferbench.errors import EngineLost, SeveralErrors, UserError, unknown
+from transferbench.errors import EngineLost, SeveralErrors, UserError, Worthless, unknown
 
 FOLDER = Path(__file__).parent
 
@@ -120,7 +120,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {count} mistakes:\n{error}", 2
         case UserError():
             return f"Error: {error}", 2
-        case EngineLost():
+        case EngineLost() | Worthless():
             return f"Error: {error}", 1
         case click.NoSuchOption(option_name=name, ctx=context) if name in _global_options():
             after = context.command_path.partition(" ")[2] if context else "COMMAND"

@@ -154,9 +154,10 @@ def test_documents_that_make_no_problem_are_refused_in_one_line(sources, targets
     assert "\n" not in str(error.value)
 
 
-def test_too_many_labels_suggest_the_wrong_column():
-    texts = [*CAT, *SEA] * 200
-    with pytest.raises(UserError, match=r"1600 different labels.*is it the right column\?"):
+@pytest.mark.parametrize(("documents", "classes"), [(16, 11), (3200, 1600)])
+def test_too_many_labels_suggest_the_wrong_column(documents, classes):
+    labels = [f"{i % classes}" for i in range(documents)]
+    with pytest.raises(UserError, match=rf"{classes} different labels.*is it the right column"):
         documents_problem(
-            [make_documents("s.csv", texts, [f"{i}" for i in range(1600)])], [TARGET], {}
+            [make_documents("s.csv", [*CAT, *SEA] * (documents // 8), labels)], [TARGET], {}
         )

@@ -158,7 +158,7 @@ def build(
     documents that remain. Raises ValueError if they are given for a clustering task.
     """
     clustering = task.startswith("mtc/")
-    split = SPLITS[task]
+    stated, split = stated_options(task), SPLITS[task]
     if clustering and class_sizes:
         raise ValueError("class_sizes is for transfer tasks; remove it from this clustering task")
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
@@ -174,8 +174,8 @@ def build(
         counts[in_count],
         vocabulary,
         stop_words=stop_words,
-        min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
-        max_features=max_features or (2000 if clustering else None),
+        min_df=min_df or stated["min_df"],
+        max_features=max_features or stated["max_features"] or None,
     )
     return problem_from_counts(
         task,
@@ -189,6 +189,13 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
+
+
+def stated_options(task: str) -> dict[str, int]:
+    """Return the options that mean the paper's choice when they are 0, with that choice."""
+    if task.startswith("mtc/"):
+        return {"min_df": 1, "max_features": 2000}
+    return {"min_df": 15 if task.startswith("dtl/") else 5, "max_features": 0}
 
 
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any, Literal
 from unicodedata import normalize
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.scale import entries, safe_scale
+from transferbench.data.datasets import newsgroups
 from transferbench.data.datasets._problems import problem_from_weights
 from transferbench.data.options import Natural, StopWords, Weighting
-from transferbench.data.text import count, document_frequency, select, weight
+from transferbench.data.text import PAIRS, count, document_frequency, has_spaces, select, weight
 from transferbench.data.userdata import matrices
 from transferbench.data.userdata.documents import Documents
 from transferbench.data.userdata.read import MATRICES
-from transferbench.errors import UserError, brief
-from transferbench.parameters import Count, Params, resolve
+from transferbench.errors import UserError, brief, unknown
+from transferbench.parameters import Count, Params, resolve, schema
 from transferbench.problem import Family, Problem, Truth
 
 MAX_CLASSES = 1000
+#: What the features of a text are; "auto" means characters where most are of a script without
+#: spaces between words, see `used_options`.
+Tokens = Literal["auto", "words", "characters"]
+WORDS = r"\w\w+"
+#: So many documents of each file, and characters of each, decide about the script.
+SAMPLE = 1000
 
 
 def documents_problem(
@@ -40,9 +49,8 @@ def documents_problem(
     files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
     y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
-    extract = feature_function(files[0].first_file)
-    values = resolve(extract, options, "the documents")
-    X = extract(files, **values)
+    values = used_options(files, options)
+    X = feature_function(files[0].first_file)(files, **values)
     if not (np.isfinite(X.data) & (X.data >= 0)).all():
         raise UserError(
             f"{files[0].path}: weighting {values['weighting']} makes numbers negative or too "
@@ -65,6 +73,42 @@ def feature_function(path: Path) -> Callable[..., sp.csr_array]:
     return _matrix_features if path.suffix.lower() in MATRICES else _text_features
 
 
+def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
+    """Return every option of the features with its value: the given one or the default.
+
+    `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
+    of the first documents of all files are of scripts without spaces between words.
+    """
+    values = resolve(feature_function(files[0].first_file), options, "the documents")
+    if values.get("tokens") == "auto":
+        texts = (text[:SAMPLE] for file in files for text in islice(_texts(file), SAMPLE))
+        words = values["token_pattern"] != WORDS or has_spaces(texts)
+        values["tokens"] = "words" if words else "characters"
+    return values
+
+
+def options_like(name: str) -> dict[str, Any]:
+    """Return the options of texts as an experiment on 20 Newsgroups has them.
+
+    name: a task, or the name of a paper that precedes its tasks. Raise UserError for another name.
+    """
+    papers = {task.partition("/")[0]: task for task in reversed(newsgroups.TASKS)}
+    task = papers.get(name, name)
+    if task not in newsgroups.TASKS:
+        raise unknown("corpus for --like", name, [*papers, *newsgroups.TASKS])
+    own, theirs = schema(_text_features), schema(newsgroups.build)
+    shared = {key: theirs[key].default for key in own if key in theirs}
+    return shared | newsgroups.stated_options(task)
+
+
+def _texts(file: Documents) -> Iterator[str]:
+    """Yield the texts of a file. Raise UserError if it is a matrix."""
+    if sp.issparse(file.content):
+        raise UserError(f"{file.path}: a matrix among texts; expected files of one kind.")
+    # Compose characters: a separate combining accent would split a word.
+    return (normalize("NFC", text) for text in file.content)
+
+
 def _classes(files: Sequence[Documents]) -> list[str]:
     """Return the labels of the documents in alphabetical order."""
     classes = sorted({label for file in files for label in file.labels} - {""})
@@ -72,6 +116,12 @@ def _classes(files: Sequence[Documents]) -> list[str]:
     if len(classes) < 2:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
         raise UserError(f"{path}: {present}; expected documents of two classes or more.")
+    labelled = sum(map(bool, (label for file in files for label in file.labels)))
+    if len(classes) > 10 and 2 * len(classes) > labelled:
+        raise UserError(
+            f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
+            "documents of each class; is it the right column (--label-column)?"
+        )
     if len(classes) > MAX_CLASSES:
         raise UserError(
             f"{path}: {len(classes)} different labels, expected at most {MAX_CLASSES}; is it the "
@@ -96,20 +146,17 @@ def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
 def _text_features(
     files: Sequence[Documents],
     *,
+    tokens: Tokens = "auto",
     stop_words: StopWords = "none",
-    token_pattern: str = r"\w\w+",
+    token_pattern: str = WORDS,
     min_df: Count = 2,
     max_features: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> sp.csr_array:
-    for file in files:
-        if sp.issparse(file.content):
-            raise UserError(f"{file.path}: a matrix among texts; expected files of one kind.")
-    # Compose characters: a separate combining accent would split a word.
-    texts = (normalize("NFC", text) for file in files for text in file.content)
+    texts = (text for file in files for text in _texts(file))
     try:
-        counts, vocabulary = count(texts, token_pattern)
+        counts, vocabulary = count(texts, PAIRS if tokens == "characters" else token_pattern)
     except ValueError as error:
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
     columns = select(
