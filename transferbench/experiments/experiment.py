@@ -54,7 +54,7 @@ class Experiment:
                             params,
                             seed,
                             readings or (curve and not column.control),
-                            self.spec.regret is not None,
+                            self.spec.regret is not None and name not in self.spec.regret.votes,
                         )
                         yield PlannedRun(label, name, x, run)
 
