@@ -38,6 +38,9 @@ OPTIONS = (
     click.option("--text-column", default="text", show_default=True, help="Column of the texts."),
     click.option("--label-column", default="label", show_default=True,
                  help="Column of the labels."),
+    click.option("--label-separator", metavar="TEXT",
+                 help="Text between the labels of a document; '' if a label is always one.  "
+                 "[default: | for multi-label models]"),
     click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
     click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                  help="How texts become features (`describe own`); repeatable."),
@@ -59,6 +62,7 @@ class OwnData:
     seed: int
     text_column: str
     label_column: str
+    label_separator: str | None
     id_column: str | None
     options: tuple[str, ...]
     scheduler: str | None
@@ -70,17 +74,28 @@ class OwnData:
         sources = find_domains(self.sources, self.each_file)
         return sources, find_domains(self.targets, self.each_file)
 
+    @property
+    def separator(self) -> str:
+        """The text between the labels of a document, "" if labels are whole."""
+        from transferbench.data.userdata.multilabel import SEPARATOR
+
+        return SEPARATOR if self.label_separator is None else self.label_separator
+
     def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
         """Return the problem of the files, its truth and the documents of the targets.
 
         Model, parameters and workers are checked first: reading large files takes long.
         """
         from transferbench import models, parameters
+        from transferbench.data.userdata import multilabel
         from transferbench.data.userdata.documents import Columns
         from transferbench.data.userdata.problem import documents_problem
         from transferbench.data.userdata.read import read_domain
 
-        models.check_family(self.model, "transfer" if self.sources else "clustering")
+        family = multilabel.choose_family(
+            bool(self.sources), models.get(self.model).family, self.label_separator
+        )
+        models.check_family(self.model, family)
         assigned = parameters.parse(self.assignments)
         parameters.resolve(models.load(self.model), assigned, self.model)
         columns = Columns(self.text_column, self.label_column, self.id_column)
@@ -89,8 +104,16 @@ class OwnData:
             pass
         source_files, target_files = self.domains()
         sources = [read_domain(files, columns, "all") for files in source_files]
+        if family == "transfer" and self.label_separator is None:
+            for documents in sources:
+                multilabel.check_single(documents.labels, documents.path, self.model)
         targets = [read_domain(files, columns, labels) for files in target_files]
-        problem, truth = documents_problem(sources, targets, given, clusters=clusters)
+        separator = self.separator if family == "multilabel" else None
+        problem, truth = documents_problem(
+            sources, targets, given, clusters=clusters, separator=separator
+        )
+        if family == "multilabel" and len(sources) > 1:
+            echo(f"note: tasks: {multilabel.describe_tasks(problem)}", err=True)
         return problem, truth, targets
 
     def fit(self, problem: Problem, targets: list[Documents]) -> Fit:
@@ -114,6 +137,7 @@ class OwnData:
         from tqdm import tqdm
 
         from transferbench import api, parameters
+        from transferbench.data.userdata.multilabel import fit_in_tasks
 
         given = parameters.parse(self.assignments)
         with self._workers() as usage:
@@ -123,7 +147,10 @@ class OwnData:
                     bar.total = planned
                     bar.update(iteration - bar.n)
 
-                fit = api.fit(self.model, problem, seed=self.seed, watch=watch, **given)
+                fit = fit_in_tasks(
+                    problem,
+                    lambda tasks: api.fit(self.model, tasks, seed=self.seed, watch=watch, **given),
+                )
             if usage:
                 echo(f"note: {usage.summary(len(fit.trace))}", err=True)
         return fit

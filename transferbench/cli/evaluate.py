@@ -18,9 +18,11 @@ def command(own: OwnData) -> None:
 
     --source and --target name files as for `predict`. The model sees no label of a target;
     documents of a target without a label are not scored. Without a source the targets are
-    clustered, in as many clusters as they have labels.
+    clustered, in as many clusters as they have labels. A multi-label model (himls, …) takes several
+    labels in a column, `a|b`; `predict` says more.
     """
     from transferbench.cli._report import aligned
+    from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
     from transferbench.metrics import evaluate
 
@@ -30,9 +32,11 @@ def command(own: OwnData) -> None:
             raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
     metrics = evaluate(own.fit(problem, targets), truth)
     measures = list(next(iter(metrics.values())))
-    rows = [["target", "documents", *(f"{measure} %" for measure in measures)]]
-    scored = dict(zip(truth.names, truth.scored, strict=True))
-    for (name, values), target in zip(metrics.items(), targets, strict=True):
+    shown = MEASURES if truth.family == "multilabel" else {}
+    rows = [["target", "documents", *(f"{shown.get(name, name)} %" for name in measures)]]
+    scored = [int(rows.sum()) for rows in truth.scored if rows.any()]
+    paths = dict(zip(metrics, [str(target.path) for target in targets], strict=False))
+    for (name, values), size in zip(metrics.items(), [*scored, sum(scored)], strict=False):
         percent = [f"{100 * value:.2f}" for value in values.values()]
-        rows.append([str(target.path), str(int(scored[name].sum())), *percent])
+        rows.append([paths.get(name, name), str(size), *percent])
     echo("\n".join(aligned(rows)))

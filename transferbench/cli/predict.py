@@ -25,6 +25,7 @@ def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool
 
     \b
     transferbench predict --source labelled.csv --target mail.csv --model gcmf --out found.csv
+    transferbench predict --source topics.csv --target new.csv --model himls --out found.csv
     transferbench predict --target a.csv --target b.csv --model lnkmtc --clusters 4 --out found.csv
     transferbench predict --source old/ --target "mail/*.csv" --model gcmf --out found.csv
 
@@ -37,6 +38,12 @@ def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool
     together), confidence. The confidence is the label's share of the document's scores (of their
     softmax, if they can be negative): it ranks documents, but is no probability. Labels of targets
     are not read.
+
+    A multi-label model gives several labels. In a source the column holds `a|b`, or `|` for no
+    label; --label-separator names another text than |. Each source is a task, and a target belongs
+    to the task of the most similar source. The output has the labels with a score of .5 or more,
+    best first, and their scores, both with | between; --set ensure_one_label=true gives every
+    document at least one.
 
     Labels, ids and names are written as they were read. A spreadsheet takes one that begins with =,
     +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
@@ -65,7 +72,7 @@ def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool
     problem, _, targets = own.read("none", clusters or 0)
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
         fit = own.fit(problem, targets)
-        predicted = rows(problem, fit, targets)
+        predicted = rows(problem, fit, targets, own.separator)
         if out.suffix == ".csv" and (value := formula(problem, targets)):
             if escape_formulas:
                 predicted = without_formulas(predicted)

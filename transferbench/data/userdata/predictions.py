@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.userdata import multilabel
 from transferbench.data.userdata.documents import Documents
 from transferbench.problem import Domain, Fit, Problem
 
@@ -39,24 +40,39 @@ def normalize_scores(scores: np.ndarray) -> np.ndarray:
     return np.where(total > 0, S / np.where(total > 0, total, 1), 1 / c)
 
 
-def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[dict[str, object]]:
+def rows(
+    problem: Problem,
+    fit: Fit,
+    targets: Sequence[Documents],
+    separator: str = multilabel.SEPARATOR,
+) -> Iterator[dict[str, object]]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
     Rows are numbered from 1 in each file. id is omitted if no target has ids; confidence is that of
-    the predicted class, see `normalize_scores`.
+    the predicted class, see `normalize_scores`. In a multi-label problem both are texts with the
+    separator between the labels, see `multilabel.cells`.
     """
     column = "label" if fit.columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for documents, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
-        predicted = zip(scores.argmax(axis=1), normalize_scores(scores), strict=True)
         places = enumerate(documents.rows())
-        for (i, (file, number)), (best, confidences) in zip(places, predicted, strict=True):
+        predicted = _cells(problem, scores, separator)
+        for (i, (file, number)), (label, confidence) in zip(places, predicted, strict=True):
             row: dict[str, object] = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            row[column] = problem.classes[best]
-            row["confidence"] = float(f"{confidences[best]:.6g}")
-            yield row
+            yield row | {column: label, "confidence": confidence}
+
+
+def _cells(
+    problem: Problem, scores: np.ndarray, separator: str
+) -> Iterator[tuple[str, str | float]]:
+    """Yield label and confidence of each document."""
+    if problem.family == "multilabel":
+        yield from multilabel.cells(problem.classes, scores, separator)
+        return
+    for best, confidences in zip(scores.argmax(axis=1), normalize_scores(scores), strict=True):
+        yield problem.classes[best], float(f"{confidences[best]:.6g}")
 
 
 def formula(problem: Problem, targets: Sequence[Documents]) -> str | None:
@@ -102,7 +118,7 @@ def prediction_warnings(problem: Problem, targets: Sequence[Documents], fit: Fit
     per_class = sum(
         (domain.Y.sum(axis=0) for domain in problem.sources), np.zeros(len(problem.classes))
     )
-    if _unbalanced(per_class):
+    if problem.family != "multilabel" and _unbalanced(per_class):
         sizes = _sizes(problem, per_class)
         warnings.append(f"the source's classes are unbalanced: {sizes}; {BALANCE_NOTE}")
     last = slice(-len(targets), None)
@@ -131,6 +147,9 @@ def _feature_warnings(problem: Problem, target: Domain) -> Iterator[str]:
 
 
 def _balance_warnings(problem: Problem, scores: np.ndarray) -> Iterator[str]:
+    if problem.family == "multilabel":
+        yield from multilabel.label_warnings(scores)
+        return
     predicted = np.bincount(scores.argmax(axis=1), minlength=len(problem.classes))
     if _unbalanced(predicted):
         note = f"; {BALANCE_NOTE}" if problem.sources else "."
