@@ -10,10 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Domain", "Fit", "Problem", "Truth", "evaluate", "fit", "load_task", "results"]
+__all__ = [
+    "Domain",
+    "Fit",
+    "Problem",
+    "Truth",
+    "evaluate",
+    "fit",
+    "load_task",
+    "results",
+    "summary",
+    "to_frame",
+]
 
 if TYPE_CHECKING:
-    from transferbench.api import evaluate, fit, load_task, results
+    from transferbench.api import evaluate, fit, load_task, results, summary, to_frame
     from transferbench.problem import Domain, Fit, Problem, Truth
 
 

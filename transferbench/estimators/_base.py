@@ -94,7 +94,10 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     # skada's scorers pass these arguments.
     __metadata_request__predict: ClassVar = {"sample_domain": True, "allow_source": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True, "allow_source": True}
-    __metadata_request__score: ClassVar = {"sample_domain": True, "allow_source": True}
+    __metadata_request__score: ClassVar = {
+        **{"sample_domain": True, "allow_source": True},
+        "sample_weight": True,  # of the importance weighted scorer
+    }
 
     classes_: np.ndarray
     label_distributions_: np.ndarray
