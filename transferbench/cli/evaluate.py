@@ -34,7 +34,7 @@ def command(own: OwnData) -> None:
     measures = list(next(iter(metrics.values())))
     shown = MEASURES if truth.family == "multilabel" else {}
     rows = [["target", "documents", *(f"{shown.get(name, name)} %" for name in measures)]]
-    scored = [int(rows.sum()) for rows in truth.scored if rows.any()]
+    scored = [int(mask.sum()) for mask in truth.scored if mask.any()]
     paths = dict(zip(metrics, [str(target.path) for target in targets], strict=False))
     for (name, values), size in zip(metrics.items(), [*scored, sum(scored)], strict=False):
         percent = [f"{100 * value:.2f}" for value in values.values()]

@@ -9,6 +9,7 @@ from own_documents import CAT, SEA, make_documents
 from transferbench.data.userdata import multilabel, predictions
 from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
+from transferbench.metrics import evaluate
 from transferbench.problem import Fit
 
 BOTH = ["the cat on the ship", "a kitten at sea"]
@@ -49,6 +50,14 @@ def test_label_sets_of_sources_are_seen_and_those_of_targets_are_the_truth():
     assert not problem.domains[1].Y.any()
     np.testing.assert_array_equal(truth.Y[1], [[1, 1], [0, 0], [0, 0]])
     np.testing.assert_array_equal(truth.scored[1], [True, False, True])
+
+
+def test_no_domain_has_the_name_of_the_measures_over_all_of_them():
+    targets = [make_documents(f"{folder}/all.csv", CAT, ["cat"] * 4) for folder in "ab"]
+    problem, truth = build(SOURCE, targets=targets)
+    assert [domain.name for domain in problem.domains] == ["s", "all-2", "all-3"]
+    measures = evaluate(Fit((truth.Y[0], 1 - truth.Y[1], truth.Y[2])), truth)
+    assert [values["hamming"] for values in measures.values()] == [1, 0, 0.5]
 
 
 def test_a_label_of_a_target_that_no_source_has_is_refused():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from unicodedata import normalize
 
@@ -18,6 +18,7 @@ from transferbench.data.userdata.documents import Documents
 from transferbench.data.userdata.multilabel import split_labels
 from transferbench.data.userdata.read import MATRICES
 from transferbench.errors import UserError, brief
+from transferbench.metrics import ALL
 from transferbench.parameters import Count, Params, resolve
 from transferbench.problem import Family, Problem, Truth
 
@@ -61,7 +62,7 @@ def documents_problem(
         name,
         family if sources else "clustering",
         classes,
-        _domain_names(files),
+        _domain_names(files, reserved={ALL} if family == "multilabel" else set()),
         of_file,
         [X],
         Y,
@@ -177,13 +178,13 @@ def _matrix_features(
     return weight(X, weighting, unit_length)
 
 
-def _domain_names(domains: Sequence[Documents]) -> list[str]:
-    """Return the names of the domains, with a number after repeated ones."""
+def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:
+    """Return the names of the domains, with a number after repeated and reserved ones."""
     names: list[str] = []
     for domain in domains:
         first = name = domain.name or domain.path.stem
         number = 1
-        while name in names:
+        while name in names or name in reserved:
             number += 1
             name = f"{first}-{number}"
         names.append(name)
