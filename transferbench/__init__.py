@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
-    "load_task", "results",
+    "load_task", "results", "summary", "to_frame",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from transferbench.api import compare, evaluate, fit, load_task, results
+    from transferbench.api import compare, evaluate, fit, load_task, results, summary, to_frame
     from transferbench.core.shares import estimate_shares
     from transferbench.problem import Domain, Fit, Problem, Truth
 
