@@ -53,7 +53,7 @@ def command(
     names = names or tuple(experiments.names())
     rebuilds = reproduce.plan(names, settings, repeats, missing=missing)
     if execution["dry_run"]:
-        _dry_run(rebuilds, settings, force=execution["force"])
+        _show(rebuilds, settings, force=execution["force"])
         return 0
     if len(rebuilds) > 1 and not execution["force"]:
         say(reproduce.expect(rebuilds, settings)[1], err=True)
@@ -64,7 +64,7 @@ def command(
         return reproduce.perform(rebuilds, perform, say)
 
 
-def _dry_run(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
+def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
     """Print what would run: of one experiment its columns, of several a line for each."""
     from transferbench import reproduce
     from transferbench.cli import _dry_run

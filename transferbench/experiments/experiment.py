@@ -121,7 +121,9 @@ def check_names(spec: Schema, faults: Faults) -> None:
         for name in claim.also:
             with faults.at("claims", i, "also"):
                 if name not in experiments.names():
-                    raise unknown("experiment", name, experiments.names())
+                    raise unknown(
+                        "experiment", name, experiments.names(), "See `transferbench list`."
+                    )
     if spec.figure and spec.figure.levels:
         with faults.at("figure", "levels"):
             _printed_table(spec.figure.levels)
