@@ -17,7 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SMALL = {
     "errors": set(),
     "messages": set(),
-    "problem": set(),
+    "problem": {"notebook"},
+    "notebook": {"problem"},
     "fingerprint": set(),
     "plugins": {"messages"},
     "files": {"errors"},

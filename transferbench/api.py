@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench import metrics, models, parameters, settings
+from transferbench import metrics, models, notebook, parameters, settings
 from transferbench.data import tasks
 from transferbench.errors import UserError
+from transferbench.notebook import Summary
 from transferbench.parameters import Params
 from transferbench.problem import Fit, Problem, Truth, Watch
 
@@ -115,8 +116,43 @@ def _own_problem(
     )
 
 
+def to_frame(fit: Fit, problem: Problem) -> DataFrame:
+    """Return the scores of a fit as a DataFrame with a line for each document.
+
+        frame = transferbench.to_frame(fit, problem)
+        frame.loc["target"].idxmax(axis=1)     # the class of each document
+
+    The index has two levels, the domain's name and the document's number in it, from 0. Columns are
+    the classes, or the clusters 0, 1, …. Raise ValueError if the fit is not one of the problem.
+    """
+    import pandas as pd
+
+    sizes = [
+        (len(scores), len(domain.seen))
+        for scores, domain in zip(fit.scores, problem.domains, strict=True)
+    ]
+    if any(rows != n for rows, n in sizes):
+        raise ValueError(f"{problem.name}: the fit has scores of other documents: {sizes}")
+    columns = list(problem.classes) if fit.columns == "classes" else None
+    names = [domain.name for domain in problem.domains]
+    parts = [pd.DataFrame(scores, columns=columns) for scores in fit.scores]
+    return pd.concat(parts, keys=names, names=["domain", "document"])
+
+
+def summary(results: DataFrame) -> Summary:
+    """Return a small table of results: the mean value of each row, column and measure.
+
+        transferbench.summary(transferbench.results("gtl-table3"))
+
+    A notebook shows it as HTML, `print` as text.
+    """
+    return notebook.of_results(results)
+
+
 def results(name: str) -> DataFrame:
     """Return the observations of an experiment, by name or path of its file, from its runs.csv.
+
+    Your own experiment is known by name as soon as it has results.
 
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
@@ -147,6 +183,7 @@ def results(name: str) -> DataFrame:
     from transferbench import experiments
     from transferbench.evidence import frame
 
-    experiment = experiments.load(name)
-    runs = frame.read_runs(settings.load().results / experiment.name / "runs.csv")
+    folder = settings.load().results
+    experiment = experiments.load(name, folder)
+    runs = frame.read_runs(folder / experiment.name / "runs.csv")
     return frame.observations(experiment, runs)

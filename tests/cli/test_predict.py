@@ -290,9 +290,9 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     assert "exp: 1 of 1 runs finished" in shell("reproduce", "./exp.yaml")
     table = (home.results / "exp" / "table.md").read_text()
     assert "| t | " in table
-    assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "0 runs to do, 1 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
     write(here / "t.csv", sentences(1, 28, 2))
-    assert "to run  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "1 runs to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
 
 
 def test_model_and_parameters_are_checked_before_files_are_read(call):
@@ -471,3 +471,112 @@ def test_a_task_of_ones_own_has_the_same_warnings(call, here):
     assert call("run", task, "-m", "lr", "--json")[0] == 1  # a stored record
     assert call("run", task, "-m", "lr", "--force")[0] == 0
     assert call("evaluate", *files, "-m", "lr", "--force")[0] == 0
+
+
+HIMLS = ("-m", "himls", "--set", "p=6", "--set", "q=6")
+
+
+@pytest.fixture
+def labelled_twice(here):
+    """Two sources and a target whose documents have one or two labels."""
+
+    def rows(seed, number, shift):
+        one, two = sentences(seed, number, shift), sentences(seed + 50, number, shift)
+        pairs = zip(one, two[1:] + two[:1], strict=True)
+        both = [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in list(pairs)[: number // 3]]
+        return one[number // 3 :] + both
+
+    for name, seed, number in (("m", 0, 42), ("m2", 7, 30), ("n", 1, 30)):
+        write(here / f"{name}.csv", rows(seed, number, 1))
+    return here
+
+
+@pytest.mark.parametrize("model", [HIMLS, ("-m", "linear-svm"), ("-m", "tram")])
+def test_several_labels_are_predicted(call, labelled_twice, model):
+    given = ("--source", "m.csv", "--target", "n.csv", *model)
+    code, out, _ = call("predict", *given, "--out", "a.csv")
+    assert (code, out) == (0, "a.csv: 30 documents\n")
+    with Path("a.csv").open(newline="") as file, Path("n.csv").open(newline="") as truth:
+        rows, true = list(csv.DictReader(file)), [r["label"] for r in csv.DictReader(truth)]
+    right = [
+        {*row["label"].split("|")} == {*t.split("|")} for row, t in zip(rows, true, strict=True)
+    ]
+    assert sum(right) >= 24
+    for row in rows:
+        numbers = [float(number) for number in row["confidence"].split("|") if number]
+        assert len(numbers) == len([label for label in row["label"].split("|") if label])
+        assert sorted(numbers, reverse=True) == numbers
+        assert all(0.5 <= number <= 1 for number in numbers)
+
+
+def test_several_labels_are_scored_for_each_target(call, labelled_twice):
+    sources = ("--source", "m.csv", "--source", "m2.csv")
+    targets = ("--target", "n.csv", "--target", "m2.csv")
+    code, out, err = call("evaluate", *sources, *targets[:2], *HIMLS)
+    assert code == 0
+    assert "note: tasks: m, m2 (with n)" in err or "note: tasks: m (with n), m2" in err
+    head, line = out.splitlines()
+    assert head.split("  ")[0] == "target"
+    assert "example F1 %  Jaccard %  Hamming loss %" in head
+    assert float(line.split()[3]) > 70
+    code, out, _ = call("evaluate", *sources[:2], *targets, "-m", "linear-svm")
+    assert code == 0
+    assert [row.split()[:3] for row in out.splitlines()[1:]] == [
+        ["n.csv", "linear-svm", "30"],
+        ["m2.csv", "linear-svm", "30"],
+        ["all", "linear-svm", "60"],
+    ]
+
+
+def test_another_separator_and_whole_labels(call, labelled_twice):
+    for name in ("m", "n"):
+        file = labelled_twice / f"{name}.csv"
+        file.write_text(file.read_text().replace("|", ";"))
+    given = ("--source", "m.csv", "--target", "n.csv", "-m", "linear-svm")
+    code, out, _ = call("evaluate", *given, "--label-separator", ";")
+    assert code == 0
+    assert float(out.splitlines()[1].split()[3]) > 80
+    assert call("predict", *given, "--label-separator", ";", "--out", "a.jsonl")[0] == 0
+    labels = {json.loads(line)["label"] for line in Path("a.jsonl").read_text().splitlines()}
+    assert labels <= {"", "cat", "sea", "cat;sea", "sea;cat"}
+    code, _, err = call("evaluate", *given[:4], *GCMF, "--label-separator", ";")
+    assert code == 2
+    assert "gcmf is a transfer model and this is a multilabel problem" in err
+
+
+def test_several_labels_and_a_transfer_model(call, labelled_twice):
+    code, _, err = call("evaluate", "--source", "m.csv", "--target", "n.csv", *GCMF)
+    assert code == 2
+    assert "looks like several labels, and a transfer model gives one; choose a multi" in err
+
+
+def test_several_labels_of_a_matrix(call, labelled_twice):
+    rng = random.Random(5)
+
+    def line(label):
+        columns = {3 * part + 1 + i for part in range(2) for i in range(3)}
+        kept = [c for c in sorted(columns) if f"{(c - 1) // 3}" in label or rng.random() < 0.1]
+        return " ".join([label, *(f"{c}:1" for c in kept or [7]), "8:1"])
+
+    lines = [line(rng.choice(["0", "1", "0|1"])) for _ in range(60)]
+    Path("m.svm").write_text("\n".join(lines[:40]))
+    Path("n.svm").write_text("\n".join(lines[40:]))
+    given = ("--source", "m.svm", "--target", "n.svm", "-m", "linear-svm")
+    code, out, _ = call("evaluate", *given)
+    assert code == 0
+    assert float(out.splitlines()[1].split()[3]) > 80
+
+
+def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
+    text = "family: multilabel\nsource: [m.csv, m2.csv]\ntargets: n.csv\n"
+    Path("many.yaml").write_text(text)
+    code, out, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert code == 0, err
+    assert "linear-svm  m" in out
+    Path("many.yaml").write_text(f"{text}separator: ','\n")
+    code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert (code, "f1" in _) == (0, True), err
+    Path("many.yaml").write_text(text.replace("targets", "tasks"))
+    code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert code == 2
+    assert "a task of multilabel" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transferbench.cli import _dry_run
 from transferbench.cli._terminal import echo
 from transferbench.data.userdata.checks import from_output
 from transferbench.messages import shorten
@@ -38,8 +39,8 @@ def execute(
     """
     chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
-        for run, done in zip(runs, runner.done(runs, settings), strict=True):
-            echo(f"{'done' if done and not force else 'to run'}  {run}")
+        states = [done and not force for done in runner.done(runs, settings)]
+        _dry_run.show(_dry_run.by_task(runs), dict(zip(runs, states, strict=True)))
         return []
     if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
         chosen.prepare()

@@ -47,6 +47,9 @@ def _options(optional: bool) -> tuple[Callable[[Any], Any], ...]:
                      help="Column of the texts."),
         click.option("--label-column", default="label", show_default=True,
                      help="Column of the labels."),
+        click.option("--label-separator", metavar="TEXT",
+                     help="Text between the labels of a document; '' if a label is always one.  "
+                     "[default: | for multi-label models]"),
         click.option("--id-column", help="Column of ids.  [default: id, if there is one]"),
         click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                      help="How texts become features (`describe own`); repeatable."),
@@ -71,6 +74,7 @@ class OwnData:
     seed: int
     text_column: str
     label_column: str
+    label_separator: str | None
     id_column: str | None
     options: tuple[str, ...]
     like: str | None
@@ -79,8 +83,12 @@ class OwnData:
 
     @property
     def family(self) -> str:
-        """The family of the problem."""
-        return "transfer" if self.sources else "clustering"
+        """The family of the problem, by that of the first model."""
+        from transferbench import models
+        from transferbench.data.userdata.multilabel import choose_family
+
+        first = models.get(self.models[0]).family if self.models else "transfer"
+        return choose_family(bool(self.sources), first, self.label_separator)
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets by domain."""
@@ -106,12 +114,20 @@ class OwnData:
             for name, function in functions.items()
         }
 
+    @property
+    def separator(self) -> str:
+        """The text between the labels of a document, "" if labels are whole."""
+        from transferbench.data.userdata.multilabel import SEPARATOR
+
+        return SEPARATOR if self.label_separator is None else self.label_separator
+
     def read(self, labels: Labels, clusters: int = 0) -> tuple[Problem, Truth, list[Documents]]:
         """Return the problem of the files, its truth and the documents of the targets.
 
         Options and workers are checked first: reading large files takes long. Print what is used.
         """
         from transferbench import parameters
+        from transferbench.data.userdata import multilabel
         from transferbench.data.userdata.documents import Columns
         from transferbench.data.userdata.problem import (
             documents_problem,
@@ -127,10 +143,18 @@ class OwnData:
             pass
         source_files, target_files = self.domains()
         sources = [read_domain(files, columns, "all") for files in source_files]
+        if self.family == "transfer" and self.label_separator is None:
+            for documents in sources:
+                multilabel.check_single(documents.labels, documents.path)
         targets = [read_domain(files, columns, labels) for files in target_files]
         used = used_options([*sources, *targets], given)
-        problem, truth = documents_problem(sources, targets, used, clusters=clusters)
+        separator = self.separator if self.family == "multilabel" else None
+        problem, truth = documents_problem(
+            sources, targets, used, clusters=clusters, separator=separator
+        )
         print_used(problem, [str(each.path) for each in (*sources, *targets)], used)
+        if separator is not None and len(sources) > 1:
+            echo(f"note: tasks: {multilabel.describe_tasks(problem)}", err=True)
         return problem, truth, targets
 
     def fit(
@@ -159,6 +183,7 @@ class OwnData:
         from tqdm import tqdm
 
         from transferbench import api
+        from transferbench.data.userdata.multilabel import fit_in_tasks
         from transferbench.errors import UserError
 
         try:
@@ -169,7 +194,10 @@ class OwnData:
                         bar.total = planned
                         bar.update(iteration - bar.n)
 
-                    fit = api.fit(model, problem, seed=self.seed, watch=watch, **params)
+                    fit = fit_in_tasks(
+                        problem,
+                        lambda tasks: api.fit(model, tasks, seed=self.seed, watch=watch, **params),
+                    )
                 if usage:
                     echo(f"note: {usage.summary(len(fit.trace))}", err=True)
         except (ValueError, ArithmeticError) as error:

@@ -26,14 +26,17 @@ def command(own: OwnData, as_json: bool) -> int:
 
     --source and --target name files as for `predict`. The models see no label of a target;
     documents of a target without a label are not scored. Logistic regression is scored beside
-    them. Without a source the targets are clustered, in as many clusters as they have labels.
+    them. Without a source the targets are clustered, in as many clusters as they have labels. A
+    multi-label model (himls, …) takes several labels in a column, `a|b`; `predict` says more.
     Warnings need no labels; if the first model's result is worthless by them, the exit code is 1
     unless --force is given.
     """
     from transferbench.cli._report import aligned
+    from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
+    from transferbench.metrics import ALL
 
-    names = list(dict.fromkeys([*own.models, *(["lr"] if own.sources else [])]))
+    names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
     params = own.params(names)
     problem, truth, targets = own.read("some")
     for target in targets:
@@ -42,6 +45,8 @@ def command(own: OwnData, as_json: bool) -> int:
     paths = [str(target.path) for target in targets]
     fits, worthless = own.fit(problem, params, paths)
     scored = {model: _scores(fit, truth) for model, fit in fits.items()}
+    if len(next(iter(scored.values()))) > len(paths):
+        paths.append(ALL)
     if as_json:
         rows = [
             {"target": path, "model": model, "params": params[model], **values}
@@ -52,7 +57,9 @@ def command(own: OwnData, as_json: bool) -> int:
         echo(json.dumps(answer, ensure_ascii=False))
     else:
         measures = [name for name in next(iter(scored.values()))[0] if name != "documents"]
-        table = [["target", "model", "documents", *(f"{_title(name)} %" for name in measures)]]
+        titles = MEASURES if truth.family == "multilabel" else {"balanced_accuracy": "balanced"}
+        heads = [f"{titles.get(name, name)} %" for name in measures]
+        table = [["target", "model", "documents", *heads]]
         for i, path in enumerate(paths):
             for model, found in scored.items():
                 percent = [_percent(found[i][name]) for name in measures]
@@ -72,7 +79,7 @@ def _code(worthless: bool, force: bool) -> int:
 def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
     from transferbench import comparison
-    from transferbench.metrics import evaluate
+    from transferbench.metrics import ALL, evaluate
 
     found = []
     measured = evaluate(fit, truth)
@@ -85,12 +92,9 @@ def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
             recall = dict(zip(truth.classes, values.pop("recall").tolist(), strict=True))
             values["recall"] = {k: v for k, v in recall.items() if v == v}  # without NaN
         found.append(values)
+    if ALL in measured:  # of several multi-label domains
+        found.append({"documents": sum(each["documents"] for each in found)} | measured[ALL])
     return found
-
-
-def _title(name: str) -> str:
-    """Return the heading of a measure."""
-    return {"balanced_accuracy": "balanced"}.get(name, name)
 
 
 def _percent(value: Any) -> str:

@@ -33,6 +33,7 @@ def command(
 
     \b
     transferbench predict --source labelled.csv --target mail.csv --model cocc --out found.csv
+    transferbench predict --source topics.csv --target new.csv --model himls --out found.csv
     transferbench predict --target a.csv --target b.csv --model lnkmtc --clusters 4 --out found.csv
     transferbench predict --source old/ --target "mail/*.csv" -m cocc -m lr --out found.csv
 
@@ -49,6 +50,12 @@ def command(
     Of several models the first gives label and confidence; there are also `agree`, the share of
     models with the same label, and the labels of the others, label_MODEL. A result that is
     worthless by the printed warnings is written only with --force.
+
+    A multi-label model gives several labels. In a source the column holds `a|b`, or `|` for no
+    label; --label-separator names another text than |. Each source is a task, and a target belongs
+    to the task of the most similar source. The output has the labels with a score of .5 or more,
+    best first, and their scores, both with | between; --set ensure_one_label=true gives every
+    document at least one.
 
     Labels, ids and names are written as they were read. A spreadsheet takes one that begins with =,
     +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
@@ -69,7 +76,7 @@ def command(
         fits, worthless = own.fit(problem, params, [str(target.path) for target in targets])
         if worthless and not own.force:
             raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
-        predicted = rows(problem, fits, targets, with_scores=scores)
+        predicted = rows(problem, fits, targets, separator=own.separator, with_scores=scores)
         if out.suffix == ".csv":
             predicted = checked_formulas(out, problem, targets, predicted, escape_formulas)
         write(temporary, predicted, out.suffix)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.userdata.multilabel import label_warnings
 from transferbench.problem import Domain, Fit, Problem
 
 #: Results on fewer documents of a target are never called worthless.
@@ -87,6 +88,8 @@ def check_fit(
     params: all parameters of the model. reverse: reverse accuracy by name of the target, see
     `criteria.criteria`; targets without one are not checked for it. names: as in `check_data`.
     """
+    if problem.family == "multilabel":
+        return _label_findings(problem, fit, names)
     found = [*_assumption(model, problem, params)]
     prior = "prior" in params
     decisions = [
@@ -101,6 +104,16 @@ def check_fit(
         ]
         found += [Finding(f"{name}: {each.text}", each.worthless) for each in findings]
     return found
+
+
+def _label_findings(problem: Problem, fit: Fit, names: Sequence[str]) -> list[Finding]:
+    """Return findings about the labels of the targets in a multi-label problem."""
+    scores = [s for d, s in zip(problem.domains, fit.scores, strict=True) if not d.seen.all()]
+    return [
+        Finding(f"{name}: {text}")
+        for (name, _), each in zip(_named(problem, names), scores, strict=True)
+        for text in label_warnings(each)
+    ]
 
 
 def shares_text(classes: Sequence[str], shares: np.ndarray) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from transferbench.data.userdata import multilabel
 from transferbench.data.userdata.documents import Documents
 from transferbench.metrics import normalize_scores
 from transferbench.problem import Fit, Problem
@@ -22,37 +23,55 @@ def rows(
     fits: Mapping[str, Fit],
     targets: Sequence[Documents],
     *,
+    separator: str = multilabel.SEPARATOR,
     with_scores: bool = False,
 ) -> Iterator[dict[str, object]]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
     fits: by model; the first gives label and confidence. Of several there are also `agree`, the
     share of them with the same label, and the label of each other one, `label_MODEL`. with_scores:
-    also `score_CLASS` for each class, whose sum is one. Rows are numbered from 1 in each file. id
-    is omitted if no target has ids; confidence is the score of the label, see `normalize_scores`.
+    also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
+    target has ids; confidence is the score of the label, see `normalize_scores`. In a multi-label
+    problem label and confidence are texts with the separator between the labels, see
+    `multilabel.cells`, and scores are those of the model.
     """
     models = list(fits)
     kind = "label" if fits[models[0]].columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for t, documents in enumerate(targets, start=-len(targets)):
-        decided = np.stack([fit.scores[t].argmax(axis=1) for fit in fits.values()])  # (models, n)
-        confidences = normalize_scores(fits[models[0]].scores[t])
+        cells = [list(_cells(problem, fit.scores[t], separator)) for fit in fits.values()]
+        scores = _shown_scores(problem, fits[models[0]].scores[t])
         for i, (file, number) in enumerate(documents.rows()):
             row: dict[str, object] = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            best = decided[0, i]
-            row[kind] = problem.classes[best]
-            row["confidence"] = _short(confidences[i, best])
+            labels = [of_model[i][0] for of_model in cells]
+            row[kind], row["confidence"] = cells[0][i]
             if len(models) > 1:
                 if kind == "label":  # clusters of different models have nothing in common
-                    row["agree"] = _short(np.mean(decided[:, i] == best))
-                for model, other in zip(models[1:], decided[1:, i], strict=True):
-                    row[f"{kind}_{model}"] = problem.classes[other]
+                    row["agree"] = _short(labels.count(labels[0]) / len(labels))
+                for model, label in zip(models[1:], labels[1:], strict=True):
+                    row[f"{kind}_{model}"] = label
             if with_scores:
-                for name, score in zip(problem.classes, confidences[i], strict=True):
+                for name, score in zip(problem.classes, scores[i], strict=True):
                     row[f"score_{name}"] = _short(score)
             yield row
+
+
+def _shown_scores(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """Return scores (n, c) from 0 to 1; those of single labels have sum one."""
+    return np.clip(scores, 0, 1) if problem.family == "multilabel" else normalize_scores(scores)
+
+
+def _cells(
+    problem: Problem, scores: np.ndarray, separator: str
+) -> Iterator[tuple[str, str | float]]:
+    """Yield label and confidence of each document."""
+    if problem.family == "multilabel":
+        yield from multilabel.cells(problem.classes, scores, separator)
+        return
+    for best, confidences in zip(scores.argmax(axis=1), normalize_scores(scores), strict=True):
+        yield problem.classes[best], _short(confidences[best])
 
 
 def _short(value: float) -> float:

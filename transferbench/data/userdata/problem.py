@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +13,15 @@ import scipy.sparse as sp
 
 from transferbench.core.scale import entries, safe_scale
 from transferbench.data.datasets import newsgroups
-from transferbench.data.datasets._problems import problem_from_weights
+from transferbench.data.datasets._problems import split_by_domain
 from transferbench.data.options import Natural, StopWords, Weighting
 from transferbench.data.text import PAIRS, count, document_frequency, has_spaces, select, weight
 from transferbench.data.userdata import matrices
 from transferbench.data.userdata.documents import Documents
+from transferbench.data.userdata.multilabel import split_labels
 from transferbench.data.userdata.read import MATRICES
 from transferbench.errors import UserError, brief, unknown
+from transferbench.metrics import ALL
 from transferbench.parameters import Count, Params, resolve, schema
 from transferbench.problem import Family, Problem, Truth
 
@@ -39,16 +41,47 @@ def documents_problem(
     *,
     name: str = "own",
     clusters: int = 0,
+    separator: str | None = None,
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem, or a clustering problem if there is no source, and its truth.
 
     Classes are the labels of the sources in alphabetical order; without sources those of the
     targets, or `clusters` classes without names. Labelled documents of the targets are scored.
-    Raises UserError if the documents make no problem.
+    separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
+    them whole. Raises UserError if the documents make no problem.
     """
     files = [*sources, *targets]
-    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets)
-    y = [np.full(len(f), -1) if clusters else _class_indices(f, classes) for f in files]
+    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
+    labels = [[""] * len(file) if clusters else file.labels for file in files]
+    known = np.array([bool(label) for part in labels for label in part])
+    Y = np.vstack(
+        [
+            _indicator(file.path, part, classes, separator)
+            for file, part in zip(files, labels, strict=True)
+        ]
+    )
+    X = _features(files, options)
+    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
+    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+    if not nonzeros.all():
+        raise _no_features(files[int(nonzeros.argmin())])
+    family: Family = "transfer" if separator is None else "multilabel"
+    seen = of_file < len(sources)
+    return split_by_domain(
+        name,
+        family if sources else "clustering",
+        classes,
+        _domain_names(files, reserved={ALL} if family == "multilabel" else set()),
+        of_file,
+        [X],
+        Y,
+        seen,
+        scored=~seen & known,
+    )
+
+
+def _features(files: Sequence[Documents], options: Params) -> sp.csr_array:
+    """Return the weights (n, d) of the documents of all files."""
     values = used_options(files, options)
     X = feature_function(files[0].first_file)(files, **values)
     if not (np.isfinite(X.data) & (X.data >= 0)).all():
@@ -56,13 +89,7 @@ def documents_problem(
             f"{files[0].path}: weighting {values['weighting']} makes numbers negative or too "
             "large; log-tf is for counts of 1 or more."
         )
-    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
-    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
-    if not nonzeros.all():
-        raise _no_features(files[int(nonzeros.argmin())])
-    labels = dict(zip(_domain_names(files), y, strict=True))
-    family: Family = "transfer" if sources else "clustering"
-    return problem_from_weights(name, family, classes, X, labels, sources=len(sources))
+    return X
 
 
 def feature_function(path: Path) -> Callable[..., sp.csr_array]:
@@ -109,9 +136,10 @@ def _texts(file: Documents) -> Iterator[str]:
     return (normalize("NFC", text) for text in file.content)
 
 
-def _classes(files: Sequence[Documents]) -> list[str]:
+def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     """Return the labels of the documents in alphabetical order."""
-    classes = sorted({label for file in files for label in file.labels} - {""})
+    labels = {label for file in files for label in file.labels}
+    classes = sorted({name for label in labels for name in split_labels(label, separator)})
     path = files[0].path
     if len(classes) < 2:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
@@ -130,17 +158,23 @@ def _classes(files: Sequence[Documents]) -> list[str]:
     return classes
 
 
-def _class_indices(file: Documents, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class indices, −1 for documents without a label."""
-    index = {label: i for i, label in enumerate(classes)} | {"": -1}
-    unknown = next((label for label in file.labels if label not in index), None)
-    if unknown is not None:
-        raise UserError(
-            f"{file.path}: label {brief(unknown)} is none of the source's "
-            f"({', '.join(map(brief, classes[:10]))}); remove such documents, or leave their "
-            "labels blank."
-        )
-    return np.array([index[label] for label in file.labels])
+def _indicator(
+    path: Path, labels: Sequence[str], classes: Sequence[str], separator: str | None
+) -> np.ndarray:
+    """Return the labels (n, c) 0/1 of a file, zero for documents without a label."""
+    index = {label: i for i, label in enumerate(classes)}
+    Y = np.zeros((len(labels), len(classes)))
+    for row, label in enumerate(labels):
+        names = split_labels(label, separator)
+        unknown = next((name for name in names if name not in index), None)
+        if unknown is not None:
+            raise UserError(
+                f"{path}: label {brief(unknown)} is none of the source's "
+                f"({', '.join(map(brief, classes[:10]))}); remove such documents, or leave their "
+                "labels blank."
+            )
+        Y[row, [index[name] for name in names]] = 1
+    return Y
 
 
 def _text_features(
@@ -191,13 +225,13 @@ def _matrix_features(
     return weight(X, weighting, unit_length)
 
 
-def _domain_names(domains: Sequence[Documents]) -> list[str]:
-    """Return the names of the domains, with a number after repeated ones."""
+def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:
+    """Return the names of the domains, with a number after repeated and reserved ones."""
     names: list[str] = []
     for domain in domains:
         first = name = domain.name or domain.path.stem
         number = 1
-        while name in names:
+        while name in names or name in reserved:
             number += 1
             name = f"{first}-{number}"
         names.append(name)
