@@ -148,8 +148,10 @@ const reading = new IntersectionObserver((entries) => {
   for (const entry of entries) inView[entry.isIntersecting ? "add" : "delete"](entry.target);
   const first = articles.find((one) => inView.has(one));
   for (const link of document.querySelectorAll("#contents li[data-of] a")) {
-    if (first && link.hash === `#${first.id}`) link.setAttribute("aria-current", "true");
+    const current = first && link.hash === `#${first.id}`;
+    if (current) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
+    if (current && wide.matches) link.scrollIntoView({ block: "nearest" });
   }
 }, { rootMargin: "-15% 0px -70% 0px" });
 for (const article of articles) reading.observe(article);
