@@ -49,7 +49,8 @@ def test_a_workflow_is_bounded_and_has_no_more_rights_than_it_needs(path):
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert job["timeout-minutes"] <= 60, name
-        assert set(job.get("needs", "").split()) <= workflow["jobs"].keys()
+        needs = job.get("needs", [])
+        assert set([needs] if isinstance(needs, str) else needs) <= workflow["jobs"].keys()
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step), step
             assert "secrets." not in str(step)

@@ -126,8 +126,8 @@ def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Art
     published = [drawn.pop(LEVEL)] if LEVEL in drawn else []
     band: list[Artist] = []
     if bars and points["std"].gt(0).any():
-        whisker = {"marker": "|", "markersize": 10, "linestyle": "none"}
-        band = [Line2D([], [], color=pictures.INK, label=pictures.BAND, **whisker)]
+        band = [Line2D([], [], color=pictures.INK, marker="|", markersize=10, linestyle="none",
+                       label=pictures.BAND)]  # fmt: skip
     elif points.loc[points["x"].notna(), "std"].gt(0).any():
         band = [Patch(facecolor=pictures.INK, alpha=0.2, linewidth=0, label=pictures.BAND)]
     return [*drawn.values(), *band, *published]
@@ -145,8 +145,8 @@ def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
             color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)],
             edgecolor=pictures.PAPER, ecolor=pictures.INK,
         )  # fmt: skip
-    top = float((shown["mean"] + shown["std"].fillna(0)).max())
-    ax.set_ylim(0, 1.05 * top)
+    if not shown.empty:
+        ax.set_ylim(0, 1.05 * float((shown["mean"] + shown["std"].fillna(0)).max()))
     ax.set_xticks(range(len(rows)), rows)
     ax.tick_params(axis="x", length=0)
 
