@@ -101,6 +101,7 @@ def for_both_schemes(svg: str) -> str:
     rules = "".join(
         f'[style*="{part}: {light}"],[{part}="{light}"]{{{part}:{dark}!important}}\n'
         for light, dark in DARK.items()
+        if light in svg
         for part in ("fill", "stroke")
     )
     rules = f"@media screen and (prefers-color-scheme:dark){{\n{rules}}}\n</style>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from transferbench import experiments
 from transferbench.criteria import MEANINGS
@@ -277,14 +277,15 @@ def _number(experiment: Experiment, value: float) -> str:
 
 
 def inline(path: Path) -> dict[str, Any] | None:
-    """Return an SVG file to stand in the page; None if it is missing.
+    """Return an SVG file to stand in an attribute of the page; None if it is missing.
 
-    src: a data URL; width and height: in pixels.
+    svg: its text, which the page shows as an image; width and height: in pixels.
     """
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     width, height = (round(float(side) * 4 / 3) for side in size.groups()) if size else (640, 480)
-    src = "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-    return {"src": src, "width": width, "height": height}
+    # Double quotes would end the attribute.
+    quoted = text.replace("&", "&amp;").replace("'", "&amp;apos;").replace('"', "'")
+    return {"svg": Markup(quoted.replace("\n", " ")), "width": width, "height": height}

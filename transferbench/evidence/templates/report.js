@@ -172,9 +172,9 @@ for (const scroll of document.querySelectorAll(".scroll")) {
 
 /* A picture is decoded when its fold opens. */
 function reveal(part) {
-  for (const image of part.querySelectorAll("img[data-src]")) {
-    image.src = image.dataset.src;
-    image.removeAttribute("data-src");
+  for (const image of part.querySelectorAll("img[data-svg]")) {
+    image.src = `data:image/svg+xml,${encodeURIComponent(image.dataset.svg)}`;
+    image.removeAttribute("data-svg");
   }
 }
 document.addEventListener("toggle", (event) => event.target.open && reveal(event.target), true);
