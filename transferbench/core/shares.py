@@ -50,9 +50,11 @@ def estimate_shares(
     each document its probabilities. These are spread over the graph that joins each document of a
     target to its 10 nearest, and a Gaussian mixture with one covariance for all classes, started at
     the decisions of the regression, is fitted to their log-odds; its weights are the shares.
-    search: how nearest documents are found. Uses no label of a target. The estimate fails where the regression is poor or a class
-    falls apart into groups; `disagreement` tells how far other estimators differ. Raises ValueError
-    if fewer than two classes are labelled.
+    search: how nearest documents are found. Uses no label of a target.
+
+    The estimate fails where the regression is poor or a class falls apart into groups;
+    `disagreement` tells how far other estimators differ. Raises ValueError if fewer than two
+    classes are labelled.
     """
     return tuple(
         _mixture(domain, P, search)
