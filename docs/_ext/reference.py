@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, get_args
 
 import click
-from docstrings import cell, escape, meanings, to_markdown
+from docstrings import cell, escape, meanings, to_markdown, without_parameters
 from pydantic import BaseModel
 
 import transferbench
@@ -117,7 +118,8 @@ def _default(option: click.Option) -> str:
 
 def python() -> Iterator[str]:
     """Yield the parts of the page of the Python interface."""
-    yield "# Python\n\n" + to_markdown(inspect.getdoc(transferbench) or "") + "\n\n"
+    example = (inspect.getdoc(transferbench) or "").partition("\n\n")[2]
+    yield f"# Python\n\nThe command line uses the same code.\n\n```text\n{example}\n```\n\n"
     yield "## Functions\n\n"
     public = {name: getattr(transferbench, name) for name in transferbench.__all__}
     for name, thing in public.items():
@@ -145,7 +147,7 @@ def estimator_classes() -> Iterator[str]:
     """Yield the parts of the page of scikit-learn estimators."""
     yield "# Estimators\n\n" + to_markdown(inspect.getdoc(estimators) or "") + "\n\n"
     for name, thing in vars(estimators).items():
-        own = inspect.isclass(thing) and thing.__module__ == estimators.__name__
+        own = inspect.isclass(thing) and thing.__module__.startswith(estimators.__name__)
         if not own or name.startswith("_"):
             continue
         yield f"## {name}\n\n" + _described("class", f"transferbench.estimators.{name}", thing)
@@ -174,7 +176,7 @@ def model(name: str) -> Iterator[str]:
     random = parameters.takes_seed(fit)
     yield "Random: one run for each seed.\n\n" if random else "Deterministic: run once.\n\n"
     known = parameters.schema(fit)
-    meaning = COMMON | meanings(inspect.getdoc(fit) or "", known)
+    meaning = parameter_meanings(name)
     yield "## Parameters\n\n" if known else "It has no parameters.\n\n"
     yield table(
         ("name", "type", "default", "meaning"),
@@ -188,9 +190,23 @@ def model(name: str) -> Iterator[str]:
             for each in known.values()
         ],
     )
-    yield f"## What it returns\n\n{to_markdown(inspect.getdoc(fit) or '')}\n\n"
+    returned = without_parameters(inspect.getdoc(fit) or "", known)
+    yield f"## What it returns\n\n{to_markdown(returned)}\n\n"
     yield "Set a parameter with `--set NAME=VALUE`, in Python as a keyword argument of "
     yield f"`transferbench.fit(\"{name}\", …)`.\n"
+
+
+def parameter_meanings(name: str) -> dict[str, str]:
+    """Return the meaning of each parameter of a model, from the docstring of its `fit`.
+
+    A docstring may refer to another model's: "those of `himls.fit`".
+    """
+    fit = models.load(name)
+    doc = inspect.getdoc(fit) or ""
+    other = re.search(r"those of `(\w+)\.fit`", doc)
+    inherited = parameter_meanings(other[1].replace("_", "-")) if other else {}
+    module = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
+    return COMMON | meanings(doc, parameters.schema(fit), module) | inherited
 
 
 def model_index() -> Iterator[str]:
@@ -307,9 +323,12 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(inner[0])}"
     if annotation is object:
         return "any value"
+    if annotation is float:
+        return "number"
     if base is not None and hasattr(annotation, "__metadata__"):
         simple = base in parameters.WORDS
-        return parameters.describe_type(annotation) if simple else _type(base)
+        shown = parameters.describe_type(annotation) if simple else _type(base)
+        return shown.replace(" > -inf", "")
     if inner and not all(isinstance(each, str) for each in inner):
         return " or ".join(dict.fromkeys(_type(each) for each in inner))
     return parameters.describe_type(annotation)

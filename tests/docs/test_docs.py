@@ -1,0 +1,124 @@
+"""Every command and every block of Python in the documentation is executed.
+
+The blocks of a page run in order, in one empty folder and one namespace. A block after a comment
+`% test: parsed` takes long or needs another machine: its commands are only parsed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+from conftest import ROOT
+
+from transferbench.cli import invoke, main
+
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in (*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md"))
+    if "```" in path.read_text(encoding="utf-8")
+)
+BLOCK = re.compile(
+    r"(?P<parsed>^% test: parsed\n+)?^(?P<fence>`{3,})(?P<kind>sh|python|\{code-cell\}[^\n]*)\n"
+    r"(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+#: Committed results that pages read.
+READ = ("gtl-table3", "gtl-figure2c")
+
+
+class Block(NamedTuple):
+    """A block of a page: its first line there, its language, and its text."""
+
+    line: int
+    kind: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks to execute; kind is sh, parsed or python."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in BLOCK.finditer(text):
+        shell = "parsed" if match["parsed"] else "sh"
+        kind = shell if match["kind"] == "sh" else "python"
+        body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE)
+        found.append(Block(text[: match.start()].count("\n") + 1, kind, body))
+    return found
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the arguments of each transferbench command of a block; a \\ continues a line."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if "transferbench " in line]
+
+
+def parse(arguments: list[str]) -> None:
+    """Check a command's name, options and arguments without running it."""
+    context = main.make_context("transferbench", list(arguments))
+    name, command, rest = main.resolve_command(context, [*context._protected_args, *context.args])
+    assert command is not None
+    command.make_context(name, rest, parent=context)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command in this process; it must succeed."""
+    assert invoke(["--debug", *arguments]) == 0, shlex.join(arguments)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, real):
+    """An empty working folder with results of its own, among them a few committed ones."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
+    monkeypatch.setenv("TRANSFERBENCH_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    for name in READ:
+        shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_block_of_a_page_works(page, folder):
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.kind == "python":
+            code = re.sub(r"^!(.+)$", lambda m: f"_sh({m[1]!r})", block.text, flags=re.MULTILINE)
+            namespace["_sh"] = lambda line: [run(arguments) for arguments in commands(line)]
+            exec(compile(code, f"{page.name}:{block.line}", "exec"), namespace)
+            continue
+        for arguments in commands(block.text):
+            if block.kind == "parsed":
+                parse(arguments)
+            else:
+                run(arguments)
+
+
+def test_pages_with_commands_are_found():
+    assert len(PAGES) >= 15
+    assert sum(len(blocks(page)) for page in PAGES) >= 40
+
+
+def test_an_unknown_option_is_found():
+    with pytest.raises(click.NoSuchOption):
+        parse(["reproduce", "gtl-table3", "--nonsense"])
+
+
+def test_links_between_pages_exist():
+    """Links to pages made by the build are checked by the build, which fails on warnings."""
+    made = ("reference/", "results/")
+    for page in DOCS.rglob("*.md"):
+        relative = page.relative_to(DOCS).as_posix()
+        if relative.startswith((*made, "_build/")):
+            continue
+        for link in re.findall(r"\]\(([^)#:]+\.md)[^)]*\)", page.read_text(encoding="utf-8")):
+            target = Path(os.path.normpath(page.parent / link))
+            if not target.relative_to(DOCS).as_posix().startswith(made):
+                assert target.exists(), f"{relative}: {link}"
