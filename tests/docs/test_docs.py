@@ -1,7 +1,7 @@
 """Every command and every block of Python in the documentation is executed.
 
 The blocks of a page run in order, in one empty folder and one namespace. A block after a comment
-`% test: parsed` takes long or needs another machine: its commands are only parsed.
+`% test: parsed` takes long or needs another machine: it is only parsed.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ READ = ("gtl-table3", "gtl-figure2c")
 
 
 class Block(NamedTuple):
-    """A block of a page: its first line there, its language, and its text."""
+    """A block of a page: its first line there, language and text; parsed: not to be run."""
 
     line: int
     kind: str
     text: str
+    parsed: bool
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the blocks to execute; kind is sh, parsed or python."""
+    """Return the blocks of a page; kind is sh or python."""
     text = page.read_text(encoding="utf-8")
     found = []
     for match in BLOCK.finditer(text):
-        shell = "parsed" if match["parsed"] else "sh"
-        kind = shell if match["kind"] == "sh" else "python"
+        kind = "sh" if match["kind"] == "sh" else "python"
         body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE)
-        found.append(Block(text[: match.start()].count("\n") + 1, kind, body))
+        line = text[: match.start()].count("\n") + 1
+        found.append(Block(line, kind, body, bool(match["parsed"])))
     return found
 
 
@@ -92,13 +93,12 @@ def test_every_block_of_a_page_works(page, folder):
         if block.kind == "python":
             code = re.sub(r"^!(.+)$", lambda m: f"_sh({m[1]!r})", block.text, flags=re.MULTILINE)
             namespace["_sh"] = lambda line: [run(arguments) for arguments in commands(line)]
-            exec(compile(code, f"{page.name}:{block.line}", "exec"), namespace)
+            code = compile(code, f"{page.name}:{block.line}", "exec")
+            if not block.parsed:
+                exec(code, namespace)
             continue
         for arguments in commands(block.text):
-            if block.kind == "parsed":
-                parse(arguments)
-            else:
-                run(arguments)
+            (parse if block.parsed else run)(arguments)
 
 
 def test_pages_with_commands_are_found():
