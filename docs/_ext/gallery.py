@@ -50,7 +50,7 @@ def copy_figures(folder: Path, target: Path) -> None:
 def page(folder: Path, title: str) -> Iterator[str]:
     """Yield the parts of an experiment's page: its committed pages, one below the other."""
     name = folder.name
-    yield f"# {name}: {title}\n\n"
+    yield f"# {name}\n\n{title}.\n\n"
     yield f"Repeat it with `transferbench reproduce {name}`; "
     yield f"`transferbench describe {name}` shows rows, columns and settings.\n\n"
     for file in PAGES:

@@ -65,9 +65,12 @@ def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[st
     lines = [" | ".join(row) for row in rows]
     if not lines:
         return ""
-    return "\n".join(
-        f"| {line} |" for line in (" | ".join(head), "|".join("---" for _ in head), *lines)
-    ) + "\n\n"
+    return (
+        "\n".join(
+            f"| {line} |" for line in (" | ".join(head), "|".join("---" for _ in head), *lines)
+        )
+        + "\n\n"
+    )
 
 
 def command_line() -> Iterator[str]:
@@ -193,7 +196,7 @@ def model(name: str) -> Iterator[str]:
     returned = without_parameters(inspect.getdoc(fit) or "", known)
     yield f"## What it returns\n\n{to_markdown(returned)}\n\n"
     yield "Set a parameter with `--set NAME=VALUE`, in Python as a keyword argument of "
-    yield f"`transferbench.fit(\"{name}\", …)`.\n"
+    yield f'`transferbench.fit("{name}", …)`.\n'
 
 
 def parameter_meanings(name: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ The blocks of a page run in order, in one empty folder and one namespace. A bloc
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -111,6 +112,13 @@ def test_an_unknown_option_is_found():
         parse(["reproduce", "gtl-table3", "--nonsense"])
 
 
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"^make ([a-z-]+)", page.read_text(encoding="utf-8"), re.M):
+            assert re.search(rf"^{target}:", makefile, re.M), target
+
+
 def test_links_between_pages_exist():
     """Links to pages made by the build are checked by the build, which fails on warnings."""
     made = ("reference/", "results/")
@@ -122,3 +130,29 @@ def test_links_between_pages_exist():
             target = Path(os.path.normpath(page.parent / link))
             if not target.relative_to(DOCS).as_posix().startswith(made):
                 assert target.exists(), f"{relative}: {link}"
+
+
+def test_the_modern_baselines_are_the_committed_ones():
+    """Their averages equal those of modern-baselines, to the digits shown."""
+    columns = {
+        "the document graph alone": "graph only",
+        "embeddings, logistic regression, k-means": "embeddings → LR → k-means",
+        "SVD, logistic regression, k-means": "LR → k-means on SVD",
+        "logistic regression, k-means": "LR → k-means",
+        "embeddings, logistic regression": "embeddings → LR",
+        "logistic regression": "LR",
+    }
+    rows = ("20 Newsgroups", "Reuters", "seconds", "MiB")
+    with (ROOT / "results" / "modern-baselines" / "table.csv").open(newline="") as file:
+        ours = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
+    part = (DOCS / "modern.md").read_text(encoding="utf-8")
+    lines = [line.split("|")[1:-1] for line in part.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) == 11
+    for name, *shown in ([cell.strip() for cell in line] for line in lines):
+        for row, text in zip(rows, shown, strict=True):
+            value = ours[f"average {row}", columns.get(name, name)]
+            number = re.match(r"[\d,.]*", text)[0].strip(",").replace(",", "")
+            assert bool(number) == bool(value)
+            if number:
+                digits = len(number.partition(".")[2])
+                assert float(number) == pytest.approx(float(value), abs=0.51 * 10**-digits)
