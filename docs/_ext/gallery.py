@@ -42,9 +42,10 @@ def copy_figures(folder: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         copy = target / file.name
-        if file.suffix in (".svg", ".csv") and file.name != "runs.csv":
-            if not copy.exists() or copy.read_bytes() != file.read_bytes():
-                shutil.copyfile(file, copy)
+        if file.suffix not in (".svg", ".csv") or file.name == "runs.csv":
+            continue
+        if not copy.exists() or copy.read_bytes() != file.read_bytes():
+            shutil.copyfile(file, copy)
 
 
 def page(folder: Path, title: str) -> Iterator[str]:
@@ -61,11 +62,11 @@ def page(folder: Path, title: str) -> Iterator[str]:
 
 def body(text: str, name: str, part: str) -> str:
     """Return a committed page as a section: its heading lower, its links below `name`."""
-    first, _, rest = text.partition("\n")
+    rest = text.partition("\n")[2]
     heading = {"table": "Table", "figure": "Figure", "claims": "Claims", "readings": "Readings"}
     text = f"# {heading.get(part, part.capitalize())}\n{rest}"
     text = re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE)
-    text = re.sub(r"\]\((\w+)\.md\)", r"](#\1)", text)
+    text = re.sub(r"\[(\w+)\.md\]\(\1\.md\)", r"[the \1](#\1)", text)
     return re.sub(r"\]\(([\w-]+\.(?:svg|csv))\)", rf"]({name}/\1)", text)
 
 

@@ -113,6 +113,8 @@ def _command(command: click.Command, usage: str) -> str:
 
 
 def _default(option: click.Option) -> str:
+    if option.is_flag:
+        return f"`{option.opts[0]}`" if option.default is True else ""
     shown = option.show_default if isinstance(option.show_default, str) else option.default
     if shown is None or callable(shown) or isinstance(shown, Enum) or shown in ((), "", False):
         return "required" if option.required else ""
@@ -321,7 +323,7 @@ def _type(annotation: Any) -> str:
         return annotation.__name__
     base, inner = getattr(annotation, "__origin__", None), get_args(annotation)
     if base is dict:
-        return f"{_type(inner[1])} by name"
+        return f"{_type(inner[1])}, by name"
     if base is tuple:
         return f"list of {_type(inner[0])}"
     if annotation is object:
