@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import make_clustering, make_problem
+from conftest import make_clustering, make_multilabel, make_problem
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -16,7 +17,11 @@ from sklearn.utils.validation import _num_samples
 
 import transferbench
 from transferbench.errors import UserError
-from transferbench.estimators import MultiTaskClusterer, TransferClassifier
+from transferbench.estimators import (
+    MultiLabelClassifier,
+    MultiTaskClusterer,
+    TransferClassifier,
+)
 from transferbench.metrics import normalize_scores
 
 SMALL = {"k": 6, "p": 4, "max_iter": 20}
@@ -31,9 +36,18 @@ class Quartered(TransferClassifier):
         return super().fit(X, y, sample_domain)
 
 
+class PartlyLabelled(MultiLabelClassifier):
+    """Hide the label of every fourth document, so that the checks fit the model itself."""
+
+    def fit(self, X, y, sample_domain=None):
+        if sample_domain is None and y is not None:
+            sample_domain = np.where(np.arange(_num_samples(X)) % 4 == 3, -2, 1)
+        return super().fit(X, y, sample_domain)
+
+
 def exempt(estimator) -> dict[str, str]:
     """Return the checks that are expected to fail, with the reason."""
-    if type(estimator) is TransferClassifier:
+    if type(estimator) in (TransferClassifier, MultiLabelClassifier):
         return {
             "check_classifiers_classes": "one class is −1, which without sample_domain means "
             "unlabelled, as in skada"
@@ -46,11 +60,15 @@ def exempt(estimator) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing is transferred")
 @parametrize_with_checks(
     [
         TransferClassifier(),
         Quartered("gcmf", **SMALL),
         Quartered("lr-kmeans"),
+        MultiLabelClassifier("linear-svm"),
+        PartlyLabelled("linear-svm"),
+        PartlyLabelled("himls", p=(4,), q=(4,), pretrain=20),
         MultiTaskClusterer(b=3.0, p=3),
         MultiTaskClusterer("kmeans", 3),
     ],
@@ -129,15 +147,19 @@ def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
 
 
 def test_without_a_target_no_model_is_fitted(monkeypatch):
-    from transferbench import estimators
+    from transferbench import api
 
     def fail(*arguments, **options):
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr(estimators.api, "fit", fail)
+    monkeypatch.setattr(api, "fit", fail)
     X, y, _ = stacked(*make_problem())
-    estimator = TransferClassifier().fit(X, y)
+    with pytest.warns(UserWarning, match="nothing is transferred and gcmf is not fitted; ") as seen:
+        estimator = TransferClassifier().fit(X, y)
+    assert seen[0].filename == __file__
     np.testing.assert_array_equal(estimator.transduction_, y)
+    with pytest.warns(UserWarning, match="too, with rows of −1 in y"):
+        MultiLabelClassifier().fit(X, np.eye(2)[y])
     with pytest.raises(AssertionError, match="a model was fitted"):
         TransferClassifier().fit(X, y, np.arange(len(y)) % 2 - 1)
 
@@ -234,3 +256,89 @@ def test_clusters_equal_those_of_the_model(model):
     np.testing.assert_array_equal(labels, estimator.labels_)
     with pytest.raises(ValueError, match="n_clusters of 1 to 80"):
         MultiTaskClusterer(model, 81).fit(X)
+
+
+@pytest.mark.parametrize("model", ["himls", "linear-svm", "tram"])
+def test_several_labels_equal_those_of_the_model(model):
+    """Domains are tasks with labelled and unlabelled documents."""
+    problem, truth = make_multilabel(tasks=2, views=1)
+    X = sp.vstack([domain.X for domain in problem.domains], format="csr")
+    seen = np.concatenate([domain.seen for domain in problem.domains])
+    Y = np.where(seen[:, None], np.vstack(truth.Y), -1)
+    tasks = np.repeat([0, 1], [len(domain.seen) for domain in problem.domains])
+    params = {"p": (6,), "q": (6,)} if model == "himls" else {}
+    estimator = MultiLabelClassifier(model, random_state=3, **params).fit(X, Y, tasks)
+    scores = np.vstack(transferbench.fit(model, problem, seed=3, **params).scores)
+    unseen = np.flatnonzero(~seen)
+    np.testing.assert_allclose(
+        estimator.label_distributions_[unseen], np.clip(scores[unseen], 0, 1), rtol=1e-5
+    )
+    np.testing.assert_array_equal(estimator.transduction_[unseen], scores[unseen] >= 0.5)
+    np.testing.assert_array_equal(estimator.transduction_[seen], np.vstack(truth.Y)[seen])
+    np.testing.assert_array_equal(estimator.predict(X), estimator.transduction_)
+    assert estimator.classes_.tolist() == [0, 1, 2]
+    sparse = MultiLabelClassifier(model, random_state=3, **params).fit(X, sp.csr_array(Y), tasks)
+    np.testing.assert_array_equal(sparse.transduction_, estimator.transduction_)
+
+
+def test_a_target_of_several_labels_joins_the_nearest_task():
+    problem, truth = make_multilabel(tasks=3, views=1)
+    X = sp.vstack([domain.X for domain in problem.domains], format="csr")
+    Y = np.vstack(truth.Y)
+    tasks = np.repeat([0, 1, -2], 40)
+    blank = np.where(tasks[:, None] < 0, -1, Y)
+    fits = [MultiLabelClassifier("linear-svm").fit(X, y, tasks) for y in (Y, blank)]
+    np.testing.assert_array_equal(fits[0].label_distributions_, fits[1].label_distributions_)
+    assert (fits[0].transduction_[80:] == Y[80:]).mean() > 0.8
+    one_task = MultiLabelClassifier("linear-svm").fit(X, blank)  # without sample_domain
+    assert (one_task.transduction_[80:] == Y[80:]).mean() > 0.8
+
+
+def test_new_documents_have_the_labels_of_their_neighbours():
+    problem, truth = make_multilabel(tasks=1, views=1, documents=120)
+    X, Y = problem.domains[0].X, truth.Y[0]
+    hidden = np.where(np.arange(80)[:, None] < 40, Y[:80], -1)
+    estimator = MultiLabelClassifier("linear-svm").fit(X[:80], hidden)
+    dense = X.toarray()
+    unit = dense / np.linalg.norm(dense, axis=1, keepdims=True)
+    nearest = np.argsort(-(unit[80:] @ unit[:80].T), axis=1)[:, :10]
+    expected = (estimator.label_distributions_[nearest].sum(axis=1) + 0.5) / 11
+    np.testing.assert_allclose(estimator.predict_proba(X[80:]), expected)
+    assert (estimator.predict(X[80:]) == Y[80:]).mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("y", "domain", "message"),
+    [
+        (np.full((40, 2), -1), None, "no labelled document"),
+        (np.full((40, 2), 2), None, "0 or 1 for each label"),
+        (np.ones((40, 2)), np.full(40, -1), "no labelled document"),
+        (np.ones((39, 2)), None, "numbers of samples"),
+        (np.ones((40, 2)), [1.5] * 40, "integers"),
+    ],
+)
+def test_invalid_labels_raise(y, domain, message):
+    X = make_multilabel(tasks=1, views=1)[0].domains[0].X
+    with pytest.raises(ValueError, match=message):
+        MultiLabelClassifier("linear-svm").fit(X, y, domain)
+
+
+def test_data_frames_in_and_out():
+    X, y, domain = stacked(*make_problem())
+    index = [f"mail-{i}" for i in range(len(y))]
+    table = pd.DataFrame(X.toarray(), index=index, columns=[f"w{j}" for j in range(X.shape[1])])
+    names = pd.Series(np.where(domain < 0, "?", np.array(["ham", "spam"])[y]), index=index)
+    estimator = TransferClassifier(**SMALL).fit(table, names, pd.Series(domain, index=index))
+    assert estimator.feature_names_in_.tolist() == table.columns.tolist()
+    frame = estimator.to_frame()
+    assert frame.index.tolist() == index
+    assert frame["label"].to_numpy().ravel().tolist() == estimator.transduction_.tolist()
+    assert frame["confidence"].columns.tolist() == ["ham", "spam"]
+    np.testing.assert_array_equal(frame["confidence"], estimator.label_distributions_)
+    plain = TransferClassifier(**SMALL).fit(X, names, domain)
+    assert plain.to_frame().index.tolist() == list(range(len(y)))
+    labels = pd.DataFrame(np.eye(2, dtype=int)[y], index=index, columns=["ham", "spam"])
+    several = MultiLabelClassifier("linear-svm").fit(table, labels, domain)
+    frame = several.to_frame()
+    assert frame["label"].columns.tolist() == ["ham", "spam"]
+    np.testing.assert_array_equal(frame["label"], several.transduction_)

@@ -17,7 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SMALL = {
     "errors": set(),
     "messages": set(),
-    "problem": set(),
+    "problem": {"notebook"},
+    "notebook": {"problem"},
     "fingerprint": set(),
     "plugins": {"messages"},
     "files": {"errors"},
@@ -38,8 +39,10 @@ ROOMS = {
     "distributed": {"core", "runs"},
     "experiments": {"models", "data", "criteria", "runs"},
     "evidence": {"models", "criteria", "experiments", "runs"},
+    "choice": set(),
+    "comparison": {"models", "data", "criteria", "choice"},
     # What the command line and Python users call.
-    "api": {"models", "data", "experiments", "evidence"},
+    "api": {"models", "data", "comparison", "experiments", "evidence"},
     "estimators": {"api", "data"},
     "forecast": {"data", "experiments", "runs", "evidence"},
     "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},

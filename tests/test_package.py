@@ -64,7 +64,9 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     assert "81.71" in ran
     assert list((tmp_path / "results" / "records").glob("*/*.json"))
     dry = [program, "--data", str(real.data), "reproduce", "gtl-table3", "--dry-run"]
-    assert "to run  gcmf on gtl/sci-vs-talk, seed 9" in run(dry, **options)
+    assert "494 runs to do, 1 finished" in run(dry, **options)
+    for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
+        assert "Next:" in run([program, "new", kind, f"my-{kind}"], **options)
 
 
 def test_the_readme_shows_commands():

@@ -10,10 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Domain", "Fit", "Problem", "Truth", "evaluate", "fit", "load_task", "results"]
+__all__ = [
+    "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
+    "load_task", "results", "summary", "to_frame",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from transferbench.api import evaluate, fit, load_task, results
+    from transferbench.api import compare, evaluate, fit, load_task, results, summary, to_frame
+    from transferbench.core.shares import estimate_shares
     from transferbench.problem import Domain, Fit, Problem, Truth
 
 
@@ -24,4 +28,5 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     module = "problem" if name[0].isupper() else "api"  # classes or functions
+    module = "core.shares" if name == "estimate_shares" else module
     return getattr(importlib.import_module(f"transferbench.{module}"), name)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench import metrics, models, parameters, settings
+from transferbench import metrics, models, notebook, parameters, settings
 from transferbench.data import tasks
+from transferbench.errors import UserError
+from transferbench.notebook import Summary
 from transferbench.problem import Fit, Problem, Truth, Watch
 
 if TYPE_CHECKING:
@@ -52,8 +55,103 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     return metrics.evaluate(fit, truth)
 
 
+def compare(
+    problem: Problem | str | tuple[Problem, Truth] | None = None,
+    *,
+    source: str | Sequence[str] = (),
+    target: str | Sequence[str] = (),
+    models: Sequence[str] = (),
+    params: Mapping[str, Mapping[str, object]] | None = None,
+    repeats: int = 1,
+    jobs: int = 1,
+    equal_shares: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> DataFrame:
+    """Compare transfer models without labels of the target, and recommend one.
+
+        table = transferbench.compare(source="labelled.csv", target="mail.csv")
+        print(table, table.attrs["recommendation"])
+        transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
+
+    problem: a problem, with its truth or without, or the name of a task; or else source and target,
+    files as on the command line, with options (`transferbench describe own`). Only the sources'
+    labels are used; labels of a target add measures. models: by default the quick ones; logistic
+    regression and the recommended model are always compared. params: {model: {name: value}}.
+    repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
+    target have equal shares. See `comparison.table` for the columns.
+    """
+    from transferbench import comparison
+
+    truth = None
+    if source or target:
+        problem, truth = _own_problem(source, target, options or {})
+    if isinstance(problem, str):
+        problem, truth = load_task(problem)
+    elif isinstance(problem, tuple):
+        problem, truth = problem
+    if problem is None:
+        raise UserError("nothing to compare; give a problem, a task's name, or source and target.")
+    size = sum(len(domain.seen) for domain in problem.domains)
+    plans = comparison.plan(models, size, params or {}, repeats, equal_shares)
+    compared = comparison.judge(problem, plans, equal_shares=equal_shares, jobs=jobs)
+    return comparison.table(compared, truth)
+
+
+def _own_problem(
+    source: str | Sequence[str], target: str | Sequence[str], options: Mapping[str, object]
+) -> tuple[Problem, Truth]:
+    """Return the transfer problem of the user's files; labels of targets are read if there."""
+    from transferbench.data.userdata.paths import find_domains
+    from transferbench.data.userdata.problem import documents_problem
+    from transferbench.data.userdata.read import read_domain
+
+    sources, targets = (
+        find_domains([names] if isinstance(names, str) else names) for names in (source, target)
+    )
+    return documents_problem(
+        [read_domain(files, labels="all") for files in sources],
+        [read_domain(files, labels="some") for files in targets],
+        options,
+    )
+
+
+def to_frame(fit: Fit, problem: Problem) -> DataFrame:
+    """Return the scores of a fit as a DataFrame with a line for each document.
+
+        frame = transferbench.to_frame(fit, problem)
+        frame.loc["target"].idxmax(axis=1)     # the class of each document
+
+    The index has two levels, the domain's name and the document's number in it, from 0. Columns are
+    the classes, or the clusters 0, 1, …. Raise ValueError if the fit is not one of the problem.
+    """
+    import pandas as pd
+
+    sizes = [
+        (len(scores), len(domain.seen))
+        for scores, domain in zip(fit.scores, problem.domains, strict=True)
+    ]
+    if any(rows != n for rows, n in sizes):
+        raise ValueError(f"{problem.name}: the fit has scores of other documents: {sizes}")
+    columns = list(problem.classes) if fit.columns == "classes" else None
+    names = [domain.name for domain in problem.domains]
+    parts = [pd.DataFrame(scores, columns=columns) for scores in fit.scores]
+    return pd.concat(parts, keys=names, names=["domain", "document"])
+
+
+def summary(results: DataFrame) -> Summary:
+    """Return a small table of results: the mean value of each row, column and measure.
+
+        transferbench.summary(transferbench.results("gtl-table3"))
+
+    A notebook shows it as HTML, `print` as text.
+    """
+    return notebook.of_results(results)
+
+
 def results(name: str) -> DataFrame:
     """Return the observations of an experiment, by name or path of its file, from its runs.csv.
+
+    Your own experiment is known by name as soon as it has results.
 
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
@@ -84,6 +182,7 @@ def results(name: str) -> DataFrame:
     from transferbench import experiments
     from transferbench.evidence import frame
 
-    experiment = experiments.load(name)
-    runs = frame.read_runs(settings.load().results / experiment.name / "runs.csv")
+    folder = settings.load().results
+    experiment = experiments.load(name, folder)
+    runs = frame.read_runs(folder / experiment.name / "runs.csv")
     return frame.observations(experiment, runs)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+#: A message lists at most so many names, if it can name a command that lists them.
+MAX_LISTED = 12
 
 
 class UserError(Exception):
@@ -12,6 +15,16 @@ class UserError(Exception):
     It states what was wrong, what was expected and what to do. The command line shows the message
     alone and exits with code 2.
     """
+
+
+class SeveralErrors(UserError):
+    """Several mistakes in one file; the message has a line for each."""
+
+    @classmethod
+    def of(cls, errors: Sequence[UserError]) -> UserError:
+        """Return the only error as it is, or one for all of them, without repetitions."""
+        lines = dict.fromkeys(map(str, errors))
+        return errors[0] if len(lines) == 1 else cls("\n".join(lines))
 
 
 class Unavailable(UserError):
@@ -30,19 +43,39 @@ class EngineLost(Exception):
     """
 
 
+class Worthless(Exception):
+    """A result should not be used, by signs that need no labels; nothing was written.
+
+    The command line shows the message alone and exits with code 1.
+    """
+
+
 def brief(name: str) -> str:
     """Return a name in quotes, cut to 200 characters."""
     return repr(name if len(name) <= 200 else f"{name[:199]}…")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean …?' for the closest known name, or '' if none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    """Return ' Did you mean …?' for the closest known names, or '' if none is close."""
+    by_folded = {other.casefold(): other for other in known}
+    close = difflib.get_close_matches(name.casefold(), list(by_folded), n=3, cutoff=0.5)
+
+    def ratio(other: str) -> float:
+        return difflib.SequenceMatcher(None, other, name.casefold()).ratio()
+
+    # Others are named only if they are as close as the closest.
+    near = [repr(by_folded[other]) for other in close if ratio(other) > ratio(close[0]) - 0.01]
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
-    """Return the error for a name that is not in `known`; list them all if none is close."""
+    """Return the error for a name that is not in `known`.
+
+    It shows the closest known names. If none is close, it shows the names if they are few, else
+    their number and the remedy, such as "See `transferbench list`."
+    """
     known = sorted(known)
-    hint = did_you_mean(name, known) or f" Known: {', '.join(known) or 'none'}."
+    few = len(known) <= MAX_LISTED or not remedy
+    names = f" Known: {', '.join(known) or 'none'}." if few else f" {len(known)} are known."
+    hint = did_you_mean(name, known) or names
     return UserError(f"unknown {what} {brief(name)}.{hint}{' ' + remedy if remedy else ''}")

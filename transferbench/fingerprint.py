@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 import zipfile
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,30 @@ def summary(path: Path) -> str:
     """Return the first line of a module's docstring without importing the module."""
     text = ast.get_docstring(ast.parse(_source(path) or "")) or ""
     return text.partition("\n")[0]
+
+
+def missing_libraries(path: Path) -> list[str]:
+    """Return the libraries that a module imports at any level of its code and that are missing.
+
+    A call `need("library.module")` of an optional library is an import, too. The module is not
+    imported.
+    """
+    names = []
+    for node in ast.walk(ast.parse(_source(path) or "")):
+        match node:
+            case ast.Import():
+                names += [alias.name for alias in node.names]
+            case ast.ImportFrom(module=str(name), level=0):
+                names.append(name)
+            case ast.Call(func=ast.Name(id="need"), args=[ast.Constant(value=str(name)), *_]):
+                names.append(name)
+    tops = {name.partition(".")[0] for name in names}
+    return sorted(top for top in tops if not _is_installed(top))
+
+
+@cache
+def _is_installed(library: str) -> bool:
+    return library in sys.modules or find_spec(library) is not None
 
 
 @cache

@@ -41,6 +41,10 @@ def summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
     known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
+    if not total.seconds and total.unknown:
+        return (
+            f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; no times of earlier runs"
+        )
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; {known}{unknown}"
 

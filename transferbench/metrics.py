@@ -91,6 +91,12 @@ def explained_variance(X: Matrix, decided: np.ndarray) -> float:
     return (between - centre) / (total - centre) if total > centre else 0.0
 
 
+def balanced_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
+    """Return the mean over the true classes of recall: the fraction of the class that is found."""
+    recall = [np.mean(decided[truth == label] == label) for label in np.unique(truth)]
+    return float(np.mean(recall))
+
+
 def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
     """Return the mean over the true classes of 2 tp / (2 tp + fp + fn)."""
     f1 = []
@@ -128,7 +134,11 @@ def _transfer(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, fl
     truth, decided = Y.argmax(axis=1), scores.argmax(axis=1)
     if clusters:
         decided = match(truth, decided)
-    return {"accuracy": accuracy(truth, decided), "f1": macro_f1(truth, decided)}
+    return {
+        "accuracy": accuracy(truth, decided),
+        "f1": macro_f1(truth, decided),
+        "balanced_accuracy": balanced_accuracy(truth, decided),
+    }
 
 
 def _clustering(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, float]:

@@ -28,6 +28,8 @@ Positive = Annotated[float, Gt(0), Lt(math.inf)]
 CountOrZero = Annotated[int, Ge(0)]
 Fraction = Annotated[float, Gt(0), Lt(1)]
 Precision = Literal["float32", "float64"]
+#: Shares of the classes in the targets: a rule, or a number for each class; see `core.shares`.
+Prior = Literal["equal", "source", "estimated"] | tuple[Positive, ...]
 
 #: A checked value of a parameter.
 Value: TypeAlias = bool | int | float | str | tuple["Value", ...] | None
@@ -95,7 +97,8 @@ def convert(value: object, annotation: Any, what: str) -> Any:
     """Return `value` as the annotated type.
 
     The text "none" becomes None if the type allows None. A list may be given as a text with commas
-    or as a single value. Raise UserError, naming `what`, for a value that does not fit.
+    or, if the type allows nothing else, as a single value. Raise UserError, naming `what`, for
+    a value that does not fit.
     """
     from pydantic import ValidationError
 
@@ -103,6 +106,8 @@ def convert(value: object, annotation: Any, what: str) -> Any:
         return None
     if getattr(annotation, "__origin__", None) is tuple and not isinstance(value, list | tuple):
         value = value.split(",") if isinstance(value, str) else [value]
+    elif isinstance(value, str) and "," in value and _allows_list(annotation):
+        value = value.split(",")
     # pydantic would take true for the number 1
     misplaced = isinstance(value, bool) and "true or false" not in describe_type(annotation)
     if not misplaced:
@@ -145,6 +150,12 @@ def describe_type(annotation: Any) -> str:
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)
+
+
+def _allows_list(annotation: Any) -> bool:
+    """True if one of the alternatives of a type is a list."""
+    choices = getattr(annotation, "__args__", ())
+    return any(getattr(choice, "__origin__", None) is tuple for choice in choices)
 
 
 def _bounds(annotation: Any) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench import notebook
+
 Matrix: TypeAlias = np.ndarray | sp.csr_array
 Family = Literal["transfer", "clustering", "multilabel"]
 #: Called by a model after each iteration with the iteration (from 1), the number of planned
@@ -130,6 +132,9 @@ class Problem:
                 )
         return ""
 
+    def _repr_html_(self) -> str:
+        return notebook.of_problem(self)._repr_html_()
+
     @property
     def sources(self) -> tuple[Domain, ...]:
         """Domains in which every label is seen."""
@@ -156,6 +161,9 @@ class Truth:
     Y: tuple[np.ndarray, ...]
     scored: tuple[np.ndarray, ...]
 
+    def _repr_html_(self) -> str:
+        return notebook.of_truth(self)._repr_html_()
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -174,6 +182,9 @@ class Fit:
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return notebook.of_fit(self)._repr_html_()
 
 
 def canonical(X: Any) -> Matrix:

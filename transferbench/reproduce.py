@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transferbench import experiments, forecast
 from transferbench.data import tasks
@@ -20,6 +21,9 @@ from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.files import write_text
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Prints a line; with err=True on standard error.
 Say = Callable[..., None]
@@ -87,6 +91,8 @@ class Rebuild:
             else:
                 lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
+        if self.name not in experiments.names():  # the user's own, from now on known by name
+            write_text(self.folder / experiments.COPY, self.experiment.text)
         return pages.write(self.experiment, self.folder)
 
     @cached_property
@@ -118,31 +124,41 @@ class Rebuild:
 
 
 def plan(
-    names: Sequence[str], settings: Settings, repeats: int | None, *,
-    missing: bool = False, predict: bool, say: Say,
-) -> list[Rebuild]:  # fmt: skip
-    """Return a `Rebuild` for each experiment by name, the quickest first.
-
-    With `missing`, the finished runs of each runs.csv are kept. With `predict`, say for several
-    experiments what they will take and sort them by that.
-    """
-    files = [experiments.load(name) for name in dict.fromkeys(names)]
+    names: Sequence[str], settings: Settings, repeats: int | None, *, missing: bool = False
+) -> list[Rebuild]:
+    """Return a `Rebuild` for each experiment by name; `missing` keeps the runs of each runs.csv."""
     rebuilds = [
         Rebuild(experiment, list(experiment.runs(repeats)), settings.results, repeats)
-        for experiment in files
+        for experiment in _load(names, settings)
     ]
     for rebuild in rebuilds if missing else ():
         rebuild.keep(settings)
-    if len(rebuilds) > 1 and predict:
-        planned = {
-            each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds
-        }
-        expected = forecast.forecasts(planned, settings)
-        rebuilds.sort(key=lambda each: expected["seconds"][each.name])  # failures come early
-        size = forecast.megabytes(planned, settings)
-        total = forecast.summary(expected)
-        say(f"{len(files)} experiments: {total}; {size:.0f} MB to fetch", err=True)
     return rebuilds
+
+
+def expect(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
+    """Sort the experiments, the quickest first. Return `forecast.forecasts`, and it in a sentence.
+
+    So failures come early.
+    """
+    planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
+    expected = forecast.forecasts(planned, settings)
+    rebuilds.sort(key=lambda each: expected["seconds"][each.name])
+    count = f"{len(rebuilds)} experiment{'s' * (len(rebuilds) != 1)}"
+    size = forecast.megabytes(planned, settings)
+    return expected, f"{count}: {forecast.summary(expected)}; {size:.0f} MB to fetch"
+
+
+def _load(names: Sequence[str], settings: Settings) -> list[Experiment]:
+    """Return experiments by name or path. Raise UserError if two would share one folder."""
+    loaded: dict[str, tuple[str, Experiment]] = {}
+    for given in dict.fromkeys(names):
+        experiment = experiments.load(given, settings.results)
+        other, _ = loaded.setdefault(experiment.name.casefold(), (given, experiment))
+        if other != given:
+            message = f"{other} and {given} would write to the same folder {experiment.name}"
+            raise UserError(f"{message}; rename one, or run them one after the other.")
+    return [experiment for _, experiment in loaded.values()]
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:

@@ -34,7 +34,8 @@ class Settings:
     """Settings of one command.
 
     data    : folder of downloaded and built data.
-    results : folder of records and tables.
+    results : folder of records and tables; by default `results` in the current folder or, inside a
+              checkout of this package, at its top.
     mirrors : folders or URLs of original files, tried in order.
     offline : if true, use no network.
     max_size : GiB of one of the user's own files; larger ones are refused.
@@ -79,11 +80,12 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     """
     import platformdirs
 
-    root = checkout()
+    root, here = checkout(), Path.cwd()
     cache = Path(platformdirs.user_cache_dir("transferbench", appauthor=False))
-    defaults = Settings(
-        data=root / "data" if root else cache, results=(root or Path.cwd()) / "results"
-    )
+    # The committed results are those of work inside the checkout; other work has its own folder.
+    inside = root is not None and here.is_relative_to(root.resolve())
+    results = (root if root and inside else here) / "results"
+    defaults = Settings(data=root / "data" if root else cache, results=results)
     return defaults.but(**_from_file(config_path())).but(**_from_environment(environment))
 
 

@@ -27,12 +27,16 @@ class LineMap:
         #: An index of a list is a key, too.
         self.lines: dict[tuple[str, ...], int] = {(): 1}
 
-    def line(self, keys: tuple[object, ...]) -> int:
-        """Return the line of the longest part of the path that the file has."""
+    def known(self, keys: tuple[object, ...]) -> tuple[str, ...]:
+        """Return the longest part of the path that the file has."""
         known = tuple(map(str, keys))
         while known not in self.lines:
             known = known[:-1]
-        return self.lines[known]
+        return known
+
+    def line(self, keys: tuple[object, ...]) -> int:
+        """Return the line of the longest part of the path that the file has."""
+        return self.lines[self.known(keys)]
 
     def error(self, keys: tuple[object, ...], message: str) -> UserError:
         """Return an error that shows the file and the line of these keys."""

@@ -33,7 +33,7 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     """
     parts = []
     for name in names:
-        experiment = experiments.load(name)
+        experiment = experiments.load(name, settings.results)
         runs = read_runs(settings.results / experiment.name / "runs.csv")
         measured = runs.melt(
             [*IDENTITY, "domain", "status", "seconds"], MEASURES, "measure", "committed"

@@ -33,6 +33,21 @@ def write(path: Path, rows, head=("text", "label")) -> Path:
     return path
 
 
+USED = ("documents: ", "classes of the source: ", "options: ")
+
+
+@pytest.fixture
+def call(call):
+    """Function that runs a command as `call`, without the lines that state what is used."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        code, out, err = call(*arguments)
+        lines = [line for line in err.splitlines(keepends=True) if not line.startswith(USED)]
+        return code, out, "".join(lines)
+
+    return command
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """The current folder, with a labelled file, two targets, one of them with ids, and a task."""
@@ -52,6 +67,7 @@ FILES = ("--source", "s.csv", "--target", "t.csv", "--target", "u.csv")
 
 
 def test_predictions_are_written_for_every_document_of_every_target(call, here):
+    (here / "found").mkdir()
     code, out, err = call("predict", *FILES, *GCMF, "--out", "found/all.csv")
     assert (code, out, err) == (0, "found/all.csv: 50 documents\n", "")
     with (here / "found/all.csv").open(encoding="utf-8", newline="") as file:
@@ -106,7 +122,9 @@ def test_each_file_is_a_domain_on_request(call, here):
     assert [row["confidence"] for row in together] != [row["confidence"] for row in separate]
     code, out, _ = call("evaluate", "--source", "s.csv", "--target", "[tu].csv", *GCMF)
     assert code == 0
-    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["[tu].csv", "50"]]
+    assert [line.split()[:3] for line in out.splitlines()[1:]] == [
+        ["[tu].csv", model, "50"] for model in ("gcmf", "lr")
+    ]
 
 
 def test_a_source_of_several_files(call, here):
@@ -132,14 +150,16 @@ def test_labels_of_a_target_change_no_prediction(call, here):
 def test_evaluate_and_run_agree_on_the_same_task(call, here, home):
     code, out, _ = call("evaluate", *FILES, *GCMF)
     assert code == 0
+    models = ("gcmf", "lr")
     head, *lines = [line.split() for line in out.splitlines()]
-    assert head == ["target", "documents", "accuracy", "%", "f1", "%"]
-    assert [line[:2] for line in lines] == [["t.csv", "30"], ["u.csv", "20"]]
+    expected = "target model documents accuracy % f1 % balanced % recall %"
+    assert head == expected.split()
+    assert [line[:2] for line in lines] == [[t, m] for t in ("t.csv", "u.csv") for m in models]
     # The full path: the server of another test's runs may have another current folder.
     code, out, err = call("run", str(here / "mine.yaml"), *GCMF, "--json", "--no-reference")
     assert code == 0, err
     measured = json.loads(out)["metrics"]
-    for name, _, accuracy, f1 in lines:
+    for name, _, _, accuracy, f1, *_ in lines[::2]:
         found = measured[name.removesuffix(".csv")]
         assert (accuracy, f1) == (f"{100 * found['accuracy']:.2f}", f"{100 * found['f1']:.2f}")
 
@@ -149,7 +169,7 @@ def test_documents_without_a_label_are_predicted_but_not_scored(call, here):
     write(here / "t.csv", [(text, label if i < 10 else "") for i, (text, label) in enumerate(rows)])
     code, out, _ = call("evaluate", *FILES, "-m", "lr")
     assert code == 0
-    assert out.splitlines()[1].split()[:2] == ["t.csv", "10"]
+    assert out.splitlines()[1].split()[:3] == ["t.csv", "lr", "10"]
     write(here / "t.csv", [(text, "") for text, _ in rows])
     assert "t.csv: no document has a label" in call("evaluate", *FILES, "-m", "lr")[2]
 
@@ -165,18 +185,23 @@ def test_without_a_source_documents_are_clustered(call, here):
     assert {row["cluster"] for row in rows} == {"1", "2"}
     code, out, _ = call("evaluate", *targets, "-m", "lnkmtc", "--set", "b=4")
     assert code == 0
-    assert out.split()[:6] == ["target", "documents", "accuracy", "%", "nmi", "%"]
+    assert out.split()[:7] == ["target", "model", "documents", "accuracy", "%", "nmi", "%"]
 
 
-def test_warnings_are_printed_and_the_file_is_still_written(call, here):
+def test_a_worthless_result_is_written_only_by_force(call, here):
     texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
     write(here / "t.csv", [(text, "") for text in texts])
-    code, _, err = call("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
-                        "min_df=1", "--out", "a.csv")  # fmt: skip
-    assert code == 0
+    arguments = ("predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--option",
+                 "min_df=1", "--out", "a.csv")  # fmt: skip
+    code, out, err = call(*arguments)
+    assert (code, out) == (1, "")
     assert "warning: t.csv: 1 of 11 documents have no feature left" in err
     assert "warning: t.csv: 1 of 11 documents share no feature with the source" in err
-    assert "warning: t.csv: unbalanced predictions" in err
+    assert "warning: t.csv: all 11 documents are in one class, cat; " in err
+    assert err.endswith("a.csv is not written, as the result is worthless by the warnings above; "
+                        "--force does it.\n")  # fmt: skip
+    assert not (here / "a.csv").exists()
+    assert call(*arguments, "--force")[0] == 0
     assert len((here / "a.csv").read_text().splitlines()) == 12
 
 
@@ -203,7 +228,8 @@ def test_warnings_are_printed_and_the_file_is_still_written(call, here):
         ({"--target": "t.csv,t.csv"}, "t.csv: given twice"),
         ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
         ({"--target": "t.csv,m.svm"}, "t.csv: not like m.svm; expected files of one kind"),
-        ({"--out": "s.csv/a.csv"}, "cannot write s.csv/a.csv"),
+        ({"--out": "s.csv/a.csv"}, "there is no folder s.csv; make it first."),
+        ({"--out": "found/a.csv"}, "there is no folder found; make it first."),
         ({"--clusters": "3"}, "expected either --source"),
         ({"--source": None}, "expected either --source"),
         ({"--target": None}, "Missing option '--target'"),
@@ -264,9 +290,9 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     assert "exp: 1 of 1 runs finished" in shell("reproduce", "./exp.yaml")
     table = (home.results / "exp" / "table.md").read_text()
     assert "| t | " in table
-    assert "done  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "0 runs to do, 1 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
     write(here / "t.csv", sentences(1, 28, 2))
-    assert "to run  lr on own:path=mine.yaml" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "1 runs to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
 
 
 def test_model_and_parameters_are_checked_before_files_are_read(call):
@@ -332,7 +358,7 @@ def test_every_model_takes_svmlight_files(call, here, model):
     source = [] if model == "kmeans" else ["--source", "s.svm"]
     code, out, err = call("evaluate", *source, "--target", "t.svm", "-m", model)
     assert (code, err) == (0, "")
-    assert float(out.splitlines()[1].split()[2]) > 90
+    assert float(out.splitlines()[1].split()[3]) > 90
 
 
 @pytest.mark.parametrize(
@@ -349,9 +375,9 @@ def test_an_extreme_scale_is_one_line_of_warning(call, here, scale, warning):
     files = ("--source", "s.svm", "--target", "t.svm")
     code, out, err = call("evaluate", *files, "-m", "mtrick")
     assert code == 0
-    assert err.count("\n") == 1
     assert err.startswith(f"warning: {warning}")
-    assert float(out.splitlines()[1].split()[2]) > 90
+    assert [line for line in err.splitlines()[1:] if "scale" in line] == []
+    assert float(out.splitlines()[1].split()[3]) > 90
 
 
 def test_a_problem_that_a_model_cannot_solve_is_one_line_with_code_2(call, here):
@@ -359,8 +385,7 @@ def test_a_problem_that_a_model_cannot_solve_is_one_line_with_code_2(call, here)
     code, _, err = call("predict", "--target", "one.csv", "-m", "ncut", "--clusters", "2",
                         "--option", "min_df=1", "--out", "o.csv")  # fmt: skip
     assert code == 2
-    assert "2 documents to cut into 2 clusters; expected more documents" in err
-    assert err.count("\n") == 1
+    assert "2 documents to cut into 2 clusters; expected more documents" in err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("at", ["--source", "--target", "--out"])
@@ -370,3 +395,188 @@ def test_a_loop_of_links_is_one_line(call, here, at):
     files = {"--source": "s.csv", "--target": "t.csv", "--out": "o.csv"} | {at: "loop.csv"}
     code, _, err = call("predict", *(word for pair in files.items() for word in pair), *GCMF)
     assert (code, err.count("\n")) == (2, 1)
+
+
+def test_what_is_used_is_printed(here, home, capfd):
+    from transferbench.cli import invoke
+
+    assert invoke(["evaluate", *FILES, "-m", "lr", "--like", "dtl", "--option", "min_df=3"]) == 0
+    out, err = capfd.readouterr()
+    assert err.startswith("documents: s.csv 40, t.csv 30, u.csv 20; features: 12\n")
+    assert "classes of the source: cat 50 %, sea 50 %\n" in err
+    assert "stop_words=english, token_pattern=[a-z]{2,}, min_df=3" in err
+    assert "tokens=words" in err
+
+
+def test_evaluate_prints_several_models_as_json(call, here):
+    code, out, err = call("evaluate", *FILES, "-m", "dtl", "-m", "cocc", "--set", "k=12",
+                          "--set", "cocc.k=16", "--json")  # fmt: skip
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["classes"] == ["cat", "sea"]
+    assert not found["worthless"]
+    places = [(row["model"], row["target"]) for row in found["results"]]
+    assert places == [(m, t) for m in ("dtl", "cocc", "lr") for t in ("t.csv", "u.csv")]
+    assert [row["params"].get("k") for row in found["results"][::2]] == [12, 16, None]
+    for row in found["results"]:
+        assert row["documents"] == (30 if row["target"] == "t.csv" else 20)
+        recall = list(row["recall"].values())
+        assert row["balanced_accuracy"] == pytest.approx(sum(recall) / 2)
+        assert min(row["accuracy"], row["f1"]) > 0.8
+
+
+def test_predictions_of_several_models_with_all_scores(call, here):
+    models = ("-m", "lr", "-m", "gcmf", "--set", "gcmf.k=8", "--set", "p=5")
+    assert call("predict", *FILES, *models, "--out", "a.csv", "--scores")[0] == 0
+    rows = read_csv(here / "a.csv")
+    assert list(rows[0]) == ["file", "row", "id", "label", "confidence", "agree", "label_gcmf",
+                             "score_cat", "score_sea"]  # fmt: skip
+    for row in rows:
+        assert float(row["score_cat"]) + float(row["score_sea"]) == pytest.approx(1, abs=1e-5)
+        assert row["confidence"] == row[f"score_{row['label']}"]
+        assert float(row["agree"]) == (1 if row["label"] == row["label_gcmf"] else 0.5)
+    alone = predicted(call, *FILES[2:])
+    assert [row["label_gcmf"] for row in rows] == [row["label"] for row in alone]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "gcfm.k=3"), "Did you mean 'gcmf'?"),
+        (("--set", "gcmf.q=3"), "unknown parameter of gcmf 'q'"),
+        (("-m", "cocc", "--set", "zeta=3"), "unknown parameter of gcmf 'zeta'"),
+        (("--like", "glt"), "Did you mean 'gtl'?"),
+    ],
+)
+def test_mistakes_with_several_models_are_found_before_files_are_read(call, arguments, message):
+    files = ("--source", "absent.csv", "--target", "absent.csv")
+    code, _, err = call("evaluate", *files, "-m", "gcmf", *arguments)
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_a_task_of_ones_own_has_the_same_warnings(call, here):
+    write(here / "t.csv", [(f"zebra{i % 3} zebu", ("cat", "sea")[i % 2]) for i in range(30)])
+    (here / "mine.yaml").write_text("source: s.csv\ntargets: [t.csv]\n")
+    task = str(here / "mine.yaml")
+    files = ("--source", "s.csv", "--target", "t.csv")
+    code, _, evaluated = call("evaluate", *files, "-m", "lr")
+    assert code == 1
+    expected = [line.replace("t.csv: ", "t: ") for line in evaluated.splitlines()[:-1]]
+    assert "30 of 30 documents share no feature with the source" in expected[0]
+    code, _, err = call("run", task, "-m", "lr")
+    assert code == 1
+    assert [line.replace("lr: ", "") for line in err.splitlines()[: len(expected)]] == expected
+    assert err.endswith("lr: worthless by the warnings above; --force exits with 0.\n")
+    assert call("run", task, "-m", "lr", "--json")[0] == 1  # a stored record
+    assert call("run", task, "-m", "lr", "--force")[0] == 0
+    assert call("evaluate", *files, "-m", "lr", "--force")[0] == 0
+
+
+HIMLS = ("-m", "himls", "--set", "p=6", "--set", "q=6")
+
+
+@pytest.fixture
+def labelled_twice(here):
+    """Two sources and a target whose documents have one or two labels."""
+
+    def rows(seed, number, shift):
+        one, two = sentences(seed, number, shift), sentences(seed + 50, number, shift)
+        pairs = zip(one, two[1:] + two[:1], strict=True)
+        both = [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in list(pairs)[: number // 3]]
+        return one[number // 3 :] + both
+
+    for name, seed, number in (("m", 0, 42), ("m2", 7, 30), ("n", 1, 30)):
+        write(here / f"{name}.csv", rows(seed, number, 1))
+    return here
+
+
+@pytest.mark.parametrize("model", [HIMLS, ("-m", "linear-svm"), ("-m", "tram")])
+def test_several_labels_are_predicted(call, labelled_twice, model):
+    given = ("--source", "m.csv", "--target", "n.csv", *model)
+    code, out, _ = call("predict", *given, "--out", "a.csv")
+    assert (code, out) == (0, "a.csv: 30 documents\n")
+    with Path("a.csv").open(newline="") as file, Path("n.csv").open(newline="") as truth:
+        rows, true = list(csv.DictReader(file)), [r["label"] for r in csv.DictReader(truth)]
+    right = [
+        {*row["label"].split("|")} == {*t.split("|")} for row, t in zip(rows, true, strict=True)
+    ]
+    assert sum(right) >= 24
+    for row in rows:
+        numbers = [float(number) for number in row["confidence"].split("|") if number]
+        assert len(numbers) == len([label for label in row["label"].split("|") if label])
+        assert sorted(numbers, reverse=True) == numbers
+        assert all(0.5 <= number <= 1 for number in numbers)
+
+
+def test_several_labels_are_scored_for_each_target(call, labelled_twice):
+    sources = ("--source", "m.csv", "--source", "m2.csv")
+    targets = ("--target", "n.csv", "--target", "m2.csv")
+    code, out, err = call("evaluate", *sources, *targets[:2], *HIMLS)
+    assert code == 0
+    assert "note: tasks: m, m2 (with n)" in err or "note: tasks: m (with n), m2" in err
+    head, line = out.splitlines()
+    assert head.split("  ")[0] == "target"
+    assert "example F1 %  Jaccard %  Hamming loss %" in head
+    assert float(line.split()[3]) > 70
+    code, out, _ = call("evaluate", *sources[:2], *targets, "-m", "linear-svm")
+    assert code == 0
+    assert [row.split()[:3] for row in out.splitlines()[1:]] == [
+        ["n.csv", "linear-svm", "30"],
+        ["m2.csv", "linear-svm", "30"],
+        ["all", "linear-svm", "60"],
+    ]
+
+
+def test_another_separator_and_whole_labels(call, labelled_twice):
+    for name in ("m", "n"):
+        file = labelled_twice / f"{name}.csv"
+        file.write_text(file.read_text().replace("|", ";"))
+    given = ("--source", "m.csv", "--target", "n.csv", "-m", "linear-svm")
+    code, out, _ = call("evaluate", *given, "--label-separator", ";")
+    assert code == 0
+    assert float(out.splitlines()[1].split()[3]) > 80
+    assert call("predict", *given, "--label-separator", ";", "--out", "a.jsonl")[0] == 0
+    labels = {json.loads(line)["label"] for line in Path("a.jsonl").read_text().splitlines()}
+    assert labels <= {"", "cat", "sea", "cat;sea", "sea;cat"}
+    code, _, err = call("evaluate", *given[:4], *GCMF, "--label-separator", ";")
+    assert code == 2
+    assert "gcmf is a transfer model and this is a multilabel problem" in err
+
+
+def test_several_labels_and_a_transfer_model(call, labelled_twice):
+    code, _, err = call("evaluate", "--source", "m.csv", "--target", "n.csv", *GCMF)
+    assert code == 2
+    assert "looks like several labels, and a transfer model gives one; choose a multi" in err
+
+
+def test_several_labels_of_a_matrix(call, labelled_twice):
+    rng = random.Random(5)
+
+    def line(label):
+        columns = {3 * part + 1 + i for part in range(2) for i in range(3)}
+        kept = [c for c in sorted(columns) if f"{(c - 1) // 3}" in label or rng.random() < 0.1]
+        return " ".join([label, *(f"{c}:1" for c in kept or [7]), "8:1"])
+
+    lines = [line(rng.choice(["0", "1", "0|1"])) for _ in range(60)]
+    Path("m.svm").write_text("\n".join(lines[:40]))
+    Path("n.svm").write_text("\n".join(lines[40:]))
+    given = ("--source", "m.svm", "--target", "n.svm", "-m", "linear-svm")
+    code, out, _ = call("evaluate", *given)
+    assert code == 0
+    assert float(out.splitlines()[1].split()[3]) > 80
+
+
+def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
+    text = "family: multilabel\nsource: [m.csv, m2.csv]\ntargets: n.csv\n"
+    Path("many.yaml").write_text(text)
+    code, out, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert code == 0, err
+    assert "linear-svm  m" in out
+    Path("many.yaml").write_text(f"{text}separator: ','\n")
+    code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert (code, "f1" in _) == (0, True), err
+    Path("many.yaml").write_text(text.replace("targets", "tasks"))
+    code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
+    assert code == 2
+    assert "a task of multilabel" in err

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
@@ -77,18 +78,19 @@ def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, val
         to_runs(lines, tmp_path / "runs.csv")
 
 
-def test_a_runs_csv_without_the_number_of_documents_is_read(tmp_path):
-    one = {"metrics": {"target": {"accuracy": 0.5}}, "documents": {"target": 7}}
+@pytest.mark.parametrize("column", ["documents", "balanced_accuracy"])
+def test_an_older_runs_csv_without_a_column_is_read(tmp_path, column):
+    one = {
+        "metrics": {"target": {"accuracy": 0.5, "balanced_accuracy": 0.4}},
+        "documents": {"target": 7},
+    }
     new = write_runs(tmp_path, FILE, lambda planned: one)
-    assert set(new["documents"]) == {7}
+    assert new[column].notna().all()
     path = tmp_path / "runs.csv"
-    header, *lines = path.read_text().splitlines()
-    assert header.endswith(",documents")
-    older = [header.removesuffix(",documents"), *(line.removesuffix(",7") for line in lines)]
-    path.write_text("\n".join(older) + "\n")
+    pd.read_csv(path, dtype=str).drop(columns=column).to_csv(path, index=False)
     old = read_runs(path)
-    assert old["documents"].isna().all()
-    assert old.drop(columns="documents").equals(new.drop(columns="documents"))
+    assert old[column].isna().all()
+    assert old.drop(columns=column).equals(new.drop(columns=column))
 
 
 def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):

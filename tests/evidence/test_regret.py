@@ -10,7 +10,7 @@ import pytest
 from transferbench import experiments
 from transferbench.evidence import pages, regret
 from transferbench.evidence.frame import observations, summarise, to_runs
-from transferbench.runs.record import Record, Run
+from transferbench.runs.record import RUNS_COLUMNS, Record, Run
 
 TEXT = """
 title: t
@@ -50,11 +50,8 @@ def cells(values=VALUES):
             metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
             criteria={"target": {"reverse": reverse}},
         )  # fmt: skip
-        lines += [dict.fromkeys(REST, "") | line for line in record.rows(*planned[:3])]
+        lines += [dict.fromkeys(RUNS_COLUMNS, "") | line for line in record.rows(*planned[:3])]
     return file, summarise(file, observations(file, to_runs(lines)))
-
-
-REST = ("f1", "nmi", "hamming", "explained", "curve", "trace")
 
 
 def line(table: pd.DataFrame, strategy: str) -> pd.Series:

@@ -242,3 +242,24 @@ def test_a_grid_runs_every_setting():
     assert [(c.params["max_iter"], c.seed) for c in cells] == [
         (5, 0), (5, 1), (5, 2), (6, 0), (6, 1), (6, 2)
     ]  # fmt: skip
+
+
+def test_all_names_that_are_unknown_are_told_at_once():
+    text = GOOD.replace("gtl/comp-vs-rec", "gtl/comp-vs-rek").replace("model: lr\n", "model: lrr\n")
+    text = text.replace("metric: accuracy", "metric: nmi").replace("max_iter: 5", "max_iter: no")
+    with pytest.raises(UserError) as error:
+        experiments.read(text, PATH)
+    places = [line.split(": ")[0] for line in str(error.value).splitlines()]
+    assert places == ["mine.yaml:3", "mine.yaml:6", "mine.yaml:9", "mine.yaml:11"]
+
+
+def test_all_places_of_one_check_are_told_at_once():
+    claims = "claims:\n- {says: a, place: p, better: {columns: [XX]}}\n"
+    claims += "- {says: b, place: p, stable: {column: LG, x: [1, 2], within: 1.0}}\n"
+    text = GOOD.replace("{LG: 81.71, NMF:", "{LQ: 81.71, NFM:") + claims
+    with pytest.raises(UserError) as error:
+        experiments.read(text, PATH)
+    lines = str(error.value).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"mine.yaml:{n}" for n in (13, 13, 16, 17)]
+    assert "'LQ'" in lines[0]
+    assert "'NFM'. Did you mean 'NMF'?" in lines[1]

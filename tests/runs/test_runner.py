@@ -302,9 +302,9 @@ def test_a_dry_run_prints_what_would_run_and_runs_nothing(shell):
     shell(*call[:-1], "1")
     code, out, _ = shell(*call, "--dry-run")
     assert code == 0
-    assert out.splitlines() == [
-        "done  good on own/small, seed 0", "to run  good on own/small, seed 1"
-    ]  # fmt: skip
+    header, line = (line.split() for line in out.splitlines())
+    assert header == ["rows", "model", "seeds", "done", "to", "run"]
+    assert line == ["own/small", "good", "2", "1", "1"]
     assert shell.log.seeds() == [0]
 
 

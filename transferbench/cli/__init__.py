@@ -15,7 +15,7 @@ import click
 
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
-from transferbench.errors import EngineLost, UserError, unknown
+from transferbench.errors import EngineLost, SeveralErrors, UserError, Worthless, unknown
 
 FOLDER = Path(__file__).parent
 
@@ -46,7 +46,7 @@ class Commands(click.Group):
         if name.startswith("-"):
             return None
         if name not in self.list_commands(ctx):
-            raise unknown("command", name, self.list_commands(ctx))
+            raise unknown("command", name, self.list_commands(ctx), "See `transferbench --help`.")
         command: click.Command = importlib.import_module(f"{__name__}.{name}").command
         return command
 
@@ -106,17 +106,27 @@ def invoke(arguments: list[str] | None = None) -> int:
         if debug:
             echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
-        echo(" ".join(message.split()), err=True)
+        several = isinstance(error, SeveralErrors)
+        for line in message.splitlines() if several else [message]:
+            echo(" ".join(line.split()), err=True)
         return code
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
     match error:
+        case SeveralErrors():
+            count = len(str(error).splitlines())
+            return f"Error: {count} mistakes:\n{error}", 2
         case UserError():
             return f"Error: {error}", 2
-        case EngineLost():
+        case EngineLost() | Worthless():
             return f"Error: {error}", 1
+        case click.NoSuchOption(option_name=name, ctx=context) if name in _global_options():
+            after = context.command_path.partition(" ")[2] if context else "COMMAND"
+            before = f"{name}{_global_options()[name]}"
+            example = f"`transferbench {before} {after} …`"
+            return f"Error: {name} is a global option: write it before the command: {example}.", 2
         case click.UsageError(ctx=context):
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
@@ -129,6 +139,15 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {place}{error.strerror or error}", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1
+
+
+def _global_options() -> dict[str, str]:
+    """Return the options of the program itself, with a placeholder for the value of each."""
+    return {
+        name: "" if getattr(option, "is_flag", False) else f" {option.name}".upper()
+        for option in main.params
+        for name in option.opts
+    }
 
 
 def entry() -> None:

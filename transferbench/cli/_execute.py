@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transferbench.cli import _dry_run
 from transferbench.cli._terminal import echo
+from transferbench.data.userdata.checks import from_output
 from transferbench.messages import shorten
 from transferbench.runs import engines, runner
 from transferbench.runs.job import TaskFiles, is_built
@@ -37,8 +39,8 @@ def execute(
     """
     chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
     if dry_run:
-        for run, done in zip(runs, runner.done(runs, settings), strict=True):
-            echo(f"{'done' if done and not force else 'to run'}  {run}")
+        states = [done and not force for done in runner.done(runs, settings)]
+        _dry_run.show(_dry_run.by_task(runs), dict(zip(runs, states, strict=True)))
         return []
     if force or not all(is_built(name, settings) for name in {run.task for run in runs}):
         chosen.prepare()
@@ -50,7 +52,12 @@ def execute(
     printed: set[tuple[str, str]] = set()
 
     def report(run: Run, record: Record) -> None:
-        first = shorten(record.output.strip().partition("\n")[0])
+        findings, others = from_output(record.output)
+        for text in (f"{run.model}: {finding.text}" for finding in findings):
+            if ("warning", text) not in printed:
+                printed.add(("warning", text))
+                say(f"warning: {text}", err=True)
+        first = shorten(others.strip().partition("\n")[0])
         if first and (run.model, first) not in printed:
             printed.add((run.model, first))
             say(f"{run.model} printed: {first} (more in the output of its record)", err=True)

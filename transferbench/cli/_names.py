@@ -33,18 +33,19 @@ def task_names() -> Iterable[str]:
     return {*names, *(name.rpartition("/")[2] for name in names)}
 
 
-def experiment_names() -> Iterable[str]:
-    """Return the names of all experiments."""
+def experiment_names(settings: Settings | None = None) -> Iterable[str]:
+    """Return the names of all experiments, also of the user's own ones that have results."""
     from transferbench import experiments
+    from transferbench.settings import load
 
-    return experiments.names()
+    return [*experiments.names(), *experiments.own_names((settings or load()).results)]
 
 
 def have_run(settings: Settings) -> tuple[str, ...]:
     """Return the names of the experiments that have results, sorted."""
     return tuple(
         name
-        for name in sorted(experiment_names())
+        for name in sorted(experiment_names(settings))
         if (settings.results / name / "runs.csv").is_file()
     )
 

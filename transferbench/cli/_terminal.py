@@ -1,17 +1,59 @@
-"""The only ways from a command to the terminal: output, messages and warnings."""
+"""The only ways from a command to the terminal: output, messages, colours and warnings."""
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 import click
 
 from transferbench.messages import printable, shorten
 
+#: Style of a word or line by what it says.
+STYLES: dict[str, dict[str, Any]] = {
+    "header": {"bold": True},
+    "good": {"fg": "green"},
+    "bad": {"fg": "red"},
+    "other": {"fg": "yellow"},
+}
+#: Style of a verdict by its mark or first word.
+VERDICTS = {
+    **dict.fromkeys(("=", "within", "done"), "good"),
+    **dict.fromkeys(("NO", "below", "▼", "to run"), "bad"),
+    **dict.fromkeys(("–", "above", "▲"), "other"),
+}
 
-def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a message to stdout or stderr, without control characters and passwords."""
-    click.echo(printable(str(message)), err=err, nl=nl)
+
+def echo(message: Any = "", *, err: bool = False, nl: bool = True, style: str = "") -> None:
+    """Print a message to stdout or stderr, without control characters and passwords.
+
+    style: a key of STYLES, for all of the message; see `colour` for where it is used.
+    """
+    text = printable(str(message))
+    if style:
+        text = click.style(text, **STYLES[style])
+    click.echo(text, err=err, nl=nl, color=colour())
+
+
+def echo_marked(line: str, word: str = "") -> None:
+    """Print a line whose verdict, a mark or word at its start or the given one, has a colour."""
+    word = word or line.partition(" ")[0]
+    before, found, after = printable(line).partition(word)
+    marked = click.style(found, **STYLES[VERDICTS[word]]) if word in VERDICTS else found
+    click.echo(before + marked + after, color=colour())
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as one JSON document; what JSON lacks is written as text."""
+    echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def colour() -> bool | None:
+    """Return False if NO_COLOR is set, True if FORCE_COLOR is, else None: only on a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
 
 
 class WarningPrinter:

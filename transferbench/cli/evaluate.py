@@ -2,37 +2,105 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from transferbench.cli._own import OwnData, own_data
+from transferbench.cli._own import WORTHLESS, OwnData, own_data
 from transferbench.cli._terminal import echo
+
+if TYPE_CHECKING:
+    from transferbench.problem import Fit, Truth
 
 
 @click.command()
-@own_data
-def command(own: OwnData) -> None:
-    """Score a model on your own labelled documents.
+@own_data()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
+def command(own: OwnData, as_json: bool) -> int:
+    """Score models on your own labelled documents.
 
     \b
-    transferbench evaluate --source labelled.csv --target mail.csv --model gcmf
+    transferbench evaluate --source labelled.csv --target mail.csv --model cocc
+    transferbench evaluate --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
 
-    --source and --target name files as for `predict`. The model sees no label of a target;
-    documents of a target without a label are not scored. Without a source the targets are
-    clustered, in as many clusters as they have labels.
+    --source and --target name files as for `predict`. The models see no label of a target;
+    documents of a target without a label are not scored. Logistic regression is scored beside
+    them. Without a source the targets are clustered, in as many clusters as they have labels. A
+    multi-label model (himls, …) takes several labels in a column, `a|b`; `predict` says more.
+    Warnings need no labels; if the first model's result is worthless by them, the exit code is 1
+    unless --force is given.
     """
     from transferbench.cli._report import aligned
+    from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
-    from transferbench.metrics import evaluate
+    from transferbench.metrics import ALL
 
+    names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
+    params = own.params(names)
     problem, truth, targets = own.read("some")
     for target in targets:
         if not any(target.labels):
             raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
-    metrics = evaluate(own.fit(problem, targets), truth)
-    measures = list(next(iter(metrics.values())))
-    rows = [["target", "documents", *(f"{measure} %" for measure in measures)]]
-    scored = dict(zip(truth.names, truth.scored, strict=True))
-    for (name, values), target in zip(metrics.items(), targets, strict=True):
-        percent = [f"{100 * value:.2f}" for value in values.values()]
-        rows.append([str(target.path), str(int(scored[name].sum())), *percent])
-    echo("\n".join(aligned(rows)))
+    paths = [str(target.path) for target in targets]
+    fits, worthless = own.fit(problem, params, paths)
+    scored = {model: _scores(fit, truth) for model, fit in fits.items()}
+    if len(next(iter(scored.values()))) > len(paths):
+        paths.append(ALL)
+    if as_json:
+        rows = [
+            {"target": path, "model": model, "params": params[model], **values}
+            for model, found in scored.items()
+            for path, values in zip(paths, found, strict=True)
+        ]
+        answer = {"classes": problem.classes, "worthless": worthless, "results": rows}
+        echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        measures = [name for name in next(iter(scored.values()))[0] if name != "documents"]
+        titles = MEASURES if truth.family == "multilabel" else {"balanced_accuracy": "balanced"}
+        heads = [f"{titles.get(name, name)} %" for name in measures]
+        table = [["target", "model", "documents", *heads]]
+        for i, path in enumerate(paths):
+            for model, found in scored.items():
+                percent = [_percent(found[i][name]) for name in measures]
+                table.append([path, model, str(found[i]["documents"]), *percent])
+        echo("\n".join(aligned(table)))
+    return _code(worthless, own.force)
+
+
+def _code(worthless: bool, force: bool) -> int:
+    """Return the exit code; say why it is not 0."""
+    if worthless and not force:
+        echo(f"The result is {WORTHLESS}; --force exits with code 0.", err=True)
+        return 1
+    return 0
+
+
+def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
+    """Return the measures of each scored domain, in order."""
+    from transferbench import comparison
+    from transferbench.metrics import ALL, evaluate
+
+    found = []
+    measured = evaluate(fit, truth)
+    for name, Y, rows, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
+        if not rows.any():
+            continue
+        values: dict[str, Any] = {"documents": int(rows.sum())} | measured[name]
+        if truth.family == "transfer":
+            values |= comparison.score(Y[rows], scores[rows])
+            recall = dict(zip(truth.classes, values.pop("recall").tolist(), strict=True))
+            values["recall"] = {k: v for k, v in recall.items() if v == v}  # without NaN
+        found.append(values)
+    if ALL in measured:  # of several multi-label domains
+        found.append({"documents": sum(each["documents"] for each in found)} | measured[ALL])
+    return found
+
+
+def _percent(value: Any) -> str:
+    """Return a fraction in per cent; of recalls by class the shares, or the least of many."""
+    if isinstance(value, dict):
+        if len(value) > 4:
+            return f"≥ {100 * min(value.values()):.0f}"
+        return "/".join(f"{100 * each:.0f}" for each in value.values())
+    return f"{100 * value:.2f}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from transferbench.cli import _plot
 from transferbench.cli._names import completing, experiment_names
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_json, echo_marked
 from transferbench.settings import Settings
 
 
@@ -22,25 +23,46 @@ from transferbench.settings import Settings
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw the objective into this file (png, svg or pdf), not in the terminal.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str, column: str, x: float | None,
-    save: Path | None,
+    save: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
 
     Print the command that runs it again, its runs, what they took, and what has changed since.
+    EXPERIMENT is a name or, of your own experiment, its name or its file.
+
+    \b
+    With --json, an object with
+      experiment, row, column, x; mean, std, published (in the table's unit)
+      number     texts: ours, paper, verdict, again (the command), setting, …
+      since      texts: data, code and versions, then and now
+      model      title, text
+      objective  a list, one value an iteration
     """
     from transferbench import experiments
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_runs
+    from transferbench.runs.store import Store
 
-    file = experiments.load(experiment)
+    file = experiments.load(experiment, settings.results)
     runs = read_runs(settings.results / file.name / "runs.csv")
     source = explain.find(file, runs, row, column, x)
-    data = _digest(source.runs_behind[0].task, settings)
-    curve = _objective(source, settings, save, f"{file.name}, {source.row}, {source.column}")
-    echo(explain.page(file, source, data=data, curve=curve), nl=False)
+    facts = explain.facts(file, source, _digest(source.runs_behind[0].task, settings))
+    trace, note = explain.objective(source, Store(settings.results))
+    if save and trace:
+        _plot.save(trace, f"{file.name}, {source.row}, {source.column}", save)
+    if as_json:
+        echo_json(facts | {"objective": trace})
+        return
+    verdict = facts["number"]["verdict"].partition(" ")[0].rstrip(",")
+    title, *lines = explain.page(facts, _objective(trace, note, save)).splitlines()
+    echo(title, style="header")
+    for line in lines:
+        is_verdict = verdict and line.startswith("  verdict ")
+        echo_marked(line, verdict) if is_verdict else echo(line)
 
 
 def _digest(name: str, settings: Settings) -> str:
@@ -51,16 +73,10 @@ def _digest(name: str, settings: Settings) -> str:
     return tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
 
 
-def _objective(source: Any, settings: Settings, save: Path | None, title: str) -> str:
-    """Draw the objective over iterations. Return the text for it, or why there is none."""
-    from transferbench.cli import _plot
-    from transferbench.evidence.explain import objective
-    from transferbench.runs.store import Store
-
-    trace, note = objective(source, Store(settings.results))
+def _objective(trace: Sequence[float], note: str, save: Path | None) -> str:
+    """Return the text for the objective: its curve, its file, or why there is none."""
     if not trace:
         return f"Objective: {note}"
     if save:
-        _plot.save(trace, title, save)
         return f"objective: {save}"
     return "\n".join([f"Objective over iterations, {note}:", *_plot.plot(trace)])

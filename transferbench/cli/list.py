@@ -2,34 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_json
+from transferbench.settings import Settings
+
+WIDTH = 80
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
-def command(what: str) -> None:
-    """List models, tasks and experiments."""
-    from transferbench import experiments
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_obj
+def command(settings: Settings, what: str, as_json: bool) -> None:
+    """List models, tasks and experiments.
 
-    sections = {"models": _models, "tasks": _tasks, "experiments": experiments.titles}
-    for title, summaries in sections.items():
-        if what in ("all", title):
-            items = summaries()
-            width = max(map(len, items), default=0)
-            lines = [f"  {name:<{width}}  {text}" for name, text in items.items()]
-            echo("\n".join([f"{title.capitalize()}:", *lines, ""]))
+    A model marked * needs a library that is not installed. Long lines are cut; `describe NAME`
+    shows all. Your own experiments are listed once they have results.
+
+    \b
+    With --json, an object with the lists that were asked for:
+      models       name, family, summary, missing (libraries that are not installed)
+      tasks        name, summary
+      experiments  name, title, own (true for your own)
+    """
+    sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
+    found = {title: read(settings) for title, read in sections.items() if what in ("all", title)}
+    if as_json:
+        echo_json(found)
+        return
+    if "models" in found:
+        _print_models(found["models"])
+    if "tasks" in found:
+        _print("Tasks", {each["name"]: each["summary"] for each in found["tasks"]})
+    for own, title in ((False, "Experiments"), (True, "Your own experiments")):
+        titles = {e["name"]: e["title"] for e in found.get("experiments", ()) if e["own"] is own}
+        if titles:
+            _print(title, titles)
 
 
-def _models() -> dict[str, str]:
+def _models(settings: Settings) -> list[dict[str, Any]]:
     from transferbench import models
-    from transferbench.fingerprint import summary
+    from transferbench.fingerprint import missing_libraries, summary
 
-    return {model.name: summary(model.path) for model in models.registry().values()}
+    return [
+        {
+            "name": model.name,
+            "family": model.family,
+            "summary": summary(model.path),
+            "missing": missing_libraries(model.path),
+        }
+        for model in models.registry().values()
+    ]
 
 
-def _tasks() -> dict[str, str]:
+def _tasks(settings: Settings) -> list[dict[str, Any]]:
     from transferbench.data import datasets
 
-    return {name: module.TASKS[name] for name, module in datasets.tasks().items()}
+    return [
+        {"name": name, "summary": module.TASKS[name]} for name, module in datasets.tasks().items()
+    ]
+
+
+def _experiments(settings: Settings) -> list[dict[str, Any]]:
+    from transferbench import experiments
+
+    own = set(experiments.own_names(settings.results))
+    return [
+        {"name": name, "title": title, "own": name in own}
+        for name, title in experiments.titles(settings.results).items()
+    ]
+
+
+def _print_models(found: list[dict[str, Any]]) -> None:
+    """Print the models by family, and which libraries those marked * need."""
+    for family in dict.fromkeys(model["family"] for model in found):
+        of_family = [model for model in found if model["family"] == family]
+        summaries = {m["name"] + "*" * bool(m["missing"]): m["summary"] for m in of_family}
+        _print(
+            {"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries
+        )
+    if missing := sorted({library for model in found for library in model["missing"]}):
+        echo(f"* needs {', '.join(missing)}, not installed; see `doctor --verbose`.\n")
+
+
+def _print(title: str, summaries: Mapping[str, str]) -> None:
+    """Print a title and a line for each name, at most WIDTH characters long."""
+    echo(f"{title}:", style="header")
+    width = max(map(len, summaries), default=0)
+    for name, text in summaries.items():
+        line = f"  {name:<{width}}  {text}"
+        echo(line if len(line) <= WIDTH else f"{line[: WIDTH - 1].rstrip()}…")
+    echo()

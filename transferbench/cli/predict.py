@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from os.path import realpath
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._own import FILE, OwnData, own_data
+from transferbench.cli._own import FILE, WORTHLESS, OwnData, own_data
 from transferbench.cli._terminal import echo
+
+if TYPE_CHECKING:
+    from transferbench.data.userdata.documents import Documents
+    from transferbench.problem import Problem
 
 
 @click.command()
-@own_data
+@own_data()
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
+@click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @click.option(
     "--escape-formulas",
     is_flag=True,
     help="In a CSV file, put ' before a value that a spreadsheet would run.",
 )
-def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool) -> None:
+def command(
+    own: OwnData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
+) -> None:
     """Label your own documents.
 
     \b
-    transferbench predict --source labelled.csv --target mail.csv --model gcmf --out found.csv
+    transferbench predict --source labelled.csv --target mail.csv --model cocc --out found.csv
+    transferbench predict --source topics.csv --target new.csv --model himls --out found.csv
     transferbench predict --target a.csv --target b.csv --model lnkmtc --clusters 4 --out found.csv
-    transferbench predict --source old/ --target "mail/*.csv" --model gcmf --out found.csv
+    transferbench predict --source old/ --target "mail/*.csv" -m cocc -m lr --out found.csv
 
     The files of a folder, of a pattern or of a list (a.csv,b.csv) are one domain, their documents
     in alphabetical order of the files' paths; with --each-file each file is a domain. Several
@@ -35,42 +44,60 @@ def command(own: OwnData, clusters: int | None, out: Path, escape_formulas: bool
     Each line of the output is a document of a target: file, row in it (the first is 1), id if there
     is one, label (or number of its cluster, the same over all files if the model clusters them
     together), confidence. The confidence is the label's share of the document's scores (of their
-    softmax, if they can be negative): it ranks documents, but is no probability. Labels of targets
-    are not read.
+    softmax, if they can be negative): it ranks documents, but is no probability. --scores adds
+    these shares for all classes. Labels of targets are not read. Which model? See `compare`.
+
+    Of several models the first gives label and confidence; there are also `agree`, the share of
+    models with the same label, and the labels of the others, label_MODEL. A result that is
+    worthless by the printed warnings is written only with --force.
+
+    A multi-label model gives several labels. In a source the column holds `a|b`, or `|` for no
+    label; --label-separator names another text than |. Each source is a task, and a target belongs
+    to the task of the most similar source. The output has the labels with a score of .5 or more,
+    best first, and their scores, both with | between; --set ensure_one_label=true gives every
+    document at least one.
 
     Labels, ids and names are written as they were read. A spreadsheet takes one that begins with =,
     +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
     writes ' before it, and the label is no longer equal to the source's.
     """
-    from transferbench.data.userdata.predictions import (
-        SUFFIXES,
-        formula,
-        rows,
-        without_formulas,
-        write,
-    )
-    from transferbench.errors import UserError, brief
+    from transferbench.data.userdata.predictions import rows, write
+    from transferbench.errors import UserError, Worthless
     from transferbench.files import writing
 
-    if out.suffix not in SUFFIXES:
-        raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
-    # Path.resolve raises for a loop of links.
-    inputs = {realpath(file) for role in own.domains() for part in role for file in part.files}
-    if realpath(out) in inputs:
-        raise UserError(f"--out {out} is one of the files to read; choose another.")
+    own.check_out(out)
     if bool(own.sources) == bool(clusters):
         raise UserError(
             "expected either --source (labelled documents) or --clusters N, and not both."
         )
+    params = own.params(list(dict.fromkeys(own.models)))
     problem, _, targets = own.read("none", clusters or 0)
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fit = own.fit(problem, targets)
-        predicted = rows(problem, fit, targets)
-        if out.suffix == ".csv" and (value := formula(problem, targets)):
-            if escape_formulas:
-                predicted = without_formulas(predicted)
-            else:
-                message = "a spreadsheet would run it; --escape-formulas writes it as text"
-                echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
+        fits, worthless = own.fit(problem, params, [str(target.path) for target in targets])
+        if worthless and not own.force:
+            raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
+        predicted = rows(problem, fits, targets, separator=own.separator, with_scores=scores)
+        if out.suffix == ".csv":
+            predicted = checked_formulas(out, problem, targets, predicted, escape_formulas)
         write(temporary, predicted, out.suffix)
     echo(f"{out}: {sum(map(len, targets))} documents")
+
+
+def checked_formulas(
+    out: Path,
+    problem: Problem,
+    targets: Sequence[Documents],
+    predicted: Iterator[dict[str, object]],
+    escape: bool,
+) -> Iterator[dict[str, object]]:
+    """Return the rows, escaped on request; warn if a spreadsheet would run a value of them."""
+    from transferbench.data.userdata.predictions import formula, without_formulas
+    from transferbench.errors import brief
+
+    value = formula(problem, targets)
+    if value and escape:
+        return without_formulas(predicted)
+    if value:
+        message = "a spreadsheet would run it; --escape-formulas writes it as text"
+        echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
+    return predicted

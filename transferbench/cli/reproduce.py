@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from transferbench.cli._names import completing, experiment_names
 from transferbench.cli._options import execution
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.reproduce import Rebuild
 
 
 @click.command()
@@ -40,19 +43,50 @@ def command(
     Missing runs are performed. Each results/EXPERIMENT/ is written as soon as its last run has
     ended; of several experiments, the quickest come first.
     """
-    from transferbench import reproduce
+    from transferbench import experiments, reproduce
     from transferbench.cli._execute import execute, say
     from transferbench.errors import UserError
     from transferbench.files import exclusive
 
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
-    predict, names = not execution["force"], names or tuple(sorted(experiment_names()))
-    rebuilds = reproduce.plan(names, settings, repeats, missing=missing, predict=predict, say=say)
+    names = names or tuple(experiments.names())
+    rebuilds = reproduce.plan(names, settings, repeats, missing=missing)
+    if execution["dry_run"]:
+        _show(rebuilds, settings, force=execution["force"])
+        return 0
+    if len(rebuilds) > 1 and not execution["force"]:
+        say(reproduce.expect(rebuilds, settings)[1], err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
-    lock = exclusive(
-        settings.results / "records" / "reproduce.lock", partial(say, message, err=True)
-    )
-    with nullcontext() if execution["dry_run"] else lock:
+    lock = settings.results / "records" / "reproduce.lock"
+    with exclusive(lock, partial(say, message, err=True)):
         perform = partial(execute, settings=settings, **execution)
         return reproduce.perform(rebuilds, perform, say)
+
+
+def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
+    """Print what would run: of one experiment its columns, of several a line for each."""
+    from transferbench import reproduce
+    from transferbench.cli import _dry_run
+    from transferbench.cli._report import aligned
+    from transferbench.runs import runner
+
+    expected, sentence = reproduce.expect(rebuilds, settings)
+    if len(rebuilds) == 1:
+        (rebuild,) = rebuilds
+        runs = list(rebuild.waiting)
+        ready = dict(zip(runs, runner.done(runs, settings), strict=True))
+        kept = dict.fromkeys(rebuild.kept, True)
+        states = {run: done and not force for run, done in ready.items()} | kept
+        _dry_run.show(rebuild.planned, states)
+    else:
+        lines = [["experiment", "done", "to run", "minutes of one core"]]
+        for rebuild in rebuilds:
+            one = expected.loc[rebuild.name]
+            unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
+            counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
+            lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
+        header, *others = aligned(lines)
+        echo(header, style="header")
+        echo("\n".join(others))
+    echo(sentence)

@@ -50,10 +50,14 @@ def command(
 
     Print their accuracy beside the paper's. A run with a finished record is not repeated; --force
     repeats it.
+
+    Results on your own documents have warnings that need no labels. If a named model's result is
+    worthless by them, the exit code is 1 unless --force is given.
     """
     from transferbench import models, parameters
     from transferbench.cli._execute import execute
     from transferbench.cli._report import report
+    from transferbench.data.userdata.checks import from_output
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.job import TaskFiles
@@ -75,4 +79,10 @@ def command(
         echo("\n".join(record.to_json(indent=None) for record in records))
     else:
         echo(report(facts, records, settings))
+    worthless = [r for r in records if any(f.worthless for f in from_output(r.output)[0])]
+    named = [record.model for record in worthless if record.model in names]
+    if named and not execution["force"]:
+        models_named = ", ".join(dict.fromkeys(named))
+        echo(f"{models_named}: worthless by the warnings above; --force exits with 0.", err=True)
+        return 1
     return 0 if all(record.done for record in records) else 1

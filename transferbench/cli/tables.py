@@ -22,7 +22,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench.errors import UserError
     from transferbench.evidence import pages
 
-    files = [experiments.load(name) for name in names or have_run(settings)]
+    files = [experiments.load(n, settings.results) for n in names or have_run(settings)]
     if not files:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
     if not check:

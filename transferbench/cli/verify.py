@@ -6,7 +6,7 @@ import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.cli._options import Seconds
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_marked
 from transferbench.settings import Settings
 
 
@@ -35,7 +35,10 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
 
     measured = verify.quickest(verify.committed(names or have_run(settings), settings), seconds)
     compared = verify.compare(measured, verify.run_again(measured, settings, jobs))
-    echo("\n".join(aligned(verify.table(compared))))
+    header, *lines = aligned(verify.table(compared))
+    echo(header, style="header")
+    for line in lines:
+        echo_marked(line)
     sentence, same = verify.summary(compared)
     echo(sentence)
     return 0 if same else 1

@@ -139,6 +139,20 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
     return Graph(sp.csr_array(S.maximum(S.T)))
 
 
+def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
+    """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P, started at P (n, c).
+
+    S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
+    NIPS 2003.
+    """
+    scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
+    S = sp.csr_array(scale @ graph.W @ scale)
+    F = P
+    for _ in range(steps):
+        F = alpha * (S @ F) + (1 - alpha) * P
+    return F
+
+
 def unit_rows(X: Matrix) -> sp.csr_array:
     """Return X (n, d) with rows scaled to Euclidean length one; zero rows stay zero."""
     X = sp.csr_array(X, copy=True)

@@ -44,15 +44,27 @@ def label_start(
     every labelled document, with an intercept or without; a class without labels has probability
     0. Decisions would contain zeros, which multiplicative updates cannot change.
     """
+    return tuple(
+        np.where(domain.seen[:, None], domain.Y, P)
+        for domain, P in zip(
+            problem.domains, probabilities(problem, C, intercept=intercept), strict=True
+        )
+    )
+
+
+def probabilities(
+    problem: Problem, C: float = 1.0, *, intercept: bool = True
+) -> tuple[np.ndarray, ...]:
+    """Return the class probabilities (n, c) of all rows of each domain; see `label_start`."""
     X, y = seen_rows(problem)
     classifier = _logistic_regression(C, intercept)
     classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
-    start = []
+    found = []
     for domain in problem.domains:
         P = np.zeros((len(domain.seen), len(problem.classes)))
         P[:, classifier.classes_] = classifier.predict_proba(domain.X)
-        start.append(np.where(domain.seen[:, None], domain.Y, P))
-    return tuple(start)
+        found.append(P)
+    return tuple(found)
 
 
 @artefact

@@ -32,7 +32,14 @@ import numpy as np
 
 from transferbench.core.graph import Graph
 from transferbench.core.products import Held, hold
-from transferbench.core.scale import Normalize, inner, norm2, scale_to_one, tall_product
+from transferbench.core.scale import (
+    Normalize,
+    inner,
+    norm2,
+    scale_columns,
+    scale_to_one,
+    tall_product,
+)
 from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
@@ -46,6 +53,8 @@ class Factor:
     value        : (rows, columns), updated in place.
     fixed        : True if the factor is never updated.
     normalize    : "columns" or "rows": what `NMTF.normalize` scales to sum one.
+    column_shares: what part of the sum of all entries each column gets (columns,) before
+                   `NMTF.normalize` scales rows to one, as in a step of Sinkhorn; None: as it is.
     fill         : True if `NMTF.normalize` makes columns or rows of zeros uniform.
     graph        : graph over the rows, with weight `graph_weight` (λ).
     version      : number of changes so far, by which cached products are invalidated.
@@ -54,6 +63,7 @@ class Factor:
     value: np.ndarray
     fixed: bool = False
     normalize: Normalize | None = None
+    column_shares: np.ndarray | None = None
     fill: bool = False
     graph: Graph | None = None
     graph_weight: float = 0.0
@@ -276,6 +286,8 @@ class NMTF:
         """
         for factor in factors:
             if factor.normalize is not None and not factor.fixed:
+                if factor.column_shares is not None:
+                    scale_columns(factor.value, factor.column_shares)
                 scale_to_one(factor.value, factor.normalize, fill=factor.fill)
                 factor.version += 1
 

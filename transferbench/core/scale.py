@@ -38,6 +38,16 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
     return F
 
 
+def scale_columns(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Scale each column of F (n, c) to the sum n · shares, in place, and return F.
+
+    A column of zeros stays zero.
+    """
+    total = np.ones(len(F), F.dtype) @ F
+    F *= (len(F) * shares / np.where(total > 0, total, 1)).astype(F.dtype)
+    return F
+
+
 def frobenius_one(X: Matrix) -> Matrix:
     """Return X / ‖X‖_F, so that weights of other terms do not depend on the size of the data."""
     return X / np.sqrt(norm2(X) or 1.0)

@@ -15,5 +15,7 @@ Views = Literal["both", "tf-idf", "topics"]
 TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
+#: Domains whose classes the option `class_sizes` cuts; see `_class_sizes.cut`.
+UnequalIn = Literal["target", "both"]
 #: Integer of 0 or more.
 Natural = Annotated[int, Ge(0)]

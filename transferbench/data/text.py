@@ -10,6 +10,19 @@ import scipy.sparse as sp
 
 from transferbench.data.options import StopWords, Weighting
 
+#: Letters of scripts that are written without spaces between words: Thai, Lao, Tibetan, Burmese,
+#: Khmer, Chinese and Japanese.
+UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]"
+)
+#: A character that is no space and no punctuation; vowel signs, which are not in \w, are such.
+_CHARACTER = (
+    r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u3004\u3006-\u303f"
+    r"\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+)
+#: Token pattern of pairs of neighbouring characters, which overlap.
+PAIRS = f"(?=({_CHARACTER}{{2}}))"
 #: Rows that are weighted at a time.
 BLOCK_ROWS = 1024
 
@@ -28,6 +41,16 @@ def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
     except re.error as error:
         raise ValueError(f"token_pattern {token_pattern!r}: {error}") from None
     return sp.csr_array(counts), vectorizer.get_feature_names_out()
+
+
+def has_spaces(texts: Iterable[str]) -> bool:
+    """Return False if most letters of the texts are of scripts without spaces between words."""
+    unspaced = letters = 0
+    for text in texts:
+        found = len(UNSPACED.findall(text))
+        unspaced += found
+        letters += found + sum(map(str.isalpha, UNSPACED.sub("", text)))
+    return 2 * unspaced <= letters
 
 
 def document_frequency(counts: sp.csr_array) -> np.ndarray:

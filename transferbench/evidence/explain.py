@@ -74,19 +74,42 @@ def objective(source: Any, store: Store) -> tuple[list[float], str]:
     return [], "its record is not here; run the command above, then ask again"
 
 
-def page(experiment: Experiment, source: Any, *, data: str, curve: str) -> str:
-    """Return the explanation; data: digest of the task built here, "" if none; curve: its end."""
+def facts(experiment: Experiment, source: Any, data: str) -> dict[str, Any]:
+    """Return what `explain` says of a number; data: digest of the task built here, "" if none.
+
+    experiment, row, column, x (None if there is none) : the place.
+    mean, std, published : in the table's unit, None if there is none.
+    number   : texts by name: ours, paper, verdict, again (the command), setting, ….
+    since    : texts by name: when it was run, and what has changed since: data, code, versions.
+    model    : title and text of the model's documentation.
+    """
     module = importlib.import_module(models.get(source.runs_behind[0].model).module)
     doc = inspect.getdoc(module) or ""
     title, *paragraphs = doc.split("\n\n")
     objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
-    x = "" if math.isnan(source.x) else f", x = {source.x:g}"
+    return {
+        "experiment": experiment.name,
+        "row": source.row,
+        "column": source.column,
+        "x": None if math.isnan(source.x) else source.x,
+        "mean": None if math.isnan(source.mean) else source.mean,
+        "std": None if math.isnan(source.std) else source.std,
+        "published": (experiment.published(source.row, source.column) or [None])[0],
+        "number": _number(experiment, source),
+        "since": _since(source, data),
+        "model": {"title": title, "text": "\n\n".join(paragraphs[objective + 1 :])},
+    }
+
+
+def page(found: dict[str, Any], curve: str) -> str:
+    """Return the explanation as text, from its `facts`; curve: its end."""
+    x = "" if found["x"] is None else f", x = {found['x']:g}"
     return fill(
         "explain.txt.j2",
-        place=f"{experiment.name}, {source.row}, {source.column}{x}",
-        sections=[_number(experiment, source), _since(source, data)],
-        model=title,
-        text="\n\n".join(paragraphs[objective + 1 :]),
+        place=f"{found['experiment']}, {found['row']}, {found['column']}{x}",
+        sections=[found["number"], found["since"]],
+        model=found["model"]["title"],
+        text=found["model"]["text"],
         curve=curve,
     )
 

@@ -22,7 +22,7 @@ from transferbench import models
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
-from transferbench.runs.record import MEASURES, RUNS_COLUMNS, Status, short
+from transferbench.runs.record import ADDED_COLUMNS, MEASURES, RUNS_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
 IDENTITY = ["task", "model", "params", "seed"]
@@ -53,7 +53,7 @@ OBSERVATION_COLUMNS = [
 def read_lines(path: Path) -> list[dict[str, str]]:
     """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
 
-    Older ones lack the last columns, which are then empty.
+    Those of `ADDED_COLUMNS` that the file lacks are empty.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -62,11 +62,11 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
-    if columns != RUNS_COLUMNS[: len(columns)] or len(columns) < RUNS_COLUMNS.index("documents"):
+    missing = {name for name in ADDED_COLUMNS if name not in columns}
+    if columns != tuple(name for name in RUNS_COLUMNS if name not in missing):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
-    missing = dict.fromkeys(RUNS_COLUMNS[len(columns) :], "")
-    return [line | missing for line in lines]
+    return [line | dict.fromkeys(missing, "") for line in lines] if missing else lines
 
 
 def read_runs(path: Path) -> pd.DataFrame:

@@ -61,7 +61,8 @@ def render(results: Path) -> str:
 
     Raise UserError if there are no runs, or they cannot be read.
     """
-    files = [experiments.load(name) for name in experiments.names()]
+    names = [*experiments.names(), *experiments.own_names(results)]
+    files = [experiments.load(name, results) for name in names]
     # By paper, tables first; shorter names first, so that 10 comes after 9.
     files.sort(key=lambda f: (f.name.split("-")[0], "table" not in f.name, "figure" not in f.name,
                               len(f.name), f.name))  # fmt: skip

@@ -6,18 +6,25 @@ Importing this package, `names` and `titles` import no model and validate nothin
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from transferbench import settings
 from transferbench.errors import UserError, brief, unknown
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from transferbench.experiments.experiment import Experiment
 
+    Part = TypeVar("Part", bound=BaseModel)
+
 SUFFIXES = (".yaml", ".yml")
+#: The copy of the user's own file in its folder of results.
+COPY = "experiment.yaml"
 #: Names in the folder of results that are not those of experiments.
 RESERVED = ("records", "slurm", "report.html")
 REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
@@ -30,30 +37,42 @@ def names() -> list[str]:
     return sorted(file.stem for file in settings.experiments_dir().glob("*.yaml"))
 
 
-def titles() -> dict[str, str]:
-    """Return the title of every experiment in the folder by name."""
+def titles(results: Path | None = None) -> dict[str, str]:
+    """Return the title of every experiment by name; those of the user are in `results`."""
     from transferbench import strict_yaml
 
     by_name = {}
-    for name in names():
-        data, lines = strict_yaml.load(path(name))
+    for name in [*names(), *(own_names(results) if results else ())]:
+        data, lines = strict_yaml.load(path(name, results))
         if not isinstance(data, dict) or "title" not in data:
             raise lines.error((), "missing key title.")
         by_name[name] = str(data["title"])
     return by_name
 
 
-def path(name: str) -> Path:
-    """Return the file of an experiment in the folder, or the user's own file, given by its path.
+def own_names(results: Path) -> list[str]:
+    """Return the names of the user's own experiments in a folder of results."""
+    packaged = set(names())
+    found = (file.parent.name for file in results.glob(f"*/{COPY}"))
+    return sorted(name for name in found if name not in packaged)
 
-    The user's own must not have the name of one in the folder, nor one that is no name of a folder
+
+def path(name: str, results: Path | None = None) -> Path:
+    """Return the file of an experiment: in our folder, in that of the results, or given by path.
+
+    The user's own must not have the name of one in our folder, nor one that is no name of a folder
     of results. Raise UserError for such a name and for an unknown one.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
-        if name not in names():
-            raise unknown("experiment", name, names(), "See `transferbench list`.")
-        return folder / f"{name}.yaml"
+        if name in names():
+            return folder / f"{name}.yaml"
+        own = own_names(results) if results else []
+        if name not in own or results is None:
+            known = [*names(), *own]
+            remedy = "See `transferbench list experiments`, or give the path of a YAML file."
+            raise unknown("experiment", name, known, remedy)
+        return results / name / COPY
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
     # Some file systems do not distinguish case.
@@ -66,36 +85,62 @@ def path(name: str) -> Path:
     return file
 
 
-def load(name: str) -> Experiment:
+def load(name: str, results: Path | None = None) -> Experiment:
     """Return an experiment by name, or by the path of the user's own file.
 
-    Raise UserError with file and line for anything that is unknown, missing or of a wrong type.
+    results: folder of results; the user's own experiments in it are known by name, too. Raise
+    UserError with file and line for anything that is unknown, missing or of a wrong type.
     """
     from transferbench import strict_yaml
 
-    file = path(name)
-    return read(strict_yaml.read_text(file), file)
+    file = path(name, results)
+    by_name = Path(name).suffix not in SUFFIXES
+    return read(strict_yaml.read_text(file), file, name if by_name else file.stem)
 
 
 @lru_cache(maxsize=128)
-def read(text: str, path: Path) -> Experiment:
+def read(text: str, path: Path, name: str = "") -> Experiment:
     """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
 
-    The same text is checked once in a process.
+    name: of the experiment; by default that of the file. The same text is checked once in a
+    process. All mistakes are told at once: of a file with wrong keys or types, also the wrong names
+    in rows and columns that have neither.
     """
     from pydantic import ValidationError
 
     from transferbench import strict_yaml
-    from transferbench.experiments.experiment import Experiment, check_names
-    from transferbench.experiments.fault import first_fault
-    from transferbench.experiments.schema import Schema
+    from transferbench.experiments.experiment import (
+        Experiment,
+        check_columns,
+        check_names,
+        check_rows,
+    )
+    from transferbench.experiments.fault import Faults
+    from transferbench.experiments.schema import Column, Row, Schema
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
+    faults = Faults(lines)
     try:
         spec = Schema.model_validate(data)
     except ValidationError as error:
-        raise first_fault(error, Schema, lines) from None
-    check_names(spec, lines)
-    return Experiment(path.stem, spec)
+        faults.add_all(error, Schema)
+        rows = _valid(data.get("rows"), Row)
+        check_rows(rows, faults)
+        check_columns(_valid(data.get("columns"), Column), rows, faults)
+    else:
+        check_names(spec, faults)
+    faults.check()
+    return Experiment(name or path.stem, spec, text)
+
+
+def _valid(parts: object, model: type[Part]) -> dict[str, Part]:
+    """Return the rows or columns of a file, by label, that have no fault of their own."""
+    from pydantic import ValidationError
+
+    valid = {}
+    for label, part in parts.items() if isinstance(parts, dict) else ():
+        with suppress(ValidationError):
+            valid[str(label)] = model.model_validate(part)
+    return valid

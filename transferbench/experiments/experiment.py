@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 from transferbench import experiments, models, parameters
 from transferbench.data import tasks
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError, did_you_mean, unknown
+from transferbench.experiments.fault import Faults
 from transferbench.experiments.measures import COSTS, METRICS
-from transferbench.experiments.schema import Printed, Schema
+from transferbench.experiments.schema import Column, Printed, Row, Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
-from transferbench.strict_yaml import LineMap
 
 
 class PlannedRun(NamedTuple):
@@ -29,10 +30,11 @@ class PlannedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A validated experiment: the name of its file and the contents."""
+    """A validated experiment: its name, the contents of its file, and the file's text."""
 
     name: str
     spec: Schema
+    text: str = field(default="", repr=False)
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
@@ -52,7 +54,7 @@ class Experiment:
                             params,
                             seed,
                             readings or (curve and not column.control),
-                            self.spec.regret is not None,
+                            self.spec.regret is not None and name not in self.spec.regret.votes,
                         )
                         yield PlannedRun(label, name, x, run)
 
@@ -107,79 +109,96 @@ class Experiment:
         return {label: cell[0] for label, cell in cells.items() if cell}
 
 
-def check_names(spec: Schema, lines: LineMap) -> None:
+def check_names(spec: Schema, faults: Faults) -> None:
     """Check what the file names: tasks, domains, models, parameters, measures, experiments.
 
-    Raise UserError with file and line at the first that does not exist.
+    Collect a fault for each name that does not exist.
     """
-    _check_rows(spec, lines)
-    _check_columns(spec, lines)
-    _check_measures(spec, lines)
+    check_rows(spec.rows, faults)
+    check_columns(spec.columns, spec.rows, faults)
+    _check_measures(spec, faults)
     for i, claim in enumerate(spec.claims):
-        with lines.at("claims", i, "also"):
-            for name in claim.also:
+        for name in claim.also:
+            with faults.at("claims", i, "also"):
                 if name not in experiments.names():
-                    raise unknown("experiment", name, experiments.names())
+                    raise unknown(
+                        "experiment", name, experiments.names(), "See `transferbench list`."
+                    )
     if spec.figure and spec.figure.levels:
-        _check_printed(spec.figure.levels, lines, "figure", "levels")
+        with faults.at("figure", "levels"):
+            _printed_table(spec.figure.levels)
     if spec.readings:
         for label, row in spec.rows.items():
-            name, printed_row = row.printed or (spec.readings.experiment, label)
-            place = ("rows", label, "printed") if row.printed else ("readings",)
-            printed = spec.readings.model_copy(update={"experiment": name})
-            table = _check_printed(printed, lines, *place)
-            if table.published(printed_row, printed.column) is None:
-                known = [row for row in table.spec.rows if table.published(row, printed.column)]
-                with lines.at(*place):
-                    raise unknown("row with a published value", printed_row, known)
+            with faults.at(*(("rows", label, "printed") if row.printed else ("readings",))):
+                _check_printed(spec.readings, label, row)
 
 
-def _check_printed(printed: Printed, lines: LineMap, *keys: str) -> Experiment:
+def _check_printed(readings: Printed, label: str, row: Row) -> None:
+    """Raise UserError if a row of readings has no published value."""
+    name, printed_row = row.printed or (readings.experiment, label)
+    table = _printed_table(readings.model_copy(update={"experiment": name}))
+    if table.published(printed_row, readings.column) is None:
+        known = [row for row in table.spec.rows if table.published(row, readings.column)]
+        raise unknown("row with a published value", printed_row, known)
+
+
+def _printed_table(printed: Printed) -> Experiment:
     """Return the experiment that has the printed values. Raise UserError if it does not exist."""
-    with lines.at(*keys):
-        table = experiments.load(printed.experiment)
-        if printed.column not in table.spec.columns:
-            raise unknown("column", printed.column, table.spec.columns)
+    table = experiments.load(printed.experiment)
+    if printed.column not in table.spec.columns:
+        raise unknown("column", printed.column, table.spec.columns)
     return table
 
 
-def _check_rows(spec: Schema, lines: LineMap) -> None:
-    for label, row in spec.rows.items():
-        with lines.at("rows", label, "task"):
-            task = tasks.Task.named(row.task)
-        with lines.at("rows", label, "domain"):
-            domains = tasks.documents(task)
+def check_rows(rows: Mapping[str, Row], faults: Faults) -> None:
+    """Check the tasks and domains of rows."""
+    for label, row in rows.items():
+        domains: dict[str, int] = {}
+        with faults.at("rows", label, "task"):
+            domains = tasks.documents(tasks.Task.named(row.task))
+        with faults.at("rows", label, "domain"):
             if row.domain and domains and row.domain not in ("all", *domains):
                 raise unknown("domain", row.domain, domains)
 
 
-def _check_columns(spec: Schema, lines: LineMap) -> None:
-    for label, column in spec.columns.items():
-        with lines.at("columns", label, "model"):
-            fit = models.load(column.model)
-        with lines.at("columns", label, "grid"):
-            for name, values in column.grid.items():
-                for value in values:
-                    parameters.resolve(fit, {name: value}, column.model)
-        with lines.at("columns", label, "params"):
-            parameters.resolve(fit, column.params, column.model)
-            stated = column.params | column.grid
-            missing = [name for name in parameters.schema(fit) if name not in stated]
-            if missing:
-                raise UserError(
-                    f"{column.model}: missing {', '.join(missing)}; an experiment states every "
-                    "parameter."
-                )
-        with lines.at("columns", label, "options"):
-            for row in spec.rows.values() if column.options else ():
-                tasks.Task.named(row.task, **column.options)
+def check_columns(columns: Mapping[str, Column], rows: Mapping[str, Row], faults: Faults) -> None:
+    """Check the models of columns, their parameters, and their options on the tasks of the rows."""
+    for label, column in columns.items():
+        with faults.at("columns", label, "model"):
+            models.load(column.model)
+            _check_params(label, column, faults)
+        for row in rows.values() if column.options else ():
+            with suppress(UserError):  # a fault of the row
+                tasks.Task.named(row.task)
+                with faults.at("columns", label, "options"):
+                    tasks.Task.named(row.task, **column.options)
 
 
-def _check_measures(spec: Schema, lines: LineMap) -> None:
+def _check_params(label: str, column: Column, faults: Faults) -> None:
+    """Check that every parameter of a known model is stated, and no other, with valid values."""
+    fit = models.load(column.model)
+    given = [("grid", name, value) for name, values in column.grid.items() for value in values]
+    given += [("params", name, value) for name, value in column.params.items()]
+    for part, name, value in given:
+        with faults.at("columns", label, part):
+            parameters.resolve(fit, {name: value}, column.model)
+    stated, known = column.params | column.grid, parameters.schema(fit)
+    # A misspelt name would be told twice.
+    misspelt = " ".join(did_you_mean(name, known) for name in stated if name not in known)
+    if missing := [n for n in known if n not in stated and repr(n) not in misspelt]:
+        names = ", ".join(missing)
+        message = f"{column.model}: missing {names}; an experiment states every parameter."
+        faults.add(("columns", label, "params"), message)
+
+
+def _check_measures(spec: Schema, faults: Faults) -> None:
     """Check that all models are of one family and every measure is one of that family."""
-    families = {label: models.get(column.model).family for label, column in spec.columns.items()}
+    known = models.registry()
+    families = {n: known[c.model].family for n, c in spec.columns.items() if c.model in known}
     if len(set(families.values())) > 1:
-        raise lines.error(("columns",), f"models of several families: {families}")
+        faults.add(("columns",), f"models of several families: {families}")
+    if len(set(families.values())) != 1:
+        return
     measures = METRICS[next(iter(families.values()))]
     places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
     places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
@@ -187,4 +206,4 @@ def _check_measures(spec: Schema, lines: LineMap) -> None:
     for keys, measure in places:
         if measure and measure not in measures:
             expected = " or ".join(measures)
-            raise lines.error(keys, f"expected {expected} for these models, got {measure}.")
+            faults.add(keys, f"expected {expected} for these models, got {measure}.")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-Metric = Literal["accuracy", "f1", "nmi", "hamming", "explained", "seconds", "peak_mib"]
+Metric = Literal[
+    "accuracy", "f1", "balanced_accuracy", "nmi", "hamming", "explained", "seconds", "peak_mib"
+]
 
 #: Cost of a run, in a unit of its own; costs are compared as ratios.
 COSTS = ("seconds", "peak_mib")
 #: Measures by family of models; explained variance needs no labels.
 METRICS = {
-    "transfer": ("accuracy", "f1", *COSTS),
+    "transfer": ("accuracy", "f1", "balanced_accuracy", *COSTS),
     "clustering": ("accuracy", "nmi", "explained", *COSTS),
     "multilabel": ("f1", "accuracy", "hamming", *COSTS),
 }
@@ -18,6 +20,7 @@ METRICS = {
 NAMES = {
     "nmi": "NMI",
     "f1": "F1",
+    "balanced_accuracy": "balanced accuracy",
     "hamming": "Hamming loss",
     "explained": "explained variance",
     "peak_mib": "peak memory in MiB",

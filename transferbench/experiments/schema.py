@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Lt, MinLen
@@ -10,7 +11,7 @@ from pydantic import Field, Strict, model_validator
 
 from transferbench.criteria import MEANINGS
 from transferbench.experiments.claim import Claim, Finite
-from transferbench.experiments.fault import Fault, StrictModel, below, check_known
+from transferbench.experiments.fault import Fault, StrictModel, below, check_known, gather
 from transferbench.experiments.measures import Metric
 from transferbench.parameters import Positive, Weight
 
@@ -181,9 +182,14 @@ class Schema(StrictModel):
         return [name for name, column in self.columns.items() if not column.control]
 
     @model_validator(mode="after")
-    def _check_figure(self) -> Self:
+    def _check(self) -> Self:
+        claims = [partial(self._check_claim, i) for i in range(len(self.claims))]
+        gather([self._check_figure, self._check_published, self._check_regret, *claims])
+        return self
+
+    def _check_figure(self) -> None:
         if self.figure is None:
-            return self
+            return
         if self.readings:
             raise Fault("expected figure or readings, not both.", "readings")
         for label, column in self.columns.items():
@@ -195,31 +201,27 @@ class Schema(StrictModel):
         params = {name for column in self.columns.values() for name in column.params}
         check_known("parameter of the columns", self.figure.params, params, "figure", "params")
         check_known("column", self.figure.columns, self.columns, "figure", "columns")
-        return self
 
-    @model_validator(mode="after")
-    def _check_published(self) -> Self:
+    def _check_published(self) -> None:
         if not self.figure and bool(self.published) != bool(self.tolerance):
             raise Fault("missing key published or tolerance; they go together.")
-        check_known("row", self.published, self.rows, "published")
-        for row, values in self.published.items():
+
+        def check_columns(row: str) -> None:
             with below("published", row):
-                check_known("column", values, self.columns)
-        return self
+                check_known("column", self.published[row], self.columns)
 
-    @model_validator(mode="after")
-    def _check_regret(self) -> Self:
-        if self.regret:
-            if self.figure or any(column.grid for column in self.columns.values()):
-                raise Fault("expected no figure and no grid beside regret.", "regret")
-            named = [self.regret.reference, *self.regret.votes]
-            named += [rule.column for rule in self.regret.rules.values()]
-            check_known("column", named, self.columns, "regret")
-        return self
+        check_rows = partial(check_known, "row", self.published, self.rows, "published")
+        gather([check_rows, *(partial(check_columns, row) for row in self.published)])
 
-    @model_validator(mode="after")
-    def _check_claims(self) -> Self:
-        for i, claim in enumerate(self.claims):
-            with below("claims", i):
-                claim.check(self)
-        return self
+    def _check_claim(self, i: int) -> None:
+        with below("claims", i):
+            self.claims[i].check(self)
+
+    def _check_regret(self) -> None:
+        if self.regret is None:
+            return
+        if self.figure or any(column.grid for column in self.columns.values()):
+            raise Fault("expected no figure and no grid beside regret.", "regret")
+        named = [self.regret.reference, *self.regret.votes]
+        named += [rule.column for rule in self.regret.rules.values()]
+        check_known("column", named, self.columns, "regret")

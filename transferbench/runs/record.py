@@ -21,15 +21,19 @@ from transferbench.fingerprint import PACKAGE, fingerprint
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"]
 
-MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained")
+MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained", "balanced_accuracy")
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
-#: times and sizes have six digits; `criteria` those of the line's domain.
+#: times and sizes have six digits; `criteria` holds those of the line's domain. Files of older
+#: versions lack the columns of ADDED_COLUMNS.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
     "data", "code", "versions", "finished", "key", "curve", "trace", "documents", "criteria",
 )  # fmt: skip
+
+
+ADDED_COLUMNS = ("documents", "balanced_accuracy", "criteria")
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from transferbench import __version__, criteria, metrics, models
 from transferbench.core import artefacts
 from transferbench.data import tasks
+from transferbench.data.userdata.checks import check_data, check_fit, to_output
 from transferbench.errors import Unavailable
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Record, now
+from transferbench.runs.record import Record, Run, now
 
 #: Sends progress to the caller as JSON: [key, iteration, planned], or null when this process has
 #: started. A run has no access to it: this process passes on what is valid.
@@ -212,6 +213,8 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     judged = None
     if run.criteria:
         judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
+    if run.task.startswith("own:") and problem.family != "multilabel":
+        _print_findings(run, problem, fit, judged)
     missing, missing_cpu = usage.missing.tolist()
     return replace(
         record,
@@ -228,6 +231,18 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         cpu_seconds=time.process_time() + cpu + missing_cpu,
         peak_mib=None if peak is None else max(peak, usage.peak_mib),
     )
+
+
+def _print_findings(
+    run: Run, problem: Problem, fit: Fit, judged: dict[str, dict[str, float]] | None
+) -> None:
+    """Print reasons to doubt the decisions on the user's own documents."""
+    if judged is None and problem.family == "transfer":
+        judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
+    reverse = {t: found["reverse"] for t, found in (judged or {}).items() if "reverse" in found}
+    findings = [*check_data(problem), *check_fit(run.model, problem, run.params, fit, reverse)]
+    sys.stderr.write(to_output(findings))
+    sys.stderr.flush()
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:

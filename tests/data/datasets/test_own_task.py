@@ -119,7 +119,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
         (
             "title: mine\n",
             1,
-            "unknown key 'title'. Known: each_file, family, label, options, source",
+            "unknown key 'title'. Known: each_file, family, label, options, separator, source",
         ),
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
@@ -131,7 +131,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
         ("source: s.csv\ntargets: [[t.csv, 5]]\n", 2, "expected list of text"),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
-        ("family: transfers\n", 1, "expected one of transfer, clustering"),
+        ("family: transfers\n", 1, "expected one of transfer, clustering, multilabel"),
         ("source: s.csv\ntargets: t.csv\ntext: [a]\n", 3, "expected text"),
         ("source: 5\n", 1, "expected list of text"),
         ("source: s.csv\ntargets: t.csv\noptions: 5\n", 3, "NAME: VALUE"),

@@ -12,8 +12,10 @@ import pytest
 import scipy.sparse as sp
 from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
 
+from transferbench.data.text import PAIRS, count
+from transferbench.data.userdata.checks import check_data
 from transferbench.data.userdata.documents import Documents
-from transferbench.data.userdata.problem import documents_problem
+from transferbench.data.userdata.problem import documents_problem, options_like, used_options
 from transferbench.errors import UserError
 
 
@@ -154,9 +156,62 @@ def test_documents_that_make_no_problem_are_refused_in_one_line(sources, targets
     assert "\n" not in str(error.value)
 
 
-def test_too_many_labels_suggest_the_wrong_column():
-    texts = [*CAT, *SEA] * 200
-    with pytest.raises(UserError, match=r"1600 different labels.*is it the right column\?"):
+@pytest.mark.parametrize(("documents", "classes"), [(16, 11), (3200, 1600)])
+def test_too_many_labels_suggest_the_wrong_column(documents, classes):
+    labels = [f"{i % classes}" for i in range(documents)]
+    with pytest.raises(UserError, match=rf"{classes} different labels.*is it the right column"):
         documents_problem(
-            [make_documents("s.csv", texts, [f"{i}" for i in range(1600)])], [TARGET], {}
+            [make_documents("s.csv", [*CAT, *SEA] * (documents // 8), labels)], [TARGET], {}
         )
+
+
+CHINESE = [
+    "猫在垫子上睡觉",
+    "小猫喜欢抓老鼠",
+    "猫和小猫在玩",
+    "船在海上航行",
+    "水手在船上",
+    "海上有大船",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens"),
+    [
+        (CHINESE, "characters"),
+        (["แมวนอนบนเสื่อ", "เรือแล่นในทะเล"] * 3, "characters"),
+        (["고양이가 매트 위에 있다", "배가 바다에 있다"] * 3, "words"),
+        ([*CAT, "猫 is a cat"] * 2, "words"),
+    ],
+    ids=["Chinese", "Thai", "Korean", "English"],
+)
+def test_the_script_decides_about_words_or_characters(texts, tokens):
+    files = [make_documents("s.csv", texts, ["a", "b"] * (len(texts) // 2))]
+    assert used_options(files, {})["tokens"] == tokens
+    assert used_options(files, {"tokens": "words"})["tokens"] == "words"
+    assert used_options(files, {"token_pattern": r"\w+"})["tokens"] == "words"
+
+
+def test_pairs_of_characters_have_no_punctuation_and_keep_vowel_signs():
+    texts = ["大船，小船。", "เที่ยว ok!"]
+    _, vocabulary = count(texts, PAIRS)
+    thai = "เที่ยว"
+    pairs = {"大船", "小船", "ok", *(thai[i : i + 2] for i in range(len(thai) - 1))}
+    assert set(vocabulary) == pairs
+
+
+def test_chinese_texts_have_features_by_default():
+    source = make_documents("s.csv", CHINESE, ["cat"] * 3 + ["sea"] * 3)
+    target = make_documents("t.csv", ["小猫睡觉", "大船航行"], ["", ""])
+    built, _ = documents_problem([source], [target], {"min_df": 1})
+    assert check_data(built)[0].text.startswith("t: no two documents share")
+    assert built.domains[0].X.shape[1] > 20
+
+
+def test_options_like_an_experiments_are_those_of_its_builder(home):
+    for name, min_df in (("gtl", 5), ("dtl", 15), ("dtl/comp-vs-rec", 15)):
+        found = options_like(name)
+        assert (found["min_df"], found["stop_words"]) == (min_df, "english")
+        assert found["weighting"] == "tf-idf"
+    with pytest.raises(UserError, match="Did you mean 'gtl'"):
+        options_like("glt")

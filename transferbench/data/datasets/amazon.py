@@ -16,9 +16,10 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.datasets._class_sizes import cut
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import files_of
-from transferbench.data.options import Natural, StopWords, Weighting
+from transferbench.data.options import Natural, StopWords, UnequalIn, Weighting
 from transferbench.data.text import select
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
@@ -77,31 +78,37 @@ def build(
     max_features: Natural = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     terms: single words, pairs of adjacent words, or both. stop_words: drop these single words.
     min_df: drop terms in fewer reviews, counted over both domains. max_features: keep only so many,
     of highest document frequency; 0 keeps all. weighting, unit_length: see `text.weight`; fitted on
-    both domains together. Raises ValueError for a file with other content than expected.
+    both domains together. class_sizes, unequal_in: cut the classes, see `_class_sizes.cut`; weights
+    and document frequencies are those of the documents that remain. Raises ValueError for a file
+    with other content than expected.
     """
     counts, y, vocabulary = _read([files[name] for name in needed(task)])
     pairs = np.char.find(vocabulary, "_") >= 0
     chosen = np.flatnonzero({"both": pairs | ~pairs, "unigrams": ~pairs, "bigrams": pairs}[terms])
     counts, vocabulary = counts[:, chosen], vocabulary[chosen]
+    rows, half = np.arange(len(y)), len(y) // 2
+    whole = {"source": (rows[:half], y[:half]), "target": (rows[half:], y[half:])}
+    parts = cut(whole, CLASSES, class_sizes, unequal_in)
     columns = select(
-        counts,
+        counts[np.concatenate([rows for rows, _ in parts.values()])],
         vocabulary,
         stop_words=stop_words,
         min_df=min_df,
         max_features=max_features or None,
     )
-    half = len(y) // 2
     return problem_from_counts(
         task,
         "transfer",
         CLASSES,
-        {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])},
+        {name: (counts[rows], y) for name, (rows, y) in parts.items()},
         columns=columns,
         weighting=weighting,
         unit_length=unit_length,

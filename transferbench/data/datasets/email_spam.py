@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.datasets._class_sizes import cut
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url
-from transferbench.data.options import Weighting
+from transferbench.data.options import UnequalIn, Weighting
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
@@ -133,11 +134,15 @@ def build(
     min_df: Count = 2,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     min_df: drop words in fewer mails, counted over all domains; 2 drops the words of a single mail.
-    weighting, unit_length: see `text.weight`; fitted on all domains together. Raises ValueError for
+    weighting, unit_length: see `text.weight`; fitted on all domains together.
+    class_sizes, unequal_in: cut the classes, see `_class_sizes.cut`; weights and document
+    frequencies are those of the documents that remain. Raises ValueError for
     a file in another format or with unlabelled mails.
     """
     from sklearn.datasets import load_svmlight_files
@@ -156,7 +161,7 @@ def build(
         task,
         "transfer",
         ("ham", "spam"),
-        parts,
+        cut(parts, ("ham", "spam"), class_sizes, unequal_in),
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.datasets._class_sizes import cut
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import File, Url, Wheel
-from transferbench.data.options import Natural, StopWords, Weighting
+from transferbench.data.options import Natural, StopWords, UnequalIn, Weighting
 from transferbench.data.text import count, replicate, select
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
@@ -142,6 +143,8 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     copies: Count = 1,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -150,33 +153,49 @@ def build(
     many, of highest document frequency. 0 means the paper's choice if it states one (min_df 15 for
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
     `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
-    measure time and memory; see `text.replicate`.
+    measure time and memory; see `text.replicate`. class_sizes, unequal_in: cut the classes of a
+    transfer task, see `_class_sizes.cut`; weights and document frequencies are those of the
+    documents that remain. Raises ValueError if they are given for a clustering task.
     """
     clustering = task.startswith("mtc/")
-    split = SPLITS[task]
+    stated, split = stated_options(task), SPLITS[task]
+    if clustering and class_sizes:
+        raise ValueError("class_sizes is for transfer tasks; remove it from this clustering task")
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
+    classes = list(next(iter(split.values())))
+    whole = {name: _posts_of(domain, groups) for name, domain in split.items()}
+    parts = cut(whole, classes, class_sizes, unequal_in)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
+    in_count = np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])
+    for name, (rows, _) in parts.items():
+        in_count[np.setdiff1d(whole[name][0], rows)] = False
     columns = select(
-        counts[np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])],
+        counts[in_count],
         vocabulary,
         stop_words=stop_words,
-        min_df=min_df or (15 if task.startswith("dtl/") else 1 if clustering else 5),
-        max_features=max_features or (2000 if clustering else None),
+        min_df=min_df or stated["min_df"],
+        max_features=max_features or stated["max_features"] or None,
     )
-    parts = {}
-    for name, domain in split.items():
-        y = labels(domain, groups)
-        parts[name] = replicate(counts[y >= 0], copies), np.tile(y[y >= 0], copies)
     return problem_from_counts(
         task,
         "clustering" if clustering else "transfer",
-        list(next(iter(split.values()))),
-        parts,
+        classes,
+        {
+            name: (replicate(counts[rows], copies), np.tile(y, copies))
+            for name, (rows, y) in parts.items()
+        },
         columns=columns,
         weighting=weighting,
         unit_length=unit_length,
     )
+
+
+def stated_options(task: str) -> dict[str, int]:
+    """Return the options that mean the paper's choice when they are 0, with that choice."""
+    if task.startswith("mtc/"):
+        return {"min_df": 1, "max_features": 2000}
+    return {"min_df": 15 if task.startswith("dtl/") else 5, "max_features": 0}
 
 
 def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
@@ -185,6 +204,15 @@ def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray
     for c, members in enumerate(domain.values()):
         y[np.isin(groups, [GROUPS[member] for member in members])] = c
     return y
+
+
+def _posts_of(
+    domain: dict[str, tuple[str, ...]], groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the posts of a domain, as indices (n,), and their classes (n,)."""
+    y = labels(domain, groups)
+    rows = np.flatnonzero(y >= 0)
+    return rows, y[rows]
 
 
 def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:

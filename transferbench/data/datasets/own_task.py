@@ -1,6 +1,7 @@
 """Your own task, described by a YAML file: `transferbench run ./my.yaml --model gcmf`.
 
-    family: transfer               # or clustering, with `tasks` instead of `source` and `targets`
+    family: transfer               # or multilabel; or clustering, with `tasks` instead of `source`
+                                   # and `targets`
     source: labelled.csv           # one domain or several: [one.csv, two.csv]
     targets: [mail.csv, web.csv]   # labels are used only for scoring; blank ones are not scored
     text: body                     # columns, if they are not called text and label
@@ -12,6 +13,11 @@ files, given as a list within the list ([[a.csv, b.csv], web.csv]), as "a.csv,b.
 as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. With
 `each_file: true` each file is a domain of its own. A domain is named after its file or folder, else
 after its first file, without suffix.
+
+In a task of the family multilabel the label column holds several labels, `a|b`, or `|` for none;
+`separator: ","` names another text between them. Each source is a task (of multi-task learning),
+with its name. The documents of a target belong to the task of the source with the most similar mean
+(with one source, to that one), and are scored there. `multilabel/own` has several views.
 
 Files are tables with a text and a label for each document, in UTF-8 (.csv, .tsv, .jsonl, .parquet),
 or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight, .libsvm), or written by
@@ -35,7 +41,9 @@ from typing import Any, Literal
 
 from transferbench import strict_yaml
 from transferbench.data.fetch import File
+from transferbench.data.userdata import multilabel
 from transferbench.data.userdata.documents import Columns, DomainFiles
+from transferbench.data.userdata.multilabel import SEPARATOR
 from transferbench.data.userdata.paths import check_twice, find_files
 from transferbench.data.userdata.problem import documents_problem, feature_function
 from transferbench.data.userdata.read import companion_files, read_domain
@@ -79,27 +87,35 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
                 f"{documents.path}: no document has a label, so that nothing can be scored; "
                 "`transferbench predict` needs none."
             )
-    return documents_problem(sources, targets, spec.options, name=task)
+    problem, truth = documents_problem(
+        sources, targets, spec.options, name=task, separator=spec.separator
+    )
+    return multilabel.pool(problem), multilabel.pool_truth(problem, truth)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Content of the YAML file. Clustering tasks are targets without a source."""
+    """Content of the YAML file. Clustering tasks are targets without a source.
+
+    separator: between the labels of a document; None if each has one.
+    """
 
     sources: list[DomainFiles]
     targets: list[DomainFiles]
     columns: Columns
     options: Params
+    separator: str | None
 
 
 def _keys(
     *,
-    family: Literal["transfer", "clustering"] = "transfer",
+    family: Literal["transfer", "clustering", "multilabel"] = "transfer",
     source: tuple[str, ...] = (),
     targets: tuple[str, ...] = (),
     tasks: tuple[str, ...] = (),
     text: str = "text",
     label: str = "label",
+    separator: str = SEPARATOR,
     each_file: bool = False,
 ) -> None:
     """Declare the keys of the YAML file, except options."""
@@ -126,7 +142,8 @@ def load(path: Path) -> Spec:
         with places.at("options", name):
             resolve(feature_function(targets[0].files[0]), {str(name): value}, "the documents")
     columns = Columns(values["text"], values["label"])
-    return Spec(sources[0] if sources else [], targets, columns, options)
+    separator = values["separator"] if values["family"] == "multilabel" else None
+    return Spec(sources[0] if sources else [], targets, columns, options, separator)
 
 
 def _values(content: dict[Any, Any], places: LineMap) -> dict[str, Any]:

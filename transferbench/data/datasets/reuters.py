@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from transferbench.data.datasets._class_sizes import cut
 from transferbench.data.datasets._problems import problem_from_counts
 from transferbench.data.fetch import files_of
 from transferbench.data.formats.mat import read_counts
-from transferbench.data.options import Weighting
+from transferbench.data.options import UnequalIn, Weighting
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
@@ -70,11 +71,15 @@ def build(
     min_df: Count = 1,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     min_df: drop features in fewer documents, counted over both domains; 1 keeps all that occur.
-    weighting, unit_length: see `text.weight`; fitted on both domains together. Raises ValueError
+    weighting, unit_length: see `text.weight`; fitted on both domains together.
+    class_sizes, unequal_in: cut the classes, see `_class_sizes.cut`; weights and document
+    frequencies are those of the documents that remain. Raises ValueError
     for a file with other content than expected.
     """
     names = LABELS[task][1]
@@ -89,7 +94,7 @@ def build(
         task,
         "transfer",
         classes,
-        parts,
+        cut(parts, classes, class_sizes, unequal_in),
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

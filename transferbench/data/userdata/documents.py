@@ -20,8 +20,9 @@ MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
 
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-#: Documents that must have a label: all or some; with "none", labels are not read.
-Labels = Literal["all", "some", "none"]
+#: Documents that must have a label: all or some; "any": there may be no labels at all; with "none",
+#: labels are not read.
+Labels = Literal["all", "some", "any", "none"]
 
 
 @dataclass(frozen=True)

@@ -189,9 +189,9 @@ def _length(archive: zipfile.ZipFile, name: str) -> int:
 def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     X = load_npz(path)
     n = X.shape[0]
-    if labels == "none":
-        return X, [""] * n
     file = labels_file(path)
+    if labels == "none" or (labels == "any" and not file.is_file()):
+        return X, [""] * n
     if not file.is_file():
         raise UserError(f"{path}: no labels; expected {file}, one label a line.")
     names = [check_label(file, number, line.strip(), labels) for number, line in lines(file)]

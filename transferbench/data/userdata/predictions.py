@@ -1,45 +1,82 @@
-"""Predictions for the user's own documents: confidences, rows to write, and warnings."""
+"""Predictions for the user's own documents: confidences, and rows to write."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
+from transferbench.data.userdata import multilabel
 from transferbench.data.userdata.documents import Documents
 from transferbench.metrics import normalize_scores
-from transferbench.problem import Domain, Fit, Problem
+from transferbench.problem import Fit, Problem
 
-#: Classes are unbalanced if the largest is more than so many times the smallest.
-UNBALANCED = 3.0
-#: Why unbalanced classes deserve a warning.
-BALANCE_NOTE = "models such as gcmf and dtl assume classes of about equal size."
 SUFFIXES = (".csv", ".jsonl")
 
 
-def rows(problem: Problem, fit: Fit, targets: Sequence[Documents]) -> Iterator[dict[str, object]]:
+def rows(
+    problem: Problem,
+    fits: Mapping[str, Fit],
+    targets: Sequence[Documents],
+    *,
+    separator: str = multilabel.SEPARATOR,
+    with_scores: bool = False,
+) -> Iterator[dict[str, object]]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
-    Rows are numbered from 1 in each file. id is omitted if no target has ids; confidence is that of
-    the predicted class, see `normalize_scores`.
+    fits: by model; the first gives label and confidence. Of several there are also `agree`, the
+    share of them with the same label, and the label of each other one, `label_MODEL`. with_scores:
+    also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
+    target has ids; confidence is the score of the label, see `normalize_scores`. In a multi-label
+    problem label and confidence are texts with the separator between the labels, see
+    `multilabel.cells`, and scores are those of the model.
     """
-    column = "label" if fit.columns == "classes" else "cluster"
+    models = list(fits)
+    kind = "label" if fits[models[0]].columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
-    for documents, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
-        predicted = zip(scores.argmax(axis=1), normalize_scores(scores), strict=True)
-        places = enumerate(documents.rows())
-        for (i, (file, number)), (best, confidences) in zip(places, predicted, strict=True):
+    for t, documents in enumerate(targets, start=-len(targets)):
+        cells = [list(_cells(problem, fit.scores[t], separator)) for fit in fits.values()]
+        scores = _shown_scores(problem, fits[models[0]].scores[t])
+        for i, (file, number) in enumerate(documents.rows()):
             row: dict[str, object] = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            row[column] = problem.classes[best]
-            row["confidence"] = float(f"{confidences[best]:.6g}")
+            labels = [of_model[i][0] for of_model in cells]
+            row[kind], row["confidence"] = cells[0][i]
+            if len(models) > 1:
+                if kind == "label":  # clusters of different models have nothing in common
+                    row["agree"] = _short(labels.count(labels[0]) / len(labels))
+                for model, label in zip(models[1:], labels[1:], strict=True):
+                    row[f"{kind}_{model}"] = label
+            if with_scores:
+                for name, score in zip(problem.classes, scores[i], strict=True):
+                    row[f"score_{name}"] = _short(score)
             yield row
+
+
+def _shown_scores(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """Return scores (n, c) from 0 to 1; those of single labels have sum one."""
+    return np.clip(scores, 0, 1) if problem.family == "multilabel" else normalize_scores(scores)
+
+
+def _cells(
+    problem: Problem, scores: np.ndarray, separator: str
+) -> Iterator[tuple[str, str | float]]:
+    """Yield label and confidence of each document."""
+    if problem.family == "multilabel":
+        yield from multilabel.cells(problem.classes, scores, separator)
+        return
+    for best, confidences in zip(scores.argmax(axis=1), normalize_scores(scores), strict=True):
+        yield problem.classes[best], _short(confidences[best])
+
+
+def _short(value: float) -> float:
+    """Return a number with six significant digits."""
+    return float(f"{value:.6g}")
 
 
 def formula(problem: Problem, targets: Sequence[Documents]) -> str | None:
@@ -77,54 +114,3 @@ def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> No
         writer.writeheader()
         writer.writerow(first)
         writer.writerows(predicted)
-
-
-def prediction_warnings(problem: Problem, targets: Sequence[Documents], fit: Fit) -> list[str]:
-    """Return reasons to doubt the predictions: documents, graphs, sizes of classes."""
-    warnings = []
-    per_class = sum(
-        (domain.Y.sum(axis=0) for domain in problem.sources), np.zeros(len(problem.classes))
-    )
-    if _unbalanced(per_class):
-        sizes = _sizes(problem, per_class)
-        warnings.append(f"the source's classes are unbalanced: {sizes}; {BALANCE_NOTE}")
-    last = slice(-len(targets), None)
-    for documents, domain, scores in zip(
-        targets, problem.domains[last], fit.scores[last], strict=True
-    ):
-        reasons = [*_feature_warnings(problem, domain), *_balance_warnings(problem, scores)]
-        warnings += [f"{documents.path}: {reason}" for reason in reasons]
-    return warnings
-
-
-def _feature_warnings(problem: Problem, target: Domain) -> Iterator[str]:
-    X, n = sp.csr_array(target.X), target.X.shape[0]
-    empty = int(np.sum(np.diff(X.indptr) == 0))
-    if empty:
-        yield f"{empty} of {n} documents have no feature left; they are guesses."
-    if problem.sources:
-        in_source = np.zeros(X.shape[1], X.dtype)
-        for domain in problem.sources:
-            in_source[sp.csr_array(domain.X).indices] = 1
-        unrelated = int(np.sum(X @ in_source == 0)) - empty
-        if unrelated:
-            yield f"{unrelated} of {n} documents share no feature with the source."
-    if np.bincount(X.indices, minlength=1).max() < 2:
-        yield "no two documents share a feature: their graph is empty."
-
-
-def _balance_warnings(problem: Problem, scores: np.ndarray) -> Iterator[str]:
-    predicted = np.bincount(scores.argmax(axis=1), minlength=len(problem.classes))
-    if _unbalanced(predicted):
-        note = f"; {BALANCE_NOTE}" if problem.sources else "."
-        yield f"unbalanced predictions: {_sizes(problem, predicted)}{note}"
-
-
-def _unbalanced(sizes: np.ndarray) -> bool:
-    return bool(sizes.max() > UNBALANCED * sizes.min())
-
-
-def _sizes(problem: Problem, sizes: np.ndarray) -> str:
-    order = np.argsort(-sizes, kind="stable")
-    parts = [f"{problem.classes[i]} {sizes[i]:.0f}" for i in order]
-    return ", ".join(parts if len(parts) < 7 else [*parts[:3], "…", *parts[-3:]])

@@ -59,12 +59,13 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
     Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
     at fault, for a missing column, a value of another type, a missing label or too much text.
     """
-    needed = [columns.text, *([columns.label] if labels != "none" else [])]
+    needed = [columns.text, *([columns.label] if labels in ("all", "some") else [])]
     needed += [columns.id] if columns.id else []
     names: list[str] = []
     ids: list[str] = []
+    optional = ["id", columns.label] if labels == "any" else ["id"]
     total, limit, id_column = 0, max_size(), columns.id
-    for line, row in READERS[path.suffix.lower()](path, {*needed, "id"}):
+    for line, row in READERS[path.suffix.lower()](path, {*needed, *optional}):
         try:
             for column in needed:
                 if column not in row:
@@ -77,7 +78,7 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
             total += len(text)
             if total > limit:
                 raise ValueError(f"more than {limit:,} characters of text; {size_remedy()}.")
-            label = "" if labels == "none" else _name(row[columns.label], columns.label)
+            label = "" if labels == "none" else _name(row.get(columns.label), columns.label)
             if id_column:
                 ids.append(_name(row.get(id_column), id_column))
         except ValueError as error:

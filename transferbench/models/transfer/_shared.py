@@ -12,7 +12,9 @@ import numpy as np
 from transferbench.core.init import label_start, stack
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
-from transferbench.core.scale import Normalize, norm2, scale_to_one, sum_one
+from transferbench.core.scale import Normalize, norm2, scale_columns, scale_to_one, sum_one
+from transferbench.core.shares import Shares, class_shares
+from transferbench.parameters import Prior
 from transferbench.problem import Fit, Problem, Watch
 
 #: Start of V in targets: probabilities of logistic regression, or its 0/1 decisions.
@@ -30,20 +32,24 @@ def label_factors(
     normalize: Normalize,
     start: Start = "probabilities",
     *,
+    shares: Shares | None = None,
     fill: bool = False,
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
-    C is the inverse regularisation of the logistic regression that gives the start. fill: see
-    `Factor`.
+    C is the inverse regularisation of the logistic regression that gives the start. shares: what
+    each V's `column_shares` are, already at the start. fill: see `Factor`.
     """
     factors = []
-    for domain, V in zip(problem.domains, label_start(problem, C), strict=True):
+    stated = shares.by_domain if shares else (None,) * len(problem.domains)
+    for domain, V, share in zip(problem.domains, label_start(problem, C), stated, strict=True):
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
         fixed = bool(domain.seen.all())
+        if share is not None:
+            V = scale_columns(V, share)
         V = scale_to_one(V, normalize)
-        factors.append(Factor(V, fixed=fixed, normalize=normalize, fill=fill))
+        factors.append(Factor(V, fixed=fixed, normalize=normalize, column_shares=share, fill=fill))
     return factors
 
 
@@ -60,12 +66,20 @@ def word_topics(
     return words, size @ by_document / (size.sum() or 1.0)
 
 
-def fit_each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch | None) -> Fit:
+def fit_each_target(
+    problem: Problem,
+    fit_one: Callable[..., Fit],
+    watch: Watch | None,
+    *,
+    prior: Prior = "equal",
+    C: float = 1.0,
+) -> Fit:
     """Fit each target alone with the sources; return all scores and the traces end to end.
 
-    `fit_one(problem, watch=…)` fits one target. Its seed does not depend on the other targets. The
-    scores of a source are its labels. `watch` sees one sequence of iterations; the scores of a
-    target are zero until its fit begins.
+    `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`, the
+    target's shares as `class_shares` returns them for all targets. Its seed does not depend on the
+    other targets. The scores of a source are its labels. `watch` sees one sequence of iterations;
+    the scores of a target are zero until its fit begins.
     """
     scores = [domain.Y for domain in problem.domains]
     trace: list[float] = []
@@ -78,12 +92,15 @@ def fit_each_target(problem: Problem, fit_one: Callable[..., Fit], watch: Watch 
         if watch:
             watch(turn * planned + iteration, len(targets) * planned, tuple(scores))
 
+    shares = class_shares(problem, prior, C)
     for turn, target in enumerate(targets):
+        share = shares.by_domain[target]
+        given = {} if share is None else {"prior": tuple(share.tolist())}
         alone = replace(problem, domains=(*problem.sources, problem.domains[target]))
-        fit = fit_one(alone, watch=partial(on_iteration, turn, target))
+        fit = fit_one(alone, watch=partial(on_iteration, turn, target), **given)
         scores[target] = fit.scores[-1]
         trace += fit.trace
-    return Fit(tuple(scores), tuple(trace))
+    return Fit(tuple(scores), tuple(trace), diagnostics=shares.diagnostics)
 
 
 def shared_association(
@@ -96,6 +113,7 @@ def shared_association(
     C: float,
     start: Start = "probabilities",
     start_features: StartFeatures = "plsa",
+    prior: Prior = "equal",
     dtype: str,
     seed: int,
     watch: Watch | None = None,
@@ -107,11 +125,12 @@ def shared_association(
     The target is the last domain. Rows of F (m, k) and G (n, c) sum to one; rows of zeros, such as
     those of F for words that a domain lacks, become uniform. X is divided by its sum, w = weight
     and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in every domain or at
-    random positive values, S at 1/c, G as in `label_factors`.
+    random positive values, S at 1/c, G as in `label_factors`, with the shares of prior.
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     S = Factor(np.full((k, c), 1 / c))
-    Gs = label_factors(problem, C, "rows", start, fill=True)
+    shares = class_shares(problem, prior, C)
+    Gs = label_factors(problem, C, "rows", start, shares=shares, fill=True)
     if start_features == "plsa":
         words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
         starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)

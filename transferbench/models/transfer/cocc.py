@@ -21,6 +21,8 @@ k = 64 and 10 iterations are believed to be its settings.
 Departures from the paper:
 - Documents start at the decisions of logistic regression, as in the other models here; the paper
   uses naive Bayes.
+- Unless prior is "equal", each step assigns the unlabelled documents so that the classes have their
+  shares of them (`core.counts`); the objective may then rise.
 - Words start in groups of equal size, not at random: first by the class in which the word has most
   mass, then by how much more. Labels and starting decisions have the same total mass.
 """
@@ -31,8 +33,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
+from transferbench.core.counts import count_offsets
 from transferbench.core.init import label_start, seen_rows
-from transferbench.parameters import Count, Positive, Weight
+from transferbench.core.shares import class_shares
+from transferbench.parameters import Count, Positive, Prior, Weight
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
 TINY = np.finfo(np.float64).tiny
@@ -45,6 +49,7 @@ def fit(
     lam: Weight = 0.25,
     max_iter: Count = 10,
     C: Positive = 1.0,
+    prior: Prior = "equal",
     watch: Watch | None = None,
 ) -> Fit:
     """Return scores (n, c) of every target, and the objective summed over targets by iteration.
@@ -53,14 +58,16 @@ def fit(
     the document. The scores of a source are its labels.
 
     k: word clusters. lam (λ): weight of the labelled documents. max_iter: iterations. C: inverse
-    regularisation of the logistic regression.
+    regularisation of the logistic regression. prior: shares of the classes in the targets, see
+    `class_shares`; the scores then include offsets of the classes.
     """
     X, y = seen_rows(problem)
     labelled = X.T @ np.eye(len(problem.classes))[y]
     labelled = labelled / (labelled.sum() or 1.0)
     start = label_start(problem, C)
+    shares = class_shares(problem, prior, C)
     clusterings = {
-        i: CoClustering(domain.X, start[i], domain.seen, labelled, k, lam)
+        i: CoClustering(domain.X, start[i], domain.seen, labelled, k, lam, shares.by_domain[i])
         for i, domain in enumerate(problem.domains)
         if not domain.seen.all()
     }
@@ -75,15 +82,15 @@ def fit(
         )
         if watch:
             watch(iteration, max_iter, scores)
-    return Fit(scores=scores, trace=tuple(trace))
+    return Fit(scores=scores, trace=tuple(trace), diagnostics=shares.diagnostics)
 
 
 class CoClustering:
     """Clusters of one target's documents and words.
 
     documents (n,) in 0…c−1 and words (m,) in 0…k−1 are the clusters; scores (n, c) those of the
-    last assignment of documents; labelled (m, c) is p(c, w) transposed: tables of words have words
-    in rows.
+    last assignment of documents; shares (c,) those of the classes, None if free; labelled (m, c) is
+    p(c, w) transposed: tables of words have words in rows.
     """
 
     def __init__(
@@ -94,10 +101,12 @@ class CoClustering:
         labelled: np.ndarray,
         k: int,
         lam: float,
+        shares: np.ndarray | None = None,
     ) -> None:
         self.P = sp.csr_array(X, dtype=np.float64) / (X.sum(dtype=np.float64) or 1.0)
         self.Pt = sp.csr_array(self.P.T)
         self.scores, self.seen, self.labelled, self.k, self.lam = start, seen, labelled, k, lam
+        self.shares = shares
         self.documents = start.argmax(axis=1)
         self.words = _word_start(labelled + self._by_document_cluster(), k)
         self.constant = _information(self.P) + lam * _information(labelled)
@@ -122,6 +131,8 @@ class CoClustering:
         mixture = (self.P @ _indicator(self.words, self.k)).toarray()  # p(d, ŵ)  (n, k)
         mixture /= np.maximum(mixture.sum(axis=1, keepdims=True), TINY)
         scores = mixture @ _log_conditional(joint.T).T
+        if self.shares is not None:
+            scores += count_offsets(scores[~self.seen], self.shares)
         self.scores = np.where(self.seen[:, None], self.scores, scores)
         self.documents = self.scores.argmax(axis=1)
 

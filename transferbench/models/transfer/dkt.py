@@ -14,6 +14,9 @@ such objective. Order of updates and normalisation are those of MTrick; F starts
 MTrick's start at topics is not known to be DKT's. α is scaled with the data terms, which are small
 because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the
 same weight.
+
+Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
+scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from transferbench.models.transfer._shared import (
     fit_each_target,
     shared_association,
 )
-from transferbench.parameters import Count, Positive, Precision, Weight
+from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -37,6 +40,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start_features: StartFeatures = "random",
+    prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -45,10 +49,11 @@ def fit(
 
     k: feature clusters. alpha: weight of their similarity. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities are the start of G_t.
-    start_features: start of F, topics of PLSA or random.
+    start_features: start of F, topics of PLSA or random. prior: shares of the classes in the
+    targets, see `class_shares`.
     """
     fit_one = partial(
         shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C,
         start_features=start_features, dtype=dtype, seed=seed,
     )  # fmt: skip
-    return fit_each_target(problem, fit_one, watch)
+    return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

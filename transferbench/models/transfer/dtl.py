@@ -14,18 +14,23 @@ contain zeros, which multiplicative updates cannot change.
 
 normalize_U = "rows" is another reading: rows of U and of U_τ sum to one, in place of their columns.
 It contradicts eq. 4.8 and line 6 of Algorithm 1, but comes nearer to most printed accuracies.
+
+Unless prior is "equal", columns of V_t are scaled to the shares of the classes before its rows are
+scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import Normalize, sum_one
+from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, fit_each_target, label_factors
-from transferbench.parameters import Count, CountOrZero, Positive, Precision
+from transferbench.parameters import Count, CountOrZero, Positive, Precision, Prior
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -39,6 +44,7 @@ def fit(
     start: Start = "probabilities",
     normalize_U: Normalize = "columns",
     pool_tasks: bool = True,
+    prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -47,8 +53,8 @@ def fit(
 
     k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of V.
-    normalize_U: what sums to one in U and U_τ. pool_tasks: fit all targets at once. Raises
-    ValueError if kappa > k.
+    normalize_U: what sums to one in U and U_τ. pool_tasks: fit all targets at once. prior:
+    shares of the classes in the targets, see `class_shares`. Raises ValueError if kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
@@ -57,12 +63,13 @@ def fit(
             fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, normalize_U=normalize_U,
             dtype=dtype, seed=seed,
         )  # fmt: skip
-        return fit_each_target(problem, fit_one, watch)
+        return fit_each_target(problem, fit_one, watch, prior=prior, C=C)
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     U = Factor(rng.random((m, kappa)), normalize=normalize_U)
     H1, H2 = Factor(rng.random((kappa, c))), Factor(rng.random((k - kappa, c)))
-    Vs = label_factors(problem, C, "rows", start)
+    shares = class_shares(problem, prior, C)
+    Vs = label_factors(problem, C, "rows", start, shares=shares)
     own_Us = [Factor(rng.random((m, k - kappa)), normalize=normalize_U) for _ in Vs]
     terms = [
         Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
@@ -77,4 +84,4 @@ def fit(
                 model.normalize(factor)
             model.update_jointly(H1, H2)
 
-    return model.solve(sweep, max_iter, Vs, watch)
+    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=shares.diagnostics)

@@ -18,7 +18,9 @@ Departures from the paper:
 - H is not rescaled when U_π is normalised (nor in the paper): H is shared, so one scaling cannot
   fit every domain.
 
-Columns of V that sum to one assume classes of about equal size in the target.
+Columns of V that sum to one assume classes of about equal size in the target. Unless prior is
+"equal", the columns of the final V_t are scaled so that its decisions have the shares of the
+classes (`core.counts`); this is not in the paper.
 """
 
 from __future__ import annotations
@@ -29,12 +31,14 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.counts import match_counts
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
 from transferbench.core.init import stack
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
+from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, label_factors
-from transferbench.parameters import Count, Positive, Precision, Weight
+from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -52,6 +56,7 @@ def fit(
     normalize: Normalize = "columns",
     neighbours: Literal["domain", "all"] = "domain",
     search: Search = "auto",
+    prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -65,8 +70,10 @@ def fit(
     sum to one. neighbours: documents that may be among the p nearest in the document graph: those
     of the domain, or of all domains, of which only those of the domain are then kept. search: how
     nearest documents are found; "auto" is exact up to 50,000 of them. The feature graphs are always
-    exact, in time linear in the number of documents. Raises ValueError if a domain has no feature.
+    exact, in time linear in the number of documents. prior: shares of the classes in the targets,
+    see `class_shares`. Raises ValueError if a domain has no feature.
     """
+    shares = class_shares(problem, prior, C, search)
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
     Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start), [], []
@@ -97,8 +104,19 @@ def fit(
             model.update(U, V, H)
             model.normalize(U, V)
 
-    fit = model.solve(sweep, max_iter, Vs, watch)
-    return replace(fit, diagnostics=graph_diagnostics(graphs))
+    def decide(scores: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return tuple(
+            V if share is None else match_counts(V, share)
+            for V, share in zip(scores, shares.by_domain, strict=True)
+        )
+
+    def on_iteration(iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
+        if watch:
+            watch(iteration, planned, decide(scores))
+
+    fit = model.solve(sweep, max_iter, Vs, watch and on_iteration)
+    diagnostics = graph_diagnostics(graphs) | shares.diagnostics
+    return replace(fit, scores=decide(fit.scores), diagnostics=diagnostics)
 
 
 def _graph_of(problem: Problem, i: int, p: int, search: Search) -> Graph:

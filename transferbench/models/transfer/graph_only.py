@@ -5,21 +5,20 @@
 W (n, n) cosine graph of the p nearest documents, d its row sums; P (n, c) probabilities of logistic
 regression; F (n, c) scores. Fixed-point iteration of Zhou et al., NIPS 2003. A control that shows
 the effect of GCMF's document graph without any factorisation. As in GCMF, columns are scaled to sum
-one before the argmax, which assumes classes of about equal size.
+one before the argmax, which assumes classes of about equal size. Unless prior is "equal", columns
+are scaled so that the decisions have the shares of the classes (`core.counts`).
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-import scipy.sparse as sp
 from annotated_types import Ge, Lt
 
-from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
+from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
 from transferbench.core.init import label_start
-from transferbench.core.scale import scale_to_one
-from transferbench.parameters import Count, Positive
+from transferbench.core.shares import class_shares, with_shares
+from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Fit, Problem
 
 
@@ -31,24 +30,23 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     search: Search = "auto",
+    prior: Prior = "equal",
 ) -> Fit:
     """Return F (n, c) of every target, and the labels of every source.
 
     p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. C: inverse
     regularisation of the logistic regression. search: how nearest documents are found; "auto" is
-    exact up to 50,000 of them.
+    exact up to 50,000 of them. prior: shares of the classes in the targets, see `class_shares`.
     """
     scores, graphs = [], []
-    for domain, P in zip(problem.domains, label_start(problem, C), strict=True):
+    shares = class_shares(problem, prior, C, search)
+    starts = zip(problem.domains, label_start(problem, C), shares.by_domain, strict=True)
+    for domain, P, share in starts:
         if domain.seen.all():
             scores.append(P)
             continue
         graph = cosine_graph(domain.X, p, search=search)
         graphs.append(graph)
-        scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
-        S = sp.csr_array(scale @ graph.W @ scale)
-        F = P
-        for _ in range(max_iter):
-            F = alpha * (S @ F) + (1 - alpha) * P
-        scores.append(scale_to_one(F, "columns"))
-    return Fit(scores=tuple(scores), diagnostics=graph_diagnostics(graphs))
+        scores.append(with_shares(spread(graph, P, alpha, max_iter), share, "columns"))
+    diagnostics = graph_diagnostics(graphs) | shares.diagnostics
+    return Fit(scores=tuple(scores), diagnostics=diagnostics)

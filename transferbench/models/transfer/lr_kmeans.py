@@ -3,26 +3,36 @@
     min over (means μ, assignment a)  Σ_i ‖x_i − μ_a(i)‖²,  i over the documents of one target
 
 x_i (d,) documents, μ_j (d,) means. A simple control without any factorisation.
+Unless prior is "equal", each step assigns documents so that the classes have their shares of them
+(`core.counts`), and offsets of the classes are added to the scores.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
+from transferbench.core.counts import count_offsets
 from transferbench.core.init import label_start
-from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem
+from transferbench.core.shares import class_shares
+from transferbench.parameters import Count, Positive, Prior
+from transferbench.problem import Fit, Matrix, Problem
 
 
-def fit(problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300) -> Fit:
+def fit(
+    problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300, prior: Prior = "equal"
+) -> Fit:
     """Return negative distances (n, c) to the class means of every target; labels of every source.
 
     C: inverse regularisation of the logistic regression. max_iter: iterations of k-means.
+    prior: shares of the classes in the targets, see `class_shares`.
     """
     from sklearn.cluster import KMeans
 
     scores = []
-    for domain, P in zip(problem.domains, label_start(problem, C), strict=True):
+    shares = class_shares(problem, prior, C)
+    starts = zip(problem.domains, label_start(problem, C), shares.by_domain, strict=True)
+    for domain, P, share in starts:
         if domain.seen.all():
             scores.append(P)
             continue
@@ -31,6 +41,28 @@ def fit(problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300) -> Fit:
         # A class without documents starts at the mean weighted by its probabilities.
         means = np.where(size > 0, (domain.X.T @ decided).T, (domain.X.T @ P).T)
         means /= np.where(size > 0, size, P.sum(axis=0)[:, None].clip(1e-12))
+        if share is not None:
+            scores.append(_with_counts(domain.X, means, share, max_iter))
+            continue
         kmeans = KMeans(len(problem.classes), init=means, n_init=1, max_iter=max_iter)
         scores.append(-kmeans.fit(domain.X).transform(domain.X))
-    return Fit(scores=tuple(scores))
+    return Fit(scores=tuple(scores), diagnostics=shares.diagnostics)
+
+
+def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int) -> np.ndarray:
+    """Return minus half squared distances (n, c) and offsets, from the given means (c, d) on.
+
+    A class without documents keeps its mean.
+    """
+    half = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)) / 2
+    decided = np.full(X.shape[0], -1)
+    for _ in range(max_iter):
+        near = np.asarray(X @ means.T) - (means**2).sum(axis=1) / 2 - half.reshape(-1, 1)
+        scores = near + count_offsets(near, shares)
+        before, decided = decided, scores.argmax(axis=1)
+        if (before == decided).all():
+            break
+        members = np.eye(len(means))[decided]
+        size = members.sum(axis=0)[:, None]
+        means = np.where(size > 0, (X.T @ members).T / size.clip(1), means)
+    return np.asarray(scores)

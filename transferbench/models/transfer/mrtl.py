@@ -13,16 +13,22 @@ decision. Eqs. 19–23, Algorithm 1.
 Departures from the paper: the second part of V's numerator has the factor λ, which the objective
 requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
 allowed. The paper does not say how X is normalised; here it is as in DTL, on which MRTL is based.
+
+Unless prior is "equal", columns of V_p are scaled to the shares of the classes before its rows are
+scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import sum_one
+from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import label_factors
-from transferbench.parameters import Count, Positive, Precision, Weight
+from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -34,6 +40,7 @@ def fit(
     lam: Weight = 10.0,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -42,7 +49,8 @@ def fit(
 
     k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
     relatedness of the targets. max_iter: iterations. C: inverse regularisation of the logistic
-    regression. Raises ValueError if k1 > k2 or there is no target.
+    regression. prior: shares of the classes in the targets, see `class_shares`. Raises ValueError
+    if k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
@@ -50,7 +58,8 @@ def fit(
         raise ValueError(f"{problem.name}: every document is labelled; expected a target.")
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    Vs = label_factors(problem, C, "rows")
+    shares = class_shares(problem, prior, C)
+    Vs = label_factors(problem, C, "rows", shares=shares)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
     targets = [
@@ -74,7 +83,7 @@ def fit(
         if lam:
             model.update(Θμ, Θσ)
 
-    return model.solve(sweep, max_iter, Vs, watch)
+    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=shares.diagnostics)
 
 
 def _random_factors(

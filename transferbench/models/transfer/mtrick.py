@@ -17,6 +17,10 @@ Departures from that code:
   zeros stay zero and rows sum to one; α therefore has no effect.
 - All iterations are done; the code stops when the objective changes by less than 1e-11.
 - Logistic regression has an intercept, and PLSA does not stop early.
+
+Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
+scaled to one, as in a step of Sinkhorn. This is neither in the paper nor in the code, and the
+objective may rise.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from transferbench.models.transfer._shared import (
     fit_each_target,
     shared_association,
 )
-from transferbench.parameters import Count, Positive, Precision, Weight
+from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
 
@@ -42,6 +46,7 @@ def fit(
     C: Positive = 1.0,
     start: Start = "probabilities",
     start_features: StartFeatures = "plsa",
+    prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -50,10 +55,11 @@ def fit(
 
     k: feature clusters. beta (β): weight of the target's term. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
-    start_features: start of F, topics of PLSA or random.
+    start_features: start of F, topics of PLSA or random. prior: shares of the classes in the
+    targets, see `class_shares`.
     """
     fit_one = partial(
         shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start,
         start_features=start_features, dtype=dtype, seed=seed,
     )  # fmt: skip
-    return fit_each_target(problem, fit_one, watch)
+    return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

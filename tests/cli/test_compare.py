@@ -1,0 +1,238 @@
+"""`compare`: models beside each other, without labels of the target, and a recommendation."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from transferbench import api, choice
+from transferbench.cli import compare as compare_command
+
+WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
+COMMON = "the a of and on with some many often never"
+CHINESE = {
+    "cat": ["小猫", "老鼠", "垫子", "睡觉", "尾巴", "抓老鼠"],
+    "sea": ["大海", "轮船", "水手", "航行", "波浪", "船上"],
+}
+FILES = ("--source", "s.csv", "--target", "t.csv")
+
+
+def write(path: Path, rows, head=("text", "label")) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+def sentences(seed: int, labels, shift: int) -> list[tuple[str, str]]:
+    rng = random.Random(seed)
+    rows = []
+    for label in labels:
+        own = WORDS[label].split()[shift : shift + 4]
+        rows.append((" ".join(rng.choices(own, k=4) + rng.choices(COMMON.split(), k=2)), label))
+    return rows
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """The current folder, with a labelled source and a labelled target."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    write(folder / "s.csv", sentences(0, ["cat", "sea"] * 20, 0))
+    write(folder / "t.csv", sentences(1, ["cat", "sea"] * 15, 2))
+    return folder
+
+
+def compared(call, *arguments: str, code: int = 0) -> dict:
+    """Return what `compare --json` prints."""
+    found, out, err = call("compare", *FILES, *arguments, "--json")
+    assert found == code, err
+    return json.loads(out)
+
+
+def test_a_row_for_each_model_and_a_recommendation(call, here):
+    code, out, err = call("compare", *FILES)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 100
+    head = "model s shares =lr =vote back accuracy balanced f1 recall warnings"
+    assert lines[0].split() == head.split()
+    names = [line.split()[0] for line in lines[1 : lines.index("")]]
+    assert names == ["lr", "cocc", "graph-only", "lr-kmeans", "dtl", "mtrick", "gcmf", "tsvm"]
+    assert [line.split()[0] for line in lines if " * " in line] == ["cocc"]
+    assert "Recommended: cocc, " in out
+    assert "documents: s.csv 40, t.csv 30; features: " in err
+
+
+def test_json_has_every_sign_and_measure(call, here):
+    found = compared(call, "-m", "dtl", "--set", "dtl.k=12")
+    assert set(found) == {"classes", "source_shares", "results", "warnings", "worthless",
+                          "recommended", "recommendation", "evidence"}  # fmt: skip
+    assert found["source_shares"] == {"cat": 0.5, "sea": 0.5}
+    assert [row["model"] for row in found["results"]] == ["lr", "cocc", "dtl"]
+    row = found["results"][-1]
+    assert row["params"]["k"] == 12
+    assert sum(row["shares"].values()) == pytest.approx(1)
+    assert sum(map(sum, row["confusion"])) == row["scored"] == row["documents"] == 30
+    for name in ("agreement_lr", "agreement_vote", "reverse", "accuracy", "balanced_accuracy"):
+        assert 0.5 <= row[name] <= 1
+    assert row["recall"]["cat"] == row["confusion"][0][0] / 15
+
+
+def without_measures(found: dict) -> dict:
+    """Return the answer without what only a labelled target has, and without times."""
+    measures = ("accuracy", "balanced_accuracy", "f1", "recall", "scored", "confusion", "seconds")
+    rows = [{k: v for k, v in row.items() if k not in measures} for row in found["results"]]
+    return found | {"results": rows}
+
+
+def test_no_label_of_a_target_changes_what_is_recommended(call, here):
+    true = compared(call, "-m", "gcmf", "--out", "true.csv")
+    texts = [text for text, _ in sentences(1, ["cat", "sea"] * 15, 2)]
+    for name, rows, head in (
+        ("wrong", [(text, "cat") for text in texts], ("text", "label")),
+        ("blank", [(text, "") for text in texts], ("text", "label")),
+        ("none", [(text,) for text in texts], ("text",)),
+    ):
+        write(here / "t.csv", rows, head)
+        found = compared(call, "-m", "gcmf", "--out", f"{name}.csv")
+        assert without_measures(found) == without_measures(true)
+        assert (here / f"{name}.csv").read_bytes() == (here / "true.csv").read_bytes()
+    assert "accuracy" not in found["results"][0]
+
+
+def test_predictions_of_the_recommended_model_with_scores_and_agreement(call, here):
+    code, out, _ = call("compare", *FILES, "-m", "gcmf", "--out", "a.csv")
+    assert (code, out.splitlines()[-1]) == (0, "a.csv: 30 documents")
+    with (here / "a.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["file", "row", "label", "confidence", "agree", "label_lr",
+                             "label_gcmf", "score_cat", "score_sea"]  # fmt: skip
+    assert call("predict", *FILES, "-m", "cocc", "--out", "b.csv")[0] == 0
+    with (here / "b.csv").open(encoding="utf-8", newline="") as file:
+        alone = list(csv.DictReader(file))
+    for row, other in zip(rows, alone, strict=True):
+        assert (row["label"], row["confidence"]) == (other["label"], other["confidence"])
+        same = [row["label_lr"], row["label_gcmf"]].count(row["label"])
+        assert float(row["agree"]) == pytest.approx((1 + same) / 3, abs=1e-5)
+
+
+def test_equal_shares_recommend_the_vote(call, here):
+    found = compared(call, "-m", "lr", "--equal-shares")
+    assert [row["model"] for row in found["results"]] == ["lr", "vote", "cocc"]
+    assert found["recommended"] == "vote"
+    assert "as you state that the classes have equal shares" in found["recommendation"]
+
+
+def test_repeats_and_jobs_give_the_same_means(call, here):
+    arguments = ("-m", "dtl", "-m", "gcmf", "--repeats", "2")
+    one = compared(call, *arguments)
+    assert without_measures(compared(call, *arguments, "--jobs", "2")) == without_measures(one)
+    assert one["results"][-1]["accuracy_std"] >= 0
+    assert one["results"][0]["accuracy_std"] is None  # no seed
+    code, out, _ = call("compare", *FILES, *arguments)
+    assert code == 0
+    assert "±" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_ten_to_one_classes_warn_of_what_is_far_from_the_source(call, here):
+    write(here / "s.csv", sentences(0, ["cat", *["sea"] * 10] * 8, 0))
+    write(here / "t.csv", sentences(1, ["cat", *["sea"] * 10] * 6, 0))
+    found = compared(call, "-m", "lr-kmeans")
+    by_model = {row["model"]: row for row in found["results"]}
+    assert found["source_shares"]["cat"] == pytest.approx(1 / 11)
+    assert found["recommended"] == "cocc"
+    assert by_model["cocc"]["recall"]["cat"] > 0.6
+    for row in found["results"]:
+        far = abs(row["shares"]["cat"] - 1 / 11) > 0.25
+        assert far == any("shares of the classes are" in text for text in row["warnings"])
+
+
+def test_chinese_texts_work_by_default_and_say_how(call, here):
+    rng = random.Random(0)
+    for name, half in (("s.csv", slice(0, 4)), ("t.csv", slice(2, 6))):
+        labels = ["cat", "sea"] * 20
+        rows = [("".join(rng.choices(CHINESE[c][half], k=4)) + "。", c) for c in labels]
+        write(here / name, rows)
+    code, out, err = call("compare", *FILES, "-m", "lr", "--json")
+    assert code == 0, err
+    assert "tokens=characters" in err
+    assert "note: features are pairs of characters" in err
+    assert min(row["accuracy"] for row in json.loads(out)["results"]) > 0.9
+
+
+def test_one_class_only_recommends_the_reference_or_fails(call, here):
+    rows = [(text, "cat") for text, _ in sentences(1, ["cat"] * 30, 0)]
+    write(here / "t.csv", rows)
+    found = compared(call, "--out", "a.csv", code=1)
+    assert found["worthless"]
+    assert found["recommended"] == "lr"
+    assert "every result here is worthless" in found["recommendation"]
+    assert not (here / "a.csv").exists()
+    assert compared(call, "--out", "a.csv", "--force")["worthless"]
+    assert (here / "a.csv").exists()
+
+
+def test_no_common_feature_names_the_options(call, here):
+    write(here / "t.csv", [(f"zebra{i % 3} zebu", "cat") for i in range(30)])
+    code, _, err = call("compare", *FILES, "-m", "lr")
+    assert code == 1
+    assert "30 of 30 documents share no feature with the source; keep more features: " in err
+    assert "--option min_df=1" in err
+    assert call("compare", *FILES, "-m", "lr", "--force")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*FILES, "--text-column", "label", "--label-column", "text"), "is it the right column"),
+        ((*FILES, "-m", "gcfm"), "Did you mean 'gcmf'?"),
+        ((*FILES, "-m", "lskmtc"), "lskmtc is a clustering model"),
+        ((*FILES, "-m", "dtl", "--set", "dtl.q=1"), "unknown parameter of dtl 'q'"),
+        ((*FILES, "--out", "no/a.csv"), "there is no folder no; make it first."),
+        (("--source", "s.csv"), "expected --source and --target, or a TASK"),
+        (("gtl/comp-vs-rec", *FILES), "expected --source and --target, or a TASK"),
+    ],
+)
+def test_a_mistake_is_one_line(call, here, arguments, message):
+    code, out, err = call("compare", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_python_returns_a_frame_with_the_recommendation(here):
+    table = api.compare(source="s.csv", target="t.csv", models=["gcmf"], params={"gcmf": {"k": 8}})
+    assert list(table.model) == ["lr", "cocc", "gcmf"]
+    assert table.attrs["recommended"] == "cocc"
+    assert table.loc[table.recommended, "model"].tolist() == ["cocc"]
+    assert (table["share cat"] + table["share sea"]).round(9).eq(1).all()
+    assert table.accuracy.between(0.8, 1).all()
+
+
+def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
+    (tmp_path / "regret.csv").write_text(
+        "strategy,kind,mean,worst,worst_row,below_reference,news\n"
+        "LR,always,7.0,27.1,comp vs sci,0.0,1\n"
+        "CoCC with a check,rule,1.25,5.5,books to dvd,-0.5,1\n"
+    )
+    monkeypatch.setattr(choice, "experiments_dir", lambda: tmp_path)
+    signs = {"cocc": False, "lr": False, "vote": False}
+    assert choice.choose(signs, equal_shares=False).sentence == (
+        "Recommended: cocc, the model with the least regret where nothing is known of the target; "
+        "in the experiment `choice` it is 1.2 points below the best model on average, 5.5 at worst "
+        "(books to dvd), and never below logistic regression."
+    )
+    assert choice.choose(signs | {"cocc": True}, False).model == "lr"
+    assert choice.choose(signs, True).evidence is None  # no such line
+    assert choice.choose(signs | {"vote": True}, True).model == "cocc"
+
+
+def test_numbers_of_many_classes_stay_short():
+    assert compare_command._by_class([0.1] * 9 + [0.9], few=False) == "10–90"
+    assert compare_command._percent(0.7954, 0.0012) == "79.5±0.1"

@@ -1,0 +1,123 @@
+"""list, describe, explain and doctor: width, marks, JSON, colours and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from transferbench.cli import _checks, _terminal
+from transferbench.fingerprint import missing_libraries
+
+
+def test_list_fits_80_columns_and_groups_models_by_family(call):
+    lines = call("list")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    titles = [line for line in lines if line and not line.startswith((" ", "*"))]
+    families = ["Transfer models:", "Clustering models:", "Multi-label models:"]
+    assert titles == [*families, "Tasks:", "Experiments:"]
+    assert lines.index("Clustering models:") < lines.index(next(x for x in lines if "lnkmtc" in x))
+
+
+def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text("import numpy\ndef fit(problem):\n    import no_such_library.part\n")
+    assert missing_libraries(file) == ["no_such_library"]
+    file.write_text("from . import x\nneed('other_missing.part')\n")
+    assert missing_libraries(file) == ["other_missing"]
+    monkeypatch.setattr("transferbench.fingerprint._is_installed", lambda name: name != "skada")
+    out = call("list", "models")[1]
+    assert "  jdot* " in out
+    assert "  lr " in out
+    assert "* needs skada, not installed" in out
+    listed = {m["name"]: m for m in json.loads(call("list", "models", "--json")[1])["models"]}
+    assert (listed["jdot"]["missing"], listed["lr"]["missing"]) == (["skada"], [])
+    assert listed["kmeans"]["family"] == "clustering"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "keys"),
+    [
+        ("gcmf", "model", {"family", "text", "parameters", "random"}),
+        ("comp-vs-rec", "task", {"summary", "text", "facts", "options", "files"}),
+        ("gtl-table3", "experiment", {"title", "paper", "rows", "columns", "published"}),
+    ],
+)
+def test_describe_prints_one_json_object(call, name, kind, keys):
+    code, out, err = call("describe", name, "--json")
+    found = json.loads(out)
+    assert (code, err, found["kind"]) == (0, "", kind)
+    assert keys <= found.keys()
+
+
+def test_colours_are_used_where_they_are_asked_for(call, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert "\x1b" not in call("list", "models")[1], "not a terminal"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert call("list", "models")[1].startswith("\x1b[1mTransfer models:\x1b[0m\n")
+    assert "\x1b" not in call("list", "models", "--json")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in call("list", "models")[1]
+
+
+def test_a_mark_has_the_colour_of_its_verdict(capsys, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _terminal.echo_marked("NO  a = b\x1b[5m")
+    _terminal.echo_marked("  verdict  above, +3", "above")
+    _terminal.echo_marked("other line")
+    assert capsys.readouterr().out.splitlines() == [
+        "\x1b[31mNO\x1b[0m  a = b\\u001b[5m", "  verdict  \x1b[33mabove\x1b[0m, +3", "other line"
+    ]  # fmt: skip
+
+
+def test_doctor_is_short_and_fails_where_nothing_can_be_reached(call, home):
+    code, out, _ = call("doctor")
+    lines = out.splitlines()
+    assert (code, len(lines)) == (1, 11)
+    for text in ("python ", "scikit-learn", "extras ", " free)", "mirrors    none", "memory "):
+        assert text in out
+    assert lines[-1].startswith("fault      no original file is cached or can be reached")
+    assert lines[-2].count("newsgroups") == 2, "and mtc-newsgroups"
+
+
+def test_doctor_succeeds_where_a_file_can_be_reached(call, home, tmp_path):
+    mirror = tmp_path / "mirror" / "newsgroups" / "20newsgroups-train.tab"
+    mirror.parent.mkdir(parents=True)
+    mirror.touch()
+    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor"]
+    code, out, _ = call(*arguments)
+    assert (code, "fault" in out) == (0, False)
+    verbose = call(*arguments, "--verbose")[1].splitlines()
+    assert sum("20newsgroups-train.tab: " in line for line in verbose) == 1
+    assert len(verbose) > 30
+    found = json.loads(call(*arguments, "--json")[1])
+    assert found["faults"] == []
+    states = {each["name"]: each["state"] for each in found["originals"]}
+    assert states["newsgroups/20newsgroups-train.tab"] == "found"
+    assert set(states.values()) == {"found", "none"}
+    assert found["data"]["free_bytes"] > 0
+
+
+def test_doctor_asks_each_server_once(home, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_checks, "_server_answers", lambda address: bool(asked.append(address)))
+    monkeypatch.setattr(_checks, "_index_answers", lambda project: bool(asked.append(project)))
+    states = {file["state"] for file in _checks.originals(home.but(offline=False), True)}
+    assert states == {"dead"}
+    assert len(asked) == len(set(asked)) > 1
+    assert {f["state"] for f in _checks.originals(home.but(offline=False), False)} == {"untried"}
+
+
+def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(
+    call, home, monkeypatch
+):
+    known = _checks._version
+    monkeypatch.setattr(_checks, "_version", lambda n: "missing" if n == "tqdm" else known(n))
+    home.results.write_text("a file")
+    code, out, _ = call("doctor")
+    assert code == 1
+    assert "CANNOT BE WRITTEN" in out
+    assert "fault      tqdm is missing; reinstall transferbench." in out
+    assert "fault      results: the folder cannot be written" in out

@@ -1,0 +1,113 @@
+"""What `new` writes runs as it is written."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from transferbench.cli import invoke
+
+
+@pytest.fixture
+def installed(home, tmp_path):
+    """Return a function that registers a written package as pip does, and one that calls."""
+
+    def install(folder: Path) -> None:
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        info = folder / f"{project['name']}-{project['version']}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        )
+        lines = []
+        for group, entries in project["entry-points"].items():
+            lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+
+    def call(folder: Path, *arguments: str) -> str:
+        command = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
+        command += ["--results", str(home.results), *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False,
+            env=os.environ | {"PYTHONPATH": str(folder)},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return install, call
+
+
+def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folders = ["--data", str(real.data), "--results", str(tmp_path / "out")]
+    assert invoke(["new", "experiment", "mine"]) == 0
+    assert "transferbench reproduce mine.yaml\n" in capfd.readouterr().out
+    assert invoke([*folders, "reproduce", "mine.yaml"]) == 0
+    with (tmp_path / "out" / "mine" / "runs.csv").open(newline="") as file:
+        assert {line["status"] for line in csv.DictReader(file)} == {"done"}
+    claims = (tmp_path / "out" / "mine" / "claims.md").read_text(encoding="utf-8")
+    assert "DTL is better than logistic regression" in claims
+    assert invoke([*folders, "explain", "mine", "comp vs rec", "DTL"]) == 0
+    assert "2 of 2 runs" in capfd.readouterr().out
+
+
+def test_a_model_runs(installed, call, tmp_path, capfd):
+    install, in_process = installed
+    code, out, err = call("new", "model", "my-bayes", "--folder", str(tmp_path / "code"))
+    assert (code, err) == (0, "")
+    folder = tmp_path / "code" / "my-bayes"
+    assert f"pip install -e {folder}\n" in out
+    install(folder)
+    assert "smoothing: number > 0 = 1.0" in in_process(folder, "describe", "my-bayes")
+    assert "  my-bayes " in in_process(folder, "list", "models")
+    run = ["run", "generated/transfer:documents=400", "-m", "my-bayes", "--set", "smoothing=0.5"]
+    lines = in_process(folder, *run).splitlines()
+    (line,) = (line.split() for line in lines if line.startswith("my-bayes"))
+    assert float(line[2]) > 60
+
+
+def test_a_dataset_runs(installed, call, tmp_path):
+    install, in_process = installed
+    code, _, err = call("new", "dataset", "opinions", "--folder", str(tmp_path))
+    assert (code, err) == (0, "")
+    folder = tmp_path / "opinions"
+    install(folder)
+    assert '"films": 6' in in_process(folder, "describe", "opinions/books-vs-films")
+    out = in_process(folder, "run", "opinions/books-vs-films", "-m", "lr")
+    assert "documents: books 6, films 6" in out
+    assert float(out.splitlines()[3].split()[2]) > 60
+
+
+@pytest.mark.parametrize("kind", ["experiment", "model", "dataset"])
+def test_nothing_is_replaced(call, tmp_path, kind):
+    folder = ["--folder", str(tmp_path)]
+    assert call("new", kind, "mine", *folder)[0] == 0
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    code, out, err = call("new", kind, "mine", *folder)
+    assert (code, out) == (2, "")
+    assert "exists already" in err
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("experiment", "gtl-table3", "the name 'gtl-table3' is taken"),
+        ("model", "gcmf", "there is a model gcmf already"),
+        ("dataset", "gtl", "there is a dataset gtl already"),
+        ("model", "../x", "is not a name"),
+        ("dataset", "My data", "is not a name"),
+        ("modle", "x", "'modle' is not one of"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_one_line(call, tmp_path, kind, name, message):
+    code, out, err = call("new", kind, name, "--folder", str(tmp_path / "new"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,105 @@
+"""An experiment of the user's own: its results, its name afterwards, and all its mistakes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import transferbench
+from transferbench import experiments, settings
+
+MINE = """\
+title: My clusters
+paper: {title: mine, authors: me, venue: none, place: none}
+metric: accuracy
+repeats: 1
+rows:
+  made up: {task: "generated/clusters:documents=200"}
+columns:
+  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, call):
+    """The file of an experiment that has been reproduced."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE)
+    code, out, err = call("reproduce", str(path))
+    assert (code, "mine: 1 of 1 runs finished" in out) == (0, True), err
+    return path
+
+
+@pytest.mark.parametrize("given", ["name", "path"])
+def test_every_command_knows_it_by_name_and_by_path(call, home, mine, given, monkeypatch):
+    name = "mine" if given == "name" else str(mine)
+    code, out, err = call("explain", name, "made up", "k-means")
+    assert (code, "1 of 1 runs" in out) == (0, True), err
+    assert call("tables", name, "--check")[0] == 0
+    assert call("verify", name)[0] == 0
+    assert call("describe", name)[1].startswith("mine: My clusters\n")
+    assert "0 runs to do, 1 finished" in call("reproduce", name, "--dry-run")[1]
+    monkeypatch.setenv("TRANSFERBENCH_RESULTS", str(home.results))
+    assert set(transferbench.results(name).experiment) == {"mine"}
+
+
+def test_commands_without_names_include_it(call, home, mine):
+    assert call("tables", "--check") == (
+        0, "1 experiment: every table is what its runs.csv yields\n", ""
+    )  # fmt: skip
+    assert call("verify")[0] == 0
+    assert call("report")[0] == 0
+    assert "My clusters" in (home.results / "report.html").read_text(encoding="utf-8")
+    assert "Your own experiments:\n  mine  My clusters\n" in call("list", "experiments")[1]
+    listed = json.loads(call("list", "experiments", "--json")[1])["experiments"]
+    assert {each["name"] for each in listed if each["own"]} == {"mine"}
+
+
+def test_by_name_the_file_as_it_was_reproduced_is_meant(call, mine):
+    mine.write_text(MINE.replace("My clusters", "Other clusters"))
+    assert "My clusters" in call("describe", "mine")[1]
+    assert "Other clusters" in call("describe", str(mine))[1]
+    mine.unlink()
+    assert call("reproduce", "mine")[0] == 0
+
+
+def test_a_folder_with_a_name_of_ours_is_not_an_own_experiment(home, mine):
+    folder = home.results / "gtl-table3"
+    folder.mkdir()
+    (folder / experiments.COPY).write_text(MINE)
+    assert experiments.own_names(home.results) == ["mine"]
+    assert experiments.load("gtl-table3", home.results).spec.title != "My clusters"
+
+
+def test_two_files_of_one_name_are_refused(call, mine, tmp_path):
+    other = tmp_path / "other" / "mine.yaml"
+    other.parent.mkdir()
+    other.write_text(MINE)
+    code, out, err = call("reproduce", str(mine), str(other))
+    assert (code, out) == (2, "")
+    assert "would write to the same folder mine; rename one" in err
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_outside_a_checkout_results_go_to_the_current_folder(home, installed, monkeypatch):
+    folder = home.data.parent
+    if installed:
+        monkeypatch.setattr(settings, "checkout", lambda: None)
+    monkeypatch.chdir(folder)
+    assert settings.load({}).results == folder / "results"
+
+
+def test_all_mistakes_are_told_at_once(call, tmp_path):
+    path = tmp_path / "mine.yaml"
+    text = MINE.replace("metric: accuracy", "metric: acuracy").replace("repeats: 1", "repaets: 1")
+    text = text.replace("kmeans, params: {n_init: 1,", "kmeans, params: {n_init: 0,")
+    path.write_text(text.replace("generated/clusters", "generated/clutsers"))
+    code, out, err = call("reproduce", str(path))
+    first, *lines = err.splitlines()
+    assert (code, out, first) == (2, "", "Error: 4 mistakes:")
+    places = [(3, "metric: expected"), (4, "unknown key 'repaets'. Did you mean 'repeats'?")]
+    places += [(6, "Did you mean 'generated/clusters'?"), (8, "n_init: expected integer ≥ 1")]
+    for line, (number, message) in zip(lines, places, strict=True):
+        assert line.startswith(f"{path}:{number}: ")
+        assert message in line

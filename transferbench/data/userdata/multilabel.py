@@ -1,0 +1,165 @@
+"""Documents with several labels: label sets of a column, tasks, and predicted labels.
+
+A multi-label model learns tasks, each with labelled documents. The tasks of own data are the
+sources. The documents of a target belong to the task of the source with the nearest mean by cosine
+(with one source, to that one): a task without any label is learned poorly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.errors import UserError, brief
+from transferbench.metrics import THRESHOLD
+from transferbench.problem import Domain, Family, Fit, Matrix, Problem, Truth
+
+#: Between the labels of a document, unless the user gives another.
+SEPARATOR = "|"
+#: Names of the measures in a printed table.
+MEASURES = {"f1": "example F1", "accuracy": "Jaccard", "hamming": "Hamming loss"}
+
+
+def choose_family(has_source: bool, model_family: str, separator: str | None) -> Family:
+    """Return the family of own data: a separator or the model's family makes it multi-label.
+
+    separator: None if the user gave none, "" to leave labels whole.
+    """
+    if not has_source:
+        return "clustering"
+    return "multilabel" if separator or model_family == "multilabel" else "transfer"
+
+
+def split_labels(label: str, separator: str | None) -> list[str]:
+    """Return the labels of a document; a separator alone stands for no label at all."""
+    if not separator:
+        return [label] if label else []
+    return list(dict.fromkeys(filter(None, map(str.strip, label.split(separator)))))
+
+
+def check_single(labels: Iterable[str], path: object) -> None:
+    """Raise UserError if labels are several with a separator between; a transfer model gives one.
+
+    They are if a part of a label with a separator is also, or is also part of, another label.
+    """
+    distinct = sorted(set(labels))
+    parts = Counter(part for label in distinct for part in split_labels(label, SEPARATOR))
+    for label in distinct:
+        if SEPARATOR in label and any(parts[p] > 1 for p in split_labels(label, SEPARATOR)):
+            raise UserError(
+                f"{path}: {brief(label)} looks like several labels, and a transfer model gives "
+                "one; choose a multi-label model (`transferbench list models`), or --label-separator '' if it "
+                "is one label."
+            )
+
+
+def nearest_tasks(problem: Problem) -> tuple[int, ...]:
+    """Return the task 0, 1, … of each domain; a domain with a seen row is a task.
+
+    Any other domain belongs to the task whose mean document in the first view has the largest
+    cosine with its own; of equal ones to the first. Raise ValueError if no row is seen.
+    """
+    means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
+    length = np.linalg.norm(means, axis=1, keepdims=True)
+    means /= np.where(length > 0, length, 1)
+    own = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
+    if not own:
+        raise ValueError(f"{problem.name}: at least one labelled document is needed")
+    cosine = means @ means[own].T
+    return tuple(own.index(i) if i in own else int(cosine[i].argmax()) for i in range(len(means)))
+
+
+def pool(problem: Problem) -> Problem:
+    """Return the problem with a domain for each task: the source, then its targets' documents.
+
+    A task has the name of its source. Other families of problems are returned as they are.
+    """
+    if problem.family != "multilabel":
+        return problem
+    domains = tuple(_pooled([problem.domains[i] for i in rows]) for rows in _members(problem))
+    return Problem(problem.name, problem.family, problem.classes, domains)
+
+
+def pool_truth(problem: Problem, truth: Truth) -> Truth:
+    """Return the truth of `pool(problem)`."""
+    if problem.family != "multilabel":
+        return truth
+    members = _members(problem)
+    names = tuple(truth.names[rows[0]] for rows in members)
+    Y, scored = (
+        tuple(np.concatenate([parts[i] for i in rows]) for rows in members)
+        for parts in (truth.Y, truth.scored)
+    )
+    return Truth(truth.family, truth.classes, names, Y, scored)
+
+
+def fit_in_tasks(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
+    """Fit the pooled problem; return the scores of the domains of the problem itself."""
+    found = fit(pool(problem))
+    if problem.family != "multilabel":
+        return found
+    scores: dict[int, np.ndarray] = {}
+    for rows, of_task in zip(_members(problem), found.scores, strict=True):
+        ends = np.cumsum([len(problem.domains[i].seen) for i in rows])[:-1]
+        scores.update(zip(rows, np.split(of_task, ends), strict=True))
+    ordered = tuple(scores[i] for i in range(len(problem.domains)))
+    return Fit(ordered, found.trace, found.columns, found.diagnostics)
+
+
+def describe_tasks(problem: Problem) -> str:
+    """Return which documents are one task: "a (with c, d), b"."""
+    names = [[problem.domains[i].name for i in rows] for rows in _members(problem)]
+    return ", ".join(
+        f"{first} (with {', '.join(others)})" if others else first for first, *others in names
+    )
+
+
+def cells(classes: Sequence[str], scores: np.ndarray, separator: str) -> Iterator[tuple[str, str]]:
+    """Yield for each row of scores (n, c) its labels and their scores, best first, as two texts.
+
+    A document has the labels whose score reaches the threshold ½, or none (""). Scores are cut to
+    0 … 1.
+    """
+    for row in np.clip(scores, 0, 1):
+        best = [i for i in np.argsort(-row, kind="stable") if row[i] >= THRESHOLD]
+        labels, numbers = [classes[i] for i in best], [f"{row[i]:.6g}" for i in best]
+        yield separator.join(labels), separator.join(numbers)
+
+
+def label_warnings(scores: np.ndarray) -> Iterator[str]:
+    """Yield reasons to doubt scores (n, c): documents without a label, labels never given."""
+    decided = scores >= THRESHOLD
+    without = int(np.sum(~decided.any(axis=1)))
+    if without:
+        yield (
+            f"{without} of {len(scores)} documents get no label; --set ensure_one_label=true gives "
+            "each its best one."
+        )
+    never = int(np.sum(~decided.any(axis=0)))
+    if never and without < len(scores):
+        yield f"{never} of {decided.shape[1]} labels are given to no document."
+
+
+def _members(problem: Problem) -> list[list[int]]:
+    """Return the domains of each task, the labelled one first."""
+    tasks = nearest_tasks(problem)
+    seen = [bool(domain.seen.any()) for domain in problem.domains]
+    return [
+        sorted((i for i in range(len(tasks)) if tasks[i] == t), key=lambda i: not seen[i])
+        for t in range(max(tasks) + 1)
+    ]
+
+
+def _pooled(domains: Sequence[Domain]) -> Domain:
+    views = tuple(_stack(parts) for parts in zip(*(d.views for d in domains), strict=True))
+    Y, seen = (np.concatenate([getattr(d, name) for d in domains]) for name in ("Y", "seen"))
+    return Domain(domains[0].name, views, Y, seen)
+
+
+def _stack(parts: Sequence[Matrix]) -> Matrix:
+    if any(sp.issparse(part) for part in parts):
+        return sp.csr_array(sp.vstack(parts))
+    return np.vstack(parts)
