@@ -401,7 +401,7 @@ def test_what_is_used_is_printed(here, home, capfd):
     from transferbench.cli import invoke
 
     assert invoke(["evaluate", *FILES, "-m", "lr", "--like", "dtl", "--option", "min_df=3"]) == 0
-    out, err = capfd.readouterr()
+    err = capfd.readouterr().err
     assert err.startswith("documents: s.csv 40, t.csv 30, u.csv 20; features: 12\n")
     assert "classes of the source: cat 50 %, sea 50 %\n" in err
     assert "stop_words=english, token_pattern=[a-z]{2,}, min_df=3" in err

@@ -110,7 +110,7 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     problem, _ = build(SOURCE)
     scores = np.array([[0.6, 2.0], [0.1, -0.2], [0.5, 0.49]])
     fit = Fit((np.zeros((10, 2)), scores))
-    rows = list(predictions.rows(problem, fit, [TARGET], ";"))
+    rows = list(predictions.rows(problem, {"m": fit}, [TARGET], separator=";"))
     assert [(row["label"], row["confidence"]) for row in rows] == [
         ("sea;cat", "1;0.6"),
         ("", ""),
@@ -140,10 +140,10 @@ def test_the_separator_or_the_model_makes_data_multilabel(
 
 @pytest.mark.parametrize("labels", [["a|b", "a"], ["b|a", "c|a"], ["a|b", " b "]])
 def test_several_labels_are_refused_for_a_model_of_one_label(labels):
-    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels, and gcmf gives"):
-        multilabel.check_single(labels, "s.csv", "gcmf")
+    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels, and a transfer"):
+        multilabel.check_single(labels, "s.csv")
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"]])
 def test_a_separator_in_a_name_is_no_error(labels):
-    multilabel.check_single(labels, "s.csv", "gcmf")
+    multilabel.check_single(labels, "s.csv")
