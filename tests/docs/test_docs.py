@@ -50,8 +50,8 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = []
     for match in BLOCK.finditer(text):
-        kind = "sh" if match["kind"] == "sh" else "python"
         body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE)
+        kind = "sh" if match["kind"] == "sh" or body.startswith("%%sh") else "python"
         line = text[: match.start()].count("\n") + 1
         found.append(Block(line, kind, body, bool(match["parsed"])))
     return found
@@ -93,9 +93,7 @@ def test_every_block_of_a_page_works(page, folder):
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
         if block.kind == "python":
-            code = re.sub(r"^!(.+)$", lambda m: f"_sh({m[1]!r})", block.text, flags=re.MULTILINE)
-            namespace["_sh"] = lambda line: [run(arguments) for arguments in commands(line)]
-            code = compile(code, f"{page.name}:{block.line}", "exec")
+            code = compile(block.text, f"{page.name}:{block.line}", "exec")
             if not block.parsed:
                 exec(code, namespace)
             continue
