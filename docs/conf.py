@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -15,6 +16,10 @@ os.environ["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PA
 os.environ.setdefault("TRANSFERBENCH_DATA", str(DOCS.parent / "data"))
 # Each writes to a folder of its own.
 os.environ["TRANSFERBENCH_RESULTS"] = "results"
+os.environ["IPYTHONDIR"] = str(DOCS / "_build" / "ipython")
+startup = DOCS / "_build" / "ipython" / "profile_default" / "startup"
+startup.mkdir(parents=True, exist_ok=True)
+shutil.copy(DOCS / "_ext" / "startup.py", startup)
 
 import transferbench  # noqa: E402
 
