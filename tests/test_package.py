@@ -84,6 +84,10 @@ def test_every_command_of_the_readme_works(command, real, tmp_path):
     folders = ["--data", str(real.data), "--results", str(results)]
     write_mail(tmp_path)
     run([sys.executable, "-m", "transferbench", *folders, *arguments], cwd=tmp_path)
+    if "found.csv" in arguments:
+        lines = (tmp_path / "found.csv").read_text().splitlines()[1:]
+        labels = [line.split(",")[2] for line in lines]
+        assert labels == ["ham", "spam"] * 20
 
 
 def write_mail(folder: Path) -> None:

@@ -9,6 +9,7 @@ from transferbench import metrics, models, notebook, parameters, settings
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.notebook import Summary
+from transferbench.parameters import Params
 from transferbench.problem import Fit, Problem, Truth, Watch
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def compare(
     repeats: int = 1,
     jobs: int = 1,
     equal_shares: bool = False,
-    options: Mapping[str, object] | None = None,
+    options: Params | None = None,
 ) -> DataFrame:
     """Compare transfer models without labels of the target, and recommend one.
 
@@ -98,7 +99,7 @@ def compare(
 
 
 def _own_problem(
-    source: str | Sequence[str], target: str | Sequence[str], options: Mapping[str, object]
+    source: str | Sequence[str], target: str | Sequence[str], options: Params
 ) -> tuple[Problem, Truth]:
     """Return the transfer problem of the user's files; labels of targets are read if there."""
     from transferbench.data.userdata.paths import find_domains

@@ -76,7 +76,9 @@ def choose(worthless: Mapping[str, bool], equal_shares: bool) -> Choice:
     model = next((name for name in wanted if not worthless[name]), REFERENCE)
     skipped = wanted[: wanted.index(model)]
     if worthless[model]:
-        reason = "as every result here is worthless by its signs"
+        sound = [name for name in worthless if not worthless[name]]
+        others = f"; without such signs: {', '.join(sound)}" if sound else ""
+        reason = f"though its result, as that of {RECOMMENDED}, is worthless by its signs{others}"
     elif skipped:
         reason = f"as the result of {' and '.join(skipped)} is worthless by its signs"
     elif model in JOINT:

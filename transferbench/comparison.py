@@ -286,8 +286,9 @@ def _line(
     line |= {"recommended": entry.model == compared.choice.model, "seconds": entry.seconds}
     line["documents"] = len(voted)
     decided = [fit.scores[i].argmax(axis=1) for fit in entry.fits]
-    shares = np.mean([criteria.shares(d, len(classes)) for d in decided] or [[np.nan]], axis=0)
-    line |= {f"share {label}": float(s) for label, s in _by_class(classes, shares)}
+    found_shares = [criteria.shares(each, len(classes)) for each in decided]
+    shares = np.mean(found_shares, axis=0) if found_shares else np.full(len(classes), np.nan)
+    line |= {f"share {label}": float(s) for label, s in zip(classes, shares, strict=True)}
     found = entry.criteria.get(name, {})
     line["agreement_lr"] = found.get("agreement", np.nan)
     line["agreement_vote"] = float(np.mean([np.mean(d == voted) for d in decided] or [np.nan]))
@@ -301,13 +302,9 @@ def _line(
             line[measure] = fmean(values) if values else np.nan
             if repeated:
                 line[f"{measure}_std"] = stdev(values) if len(values) > 1 else np.nan
-        recall = np.mean([each["recall"] for each in measured] or [[np.nan]], axis=0)
-        line |= {f"recall {label}": float(r) for label, r in _by_class(classes, recall)}
+        recalls = [each["recall"] for each in measured]
+        recall = np.mean(recalls, axis=0) if recalls else np.full(len(classes), np.nan)
+        line |= {f"recall {label}": float(r) for label, r in zip(classes, recall, strict=True)}
     line["warnings"] = [finding.text for finding in entry.findings]
     line["worthless"] = entry.worthless
     return line
-
-
-def _by_class(classes: Sequence[str], values: np.ndarray) -> Iterator[tuple[str, float]]:
-    """Yield each class with its value; the one value, if there is no other, is that of all."""
-    return zip(classes, np.broadcast_to(values, len(classes)), strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -167,3 +169,16 @@ def test_beats_its_start_on_real_data(real):
         for name in ("cocc", "lr")
     )
     assert cocc > lr + 0.05
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_documents_of_one_decided_class_stay_in_it(label):
+    problem, _ = make_problem(seed=2)
+    source, target = problem.domains
+    # Logistic regression decides the class that nearly all labelled documents have.
+    rows = np.flatnonzero((source.Y[:, label] == 1) | (np.arange(len(source.Y)) < 3))
+    few = replace(source, views=(source.X[rows],), Y=source.Y[rows], seen=source.seen[rows])
+    skewed = replace(problem, domains=(few, target))
+    assert set(transferbench.fit("lr", skewed, C=1e-6).scores[1].argmax(axis=1)) == {label}
+    found = transferbench.fit("cocc", skewed, C=1e-6).scores[1].argmax(axis=1)
+    assert set(found) == {label}

@@ -25,10 +25,11 @@ or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight, .libsvm), 
 task is built again. A file of more than 1 GiB is refused, unless the setting max_size (GiB), or
 TRANSFERBENCH_MAX_SIZE, is larger.
 
-Texts have the options of 20 Newsgroups: stop_words (none, english), token_pattern (two or more
-letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf), unit_length
-(true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it is) and
-unit_length (false). All are computed over the documents of all files together.
+Texts have the options tokens (words; characters: pairs of neighbouring ones; auto: characters if
+most are of a script without spaces between words), stop_words (none, english), token_pattern (two
+or more letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf),
+unit_length (true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it
+is) and unit_length (false). All are computed over the documents of all files together.
 """
 
 from __future__ import annotations

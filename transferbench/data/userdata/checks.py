@@ -173,7 +173,10 @@ def _decisions(
         share = 1 / c if expected is None or clusters else expected[only[0]]
         if n > 1:
             name = problem.classes[only[0]] if kind == "class" else ""
-            remedy = _remedy(prior) if kind == "class" else "set other parameters (--set)"
+            remedy = "set other parameters (--set)"
+            if kind == "class":
+                other = "label more documents of other classes, or change the features (--option)"
+                remedy = _remedy(prior) if prior else other
             text = f"all {n} documents are in one {kind}{name and f', {name}'}; {remedy}."
             yield Finding(text, bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE))
         return

@@ -40,6 +40,8 @@ from transferbench.parameters import Count, Positive, Prior, Weight
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
 TINY = np.finfo(np.float64).tiny
+#: Scores that differ by this fraction are equal.
+EQUAL = 1e-13
 
 
 def fit(
@@ -126,11 +128,16 @@ class CoClustering:
         return self.constant - target - self.lam * labelled
 
     def assign_documents(self) -> None:
-        """Assign each unlabelled document to its best cluster; word clusters stay."""
+        """Assign each unlabelled document to its best cluster; word clusters stay.
+
+        Of equal clusters the document stays in its own: an empty cluster may equal the only other.
+        """
         joint = self._by_word_cluster(self._by_document_cluster())
         mixture = (self.P @ _indicator(self.words, self.k)).toarray()  # p(d, ŵ)  (n, k)
         mixture /= np.maximum(mixture.sum(axis=1, keepdims=True), TINY)
         scores = mixture @ _log_conditional(joint.T).T
+        own = np.arange(len(scores)), self.documents
+        scores[own] += EQUAL * np.abs(scores[own])
         if self.shares is not None:
             scores += count_offsets(scores[~self.seen], self.shares)
         self.scores = np.where(self.seen[:, None], self.scores, scores)
