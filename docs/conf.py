@@ -46,4 +46,5 @@ html_theme = "furo"
 html_title = "transferbench"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False

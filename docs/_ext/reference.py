@@ -26,6 +26,7 @@ FAMILIES = {
     "clustering": "Clustering of several tasks",
     "multilabel": "Several labels for each document",
 }
+METHODS = ("fit", "fit_predict", "predict", "predict_proba", "score", "to_frame", "set_params")
 #: Parameters that mean the same in every model, for docstrings that do not explain them.
 COMMON = {
     "dtype": "Precision of the matrices and factors during the fit.",
@@ -156,10 +157,11 @@ def estimator_classes() -> Iterator[str]:
         if not own or name.startswith("_"):
             continue
         yield f"## {name}\n\n" + _described("class", f"transferbench.estimators.{name}", thing)
-        for method in ("fit", "fit_predict", "predict", "predict_proba", "score", "set_params"):
-            if method in vars(thing) and inspect.getdoc(getattr(thing, method)):
+        for method in METHODS:
+            found = getattr(thing, method, None)
+            if found and found.__module__.startswith(estimators.__name__):
                 full = f"transferbench.estimators.{name}.{method}"
-                yield _described("method", full, getattr(thing, method))
+                yield _described("method", full, found)
 
 
 def _described(kind: str, name: str, thing: Any) -> str:
@@ -286,7 +288,9 @@ def experiment_file() -> Iterator[str]:
     yield "An experiment is one YAML file. Every key is checked before anything runs, and a "
     yield "fault is shown with file and line. Editors that know JSON schemas can complete and "
     yield "check the keys: "
-    yield "{download}`experiment.schema.json <../_static/experiment.schema.json>`.\n\n"
+    yield "{download}`experiment.schema.json <../_static/experiment.schema.json>`. Many read its "
+    yield "address from the first line of the YAML file:\n\n"
+    yield "```yaml\n# yaml-language-server: $schema=experiment.schema.json\n```\n\n"
     seen: list[type[BaseModel]] = []
     _collect(schema.Schema, seen)
     for each in seen:
