@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = [
     "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
     "load_task", "results", "summary", "to_frame",

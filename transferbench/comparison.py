@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: Models that take seconds on some thousand documents.
-QUICK = ("lr", "cocc", "graph-only", "lr-kmeans", "dtl", "mtrick", "gcmf")
+QUICK = ("lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf")
 #: Also compared by default up to so many documents: its time grows faster than theirs.
 SLOWER, FEW_DOCUMENTS = ("tsvm",), 1000
 REFERENCE = choice.REFERENCE
@@ -208,9 +208,13 @@ def _fit(problem: Problem, plan: Plan, names: tuple[str, ...]) -> Entry:
 
 
 def _means(judged: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """Return the mean over seeds of each target's criteria."""
+    """Return the mean over seeds of each target's criteria, of those that every seed has."""
     return {
-        target: {name: fmean(each[target][name] for each in judged) for name in values}
+        target: {
+            name: fmean(each[target][name] for each in judged)
+            for name in values
+            if all(name in each[target] for each in judged)
+        }
         for target, values in judged[0].items()
     }
 

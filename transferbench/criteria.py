@@ -22,6 +22,9 @@ MEANINGS = {
     "reverse": "accuracy on the source of the same model trained on the decisions",
 }
 
+#: Most documents of a problem that is fitted once more to see if its labels carry back.
+MAX_DOCUMENTS = 50_000
+
 
 def criteria(
     model: str, problem: Problem, params: Params, seed: int | None, fit: Fit
@@ -35,6 +38,7 @@ def criteria(
     source_shares = sum(domain.Y.sum(axis=0) for domain in sources)
     source_shares = source_shares / source_shares.sum()
     lr = label_start(problem)
+    back = carried_back(model, problem, params, seed, fit)
     found = {}
     for domain, scores, P in zip(problem.domains, fit.scores, lr, strict=True):
         if domain.seen.all():
@@ -46,10 +50,27 @@ def criteria(
             "agreement": float(np.mean(decided == P.argmax(axis=1))),
             "explained": explained_variance(domain.X, decided),
             "reverse-lr": reverse_accuracy("lr", problem, domain, decided, {}, None),
-            "reverse": reverse_accuracy(model, problem, domain, decided, params, seed),
+            "reverse": back.get(domain.name),
         }
         found[domain.name] = {name: v for name, v in values.items() if v is not None}
     return found
+
+
+def carried_back(
+    model: str, problem: Problem, params: Params, seed: int | None, fit: Fit
+) -> dict[str, float]:
+    """Return the reverse accuracy of each target, see `reverse_accuracy`; of large problems none.
+
+    It takes about as long as the fit, so problems of more than MAX_DOCUMENTS are left out.
+    """
+    if sum(len(domain.seen) for domain in problem.domains) > MAX_DOCUMENTS:
+        return {}
+    found = {
+        domain.name: reverse_accuracy(model, problem, domain, scores.argmax(axis=1), params, seed)
+        for domain, scores in zip(problem.domains, fit.scores, strict=True)
+        if not domain.seen.all()
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def shares(decided: np.ndarray, c: int) -> np.ndarray:

@@ -62,7 +62,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, here):
     head = "model s shares =lr =vote back accuracy balanced f1 recall warnings"
     assert lines[0].split() == head.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
-    assert names == ["lr", "cocc", "graph-only", "lr-kmeans", "dtl", "mtrick", "gcmf", "tsvm"]
+    assert names == ["lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf", "tsvm"]
     assert [line.split()[0] for line in lines if " * " in line] == ["cocc"]
     assert "Recommended: cocc, " in out
     assert "documents: s.csv 40, t.csv 30; features: " in err

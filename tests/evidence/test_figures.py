@@ -10,7 +10,7 @@ from made_runs import cells_of, write_runs
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import figures, pages
+from transferbench.evidence import figures, pages, pictures
 
 SWEEP = """
 title: t
@@ -90,7 +90,7 @@ def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
     runs(file, tmp_path, lambda p: 0.5)
     written = pages.write(file, tmp_path)
     assert [path.name for path in written] == [
-        "figure.csv", "figure.md", "figure.svg", "figure.png"
+        "figure.csv", "figure.md", "figure.svg", "figure.png", "figure.pdf"
     ]  # fmt: skip
     with (tmp_path / "figure.csv").open() as text:
         rows = list(csv.DictReader(text))
@@ -101,6 +101,7 @@ def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
     assert pages.outdated(file, tmp_path) == []
     pages.write(file, tmp_path)
     assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     (tmp_path / "figure.csv").write_text("x")
     assert pages.outdated(file, tmp_path) == [tmp_path / "figure.csv"]
 
@@ -154,6 +155,99 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
     pages.write(file, tmp_path)
     drawn = (tmp_path / "figure.svg").read_text()
     assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Return the axes of an experiment's figure, and the labels of its legend."""
+    kept = []
+    monkeypatch.setattr(pictures, "save", lambda drawing, *_: kept.append(drawing) or [])
+
+    def draw(text, outcome):
+        file = experiments.read(text, PATH)
+        cells = cells_of(file, write_runs(tmp_path, file, outcome))
+        figures.draw(file, figures.points(file, cells), tmp_path)
+        labels = [each.get_text() for each in kept[-1].legends[0].get_texts()]
+        return kept[-1].axes, labels
+
+    return draw
+
+
+def ticks(ax) -> list[str]:
+    return [label.get_text() for label in ax.get_xticklabels()]
+
+
+def test_ticks_are_where_the_data_are(drawn):
+    axes, _ = drawn(SWEEP.replace("values: [0, 10]", "values: [0, 2, 7, 10]"), lambda p: 0.5)
+    assert ticks(axes[0]) == ["0", "2", "7", "10"]
+    many = ", ".join(str(2 * i) for i in range(11))
+    axes, _ = drawn(SWEEP.replace("values: [0, 10]", f"values: [{many}]"), lambda p: 0.5)
+    assert ticks(axes[0]) == ["0", "4", "8", "12", "16", "20"]
+    curve = {"target": [i / 40 for i in range(40)]}
+    fields = {"metrics": {"target": {"accuracy": 0.5}}, "curve": curve, "trace": [1.0]}
+    axes, _ = drawn(CURVE, lambda p: fields)
+    assert ticks(axes[0]) == ["1", "10", "20", "30", "40"]
+
+
+def test_the_legend_explains_the_band_and_the_published_value(drawn):
+    axes, labels = drawn(SWEEP, lambda p: 0.5 + (p.run.seed or 0) / 10)
+    assert labels == ["DTL", "LG", pictures.BAND, "published"]
+    low, high = axes[0].get_ylim()
+    assert low < 50 < 92.36 < high
+    _, labels = drawn(SWEEP, lambda p: 0.5)
+    assert pictures.BAND not in labels
+
+
+def test_bars_start_at_zero_on_a_linear_axis(drawn):
+    fields = {"metrics": {"task-1": {"accuracy": 1.0}}, "load_seconds": 1.0}
+    axes, labels = drawn(ROWS, lambda p: fields | {"seconds": 1.0 + (p.run.seed or 0)})
+    assert axes[0].get_yscale() == "linear"
+    assert axes[0].get_ylim()[0] == 0
+    assert ticks(axes[0]) == ["small", "large"]
+    assert labels == ["Kmeans", "NCut", pictures.BAND]
+
+
+@pytest.mark.parametrize("text", [SWEEP, CURVE, ROWS])
+def test_a_figure_without_finished_runs_is_drawn(drawn, text):
+    axes, _ = drawn(text, lambda p: None)
+    assert axes
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_is_read_on_a_light_and_on_a_dark_page():
+    for light in pictures.COLOURS:
+        assert contrast(light, pictures.PAPER) >= 4.5
+        assert contrast(pictures.DARK[light], pictures.DARK[pictures.PAPER]) >= 4.5
+    assert len({pictures.DARK[light] for light in pictures.COLOURS}) == len(pictures.COLOURS)
+
+
+def test_an_svg_has_the_colours_of_both_schemes():
+    path = f'<path d="M 1.23456 2 \nL 3 4" style="fill: none; stroke: {pictures.INK}"/>'
+    svg = f"<svg><metadata>x</metadata><defs><style></style></defs>{path}</svg>"
+    made = pictures.for_both_schemes(svg)
+    assert "metadata" not in made
+    assert ' d="M 1.23 2 L 3 4"' in made
+    rule = f'[style*="stroke: {pictures.INK}"]'
+    after = made[made.index("prefers-color-scheme:dark") :]
+    assert rule in after
+    assert (
+        after[after.index(rule) :]
+        .split("}")[0]
+        .endswith(f"{pictures.DARK[pictures.INK]}!important")
+    )
 
 
 def test_an_x_for_some_rows_alone_is_refused():

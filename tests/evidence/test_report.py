@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_runs import write_runs
 
 from transferbench import experiments
 from transferbench.cli import invoke
@@ -55,7 +56,7 @@ def test_the_committed_page_is_what_the_results_yield(whole):
 
 def test_it_needs_no_other_file_and_is_small(whole):
     assert re.findall(r'(?:src|href|action)="(?!#|data:)[^"]*"', whole) == []
-    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest", whole)
+    assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", whole)
     assert "default-src 'none'" in whole
     assert len(whole.encode()) < 4_000_000
 
@@ -105,6 +106,16 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
     assert "gtl-table3: GCMF, <b>'c' vs r" in titles
 
 
+def test_a_picture_cannot_leave_its_attribute(tmp_path):
+    text = """<svg viewBox="0 0 3 6"><a b="1 &amp; 2">"'</a></svg>"""
+    (tmp_path / "a.svg").write_text(text, encoding="utf-8")
+    made = report.inline(tmp_path / "a.svg")
+    assert (made["width"], made["height"]) == (4, 8)
+    assert '"' not in made["svg"]
+    read = html.unescape(str(made["svg"]))
+    assert read == "<svg viewBox='0 0 3 6'><a b='1 &amp; 2'>'&apos;</a></svg>"
+
+
 def test_an_outdated_page_is_an_error(small, capsys):
     arguments = ["--results", str(small.parent), "report"]
     assert invoke([*arguments, "--check"]) == 0
@@ -152,7 +163,7 @@ def look(browser):
     said: list[str] = []
     pages = []
 
-    def open_(path: Path, width: int = 1280, scheme: str = "light"):
+    def open_(path: Path, width: int = 1280, scheme: str = "light", at: str = ""):
         page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -163,7 +174,7 @@ def look(browser):
                 request.url.startswith(("data:", path.as_uri())) or said.append(request.url)
             ),
         )
-        page.goto(path.as_uri())
+        page.goto(path.as_uri() + at)
         pages.append(page)
         return page
 
@@ -173,6 +184,8 @@ def look(browser):
     assert said == []
 
 
+#: The fold of the experiment that most tests look at.
+TABLE = "#gtl-table3"
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 WIDTH = "document.scrollingElement.scrollWidth"
 
@@ -181,11 +194,11 @@ def test_the_whole_page_opens_and_fits_a_phone(look):
     page = look(RESULTS / "report.html", width=360)
     assert page.title().startswith("transferbench")
     assert page.evaluate(WIDTH) == 360
+    assert page.locator("img[data-svg]").count() == page.locator("img").count() > 0
     page.evaluate(UNFOLD)
     assert page.evaluate(WIDTH) == 360
-    broken = "[...document.images].filter((one) => !one.complete || !one.naturalWidth).length"
-    assert page.evaluate("document.images.length") > 0
-    assert page.evaluate(broken) == 0
+    page.locator("img[data-svg]").first.wait_for(state="detached")
+    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # or it fails
 
 
 def column(page, number: int) -> list[float]:
@@ -194,7 +207,7 @@ def column(page, number: int) -> list[float]:
 
 
 def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
-    page = look(small)
+    page = look(small, at=TABLE)
     head = page.locator("#gtl-table3 .results thead th").nth(2)
     rows = page.locator("#gtl-table3 .results tbody th")
     as_written, values = rows.all_inner_texts(), column(page, 3)
@@ -213,7 +226,7 @@ def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
 
 
 def test_a_cell_opens_and_closes(look, small):
-    page = look(small)
+    page = look(small, at=TABLE)
     cell = page.locator("#gtl-table3 .results tbody tr").first.get_by_role("button").nth(6)
     cell.focus()
     page.keyboard.press("Enter")
@@ -230,6 +243,113 @@ def test_a_cell_opens_and_closes(look, small):
     cell.click()
     dialog.get_by_role("button", name="Close").click()
     assert not dialog.is_visible()
+
+
+def shown(page) -> list[str]:
+    return page.locator("article:visible").evaluate_all("(all) => all.map((one) => one.id)")
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({}, set(SOME)),
+        ({"paper": "Dual Transfer Learning"}, {"dtl-figure4"}),
+        ({"method": "dtl"}, {"dtl-figure4", "mrtl-table3"}),
+        ({"method": "gcmf", "verdict": "below"}, {"gtl-table3"}),
+        ({"method": "dtl", "verdict": "below"}, set()),
+        ({"verdict": "unavailable"}, {"mrtl-table3"}),
+        ({"verdict": "fails"}, {"gtl-table3"}),
+        ({"text": "graph WEIGHTS"}, {"gtl-figure2a"}),
+    ],
+)
+def test_experiments_are_filtered(look, small, choices, expected):
+    page = look(small)
+    for name, choice in choices.items():
+        field = page.locator(f"#by-{name}")
+        field.fill(choice) if name == "text" else field.select_option(choice)
+    assert set(shown(page)) == expected
+    assert page.get_by_role("status").inner_text() == f"{len(expected)} of {len(SOME)} experiments"
+    linked = page.locator("#contents li[data-of]:visible").all_inner_texts()
+    assert set(linked) == expected
+    page.get_by_role("button", name="Clear").click()
+    page.locator(f"{TABLE}:visible").wait_for()
+    assert set(shown(page)) == set(SOME)
+
+
+def test_a_link_opens_its_experiment_even_if_it_is_filtered_out(look, small):
+    page = look(small)
+    assert page.locator("article .results:visible").count() == 0
+    page.locator("#by-text").fill("graph weights")
+    page.evaluate("location.hash = 'gtl-table3'")
+    page.locator(f"{TABLE} .results").wait_for()
+    assert set(shown(page)) == set(SOME)
+    page.locator(f"#contents [href='{TABLE}'][aria-current]").wait_for()
+
+
+def test_contents_stay_in_sight(look, small):
+    page = look(small, at="#without")
+    assert page.get_by_role("link", name="gtl-figure2a").first.is_visible()
+    phone = look(small, width=360, at="#without")
+    link = phone.locator("#contents").get_by_role("link", name="gtl-table3")
+    assert not link.is_visible()
+    phone.get_by_text("Contents and filter").click()
+    link.click()
+    phone.locator(f"{TABLE} .results").wait_for()
+    assert not link.is_visible()
+
+
+def test_a_wide_table_says_that_it_scrolls(look, small):
+    hint = f"{TABLE} .hint:not([hidden])"
+    assert look(small, width=2400, at=TABLE).locator(f"{hint}:visible").count() == 0
+    page = look(small, width=360, at=TABLE)
+    page.locator(hint).first.wait_for()
+    box = page.locator(f"{TABLE} .wide").first
+    assert "more-right" in box.get_attribute("class")
+    page.locator(f"{TABLE} .scroll").first.evaluate("(one) => one.scrollTo(9999, 0)")
+    page.locator(f"{TABLE} .more-left:not(.more-right)").wait_for()
+
+
+def test_the_best_of_each_row_is_marked(small):
+    page = small.read_text(encoding="utf-8")
+    table = page[page.index('id="gtl-table3"') :]
+    row = re.search(r"orgs vs people</th>(.*?)</tr>", table, re.DOTALL)[1]
+    values = [float(value) for value in re.findall(r"<b[^>]*>([\d.]+)</b>", row)]
+    assert re.findall(r'<b class="best">([\d.]+)', row) == [f"{max(values):.2f}"]
+
+
+BACKGROUND = """async () => {
+  const image = document.querySelector("#gtl-figure2a img");
+  await image.decode();
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.drawImage(image, 0, 0);
+  return canvas.getImageData(2, 2, 1, 1).data[0];
+}"""
+
+
+def test_figures_follow_the_colour_scheme(look, small):
+    for scheme, expected in (("light", 0xFF), ("dark", 0x1C)):
+        page = look(small, scheme=scheme, at="#gtl-figure2a")
+        page.locator("#gtl-figure2a img:not([data-svg])").first.wait_for()
+        assert page.evaluate(BACKGROUND) == expected
+
+
+def test_regret_is_shown(tmp_path):
+    file = experiments.load("choice")
+
+    def outcome(planned):
+        value = 0.9 if planned.column == file.spec.regret.reference else 0.8
+        return {"metrics": {"target": {"accuracy": value}}}
+
+    (tmp_path / "choice").mkdir()
+    write_runs(tmp_path / "choice", file, outcome)
+    page = report.render(tmp_path)
+    table = re.search(r'<table class="evidence regret.*?</table>', page, re.DOTALL)[0]
+    reference, other = (
+        re.search(rf'<th scope="row">{name}</th>(.*?)</tr>', table, re.DOTALL)[1]
+        for name in (file.spec.regret.reference, "CoCC")
+    )
+    assert ">0.00</td>" in reference
+    assert ">10.00</td>" in other
 
 
 def test_folded_parts_are_printed(look, small):
@@ -251,7 +371,7 @@ def test_it_is_accessible(look, small, width, scheme):
     except ImportError:
         missing("the extra `browser` is not installed")
     page = look(small, width, scheme)
-    page.evaluate(UNFOLD)
+    page.evaluate(UNFOLD)  # with the drawer of the contents
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     page.locator("#gtl-table3 td button").first.click()

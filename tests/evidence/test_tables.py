@@ -257,3 +257,40 @@ def test_a_row_may_have_a_tolerance_of_its_own(tmp_path):
         "1 or less (0.5 for A accuracy) from"
         in pages.render(file, cells_of(file, found))["table.md"]
     )
+
+
+def best(values: dict, tmp_path, metric: str = "accuracy") -> set[str]:
+    """The best columns of row "one"."""
+    file = experiments.read(GOOD.replace("metric: accuracy", f"metric: {metric}"), PATH)
+    made = tables.entries(FILE, cells_of(FILE, runs(values, tmp_path)))
+    return {column for row, column in tables.best(file, made) if row == "one"}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"LG": [0.8], "NMF": OK}, {"LG"}),
+        ({"LG": [0.1], "NMF": OK}, {"NMF"}),
+        ({"LG": [0.79], "NMF": OK}, set()),  # equal as shown
+        ({"LG": [0.1], "NMF": [0.9, "failed", 0.9]}, set()),  # one that counts
+    ],
+)
+def test_the_best_of_a_row(tmp_path, values, expected):
+    assert best(values, tmp_path) == expected
+
+
+def test_the_least_cost_is_the_best(tmp_path):
+    assert best({"LG": [0.8], "NMF": OK}, tmp_path, "seconds") == {"NMF"}
+
+
+def test_latex_has_deviations_verdicts_and_the_best_in_bold(tmp_path):
+    cells = cells_of(FILE, runs({"LG": [0.5], "NMF": [0.9, 0.9, 0.93]}, tmp_path))
+    text = pages.render(FILE, cells)["table.tex"]
+    assert r"\textbf{91.00} $\pm$ 1.73 (79.11) $\uparrow$" in text
+    assert r"& 50.00 (81.71) $\downarrow$" in text
+
+
+def test_every_committed_latex_table_is_plain_ascii():
+    """LaTeX without further packages has no Greek letters of Unicode."""
+    for path in (ROOT / "results").glob("*/table.tex"):
+        assert path.read_text(encoding="utf-8").isascii(), path

@@ -164,6 +164,7 @@ class OwnData:
 
         Return the fits, and whether the documents or the first model's decisions are worthless.
         """
+        from transferbench.criteria import carried_back
         from transferbench.data.userdata.checks import check_data, check_fit
 
         findings = check_data(problem, names)
@@ -172,7 +173,9 @@ class OwnData:
         fits: dict[str, Fit] = {}
         for model, values in params.items():
             fit = self._fit(model, values, problem)
-            reverse = self._reverse(model, values, problem, fit)
+            reverse: dict[str, float] = {}
+            if problem.family == "transfer" and not self.scheduler:
+                reverse = carried_back(model, problem, values, self.seed, fit)
             findings = check_fit(model, problem, values, fit, reverse, names)
             print_findings(findings, f"{model}: " if len(params) > 1 else "")
             worthless |= not fits and any(finding.worthless for finding in findings)
@@ -207,17 +210,6 @@ class OwnData:
             message = f"{model} finds clusters, which have no names; choose another model."
             raise UserError(message)
         return fit
-
-    def _reverse(
-        self, model: str, params: Mapping[str, Any], problem: Problem, fit: Fit
-    ) -> dict[str, float]:
-        """Return the reverse accuracy by target; none without a source, or with workers."""
-        from transferbench.criteria import criteria
-
-        if problem.family != "transfer" or self.scheduler:
-            return {}
-        found = criteria(model, problem, params, self.seed, fit)
-        return {name: values["reverse"] for name, values in found.items() if "reverse" in values}
 
     def _workers(self) -> AbstractContextManager[Usage | None]:
         """Return the block in which workers of the scheduler, if one is given, hold matrices."""

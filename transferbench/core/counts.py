@@ -22,7 +22,7 @@ def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
     counts = np.floor(exact).astype(int)
     first = np.argsort(counts - exact, kind="stable")[: n - counts.sum()]
     counts[first] += 1
-    return counts
+    return np.asarray(counts)
 
 
 def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return b
     if c == 2:
         b[0] = _threshold(L[:, 1] - L[:, 0], counts[0])
-        return b - b.mean()
+        return np.asarray(b - b.mean())
     for label in (*range(c),) * SWEEPS:
         others = np.delete(L + b, label, axis=1).max(axis=1, initial=-np.inf)
         b[label] = _threshold(others - L[:, label], counts[label])
@@ -125,4 +125,4 @@ def _middle(L: np.ndarray, decided: np.ndarray) -> np.ndarray:
     b[used] = (between - between.T).mean(axis=0) / 2
     for empty in np.setdiff1d(np.arange(len(b)), used):
         b[empty] = (b[used] + loss[used, empty]).min() - 1
-    return b - b.mean()
+    return np.asarray(b - b.mean())

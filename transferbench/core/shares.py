@@ -47,12 +47,14 @@ def estimate_shares(
     """Return the estimated shares (c,) of the classes in each target, in the problem's order.
 
     A logistic regression with inverse regularisation C, trained on the labelled documents, gives
-    each document its log-odds. These are spread over the graph of the target's 10 nearest
-    documents, and a Gaussian mixture with one covariance for all classes, started at the decisions
-    of the regression, is fitted to them; its weights are the shares. search: how nearest documents
-    are found. Uses no label of a target. The estimate fails where the regression is poor or a class
-    falls apart into groups; `disagreement` tells how far other estimators differ. Raises ValueError
-    if fewer than two classes are labelled.
+    each document its probabilities. These are spread over the graph that joins each document of a
+    target to its 10 nearest, and a Gaussian mixture with one covariance for all classes, started at
+    the decisions of the regression, is fitted to their log-odds; its weights are the shares.
+    search: how nearest documents are found. Uses no label of a target.
+
+    The estimate fails where the regression is poor or a class falls apart into groups;
+    `disagreement` tells how far other estimators differ. Raises ValueError if fewer than two
+    classes are labelled.
     """
     return tuple(
         _mixture(domain, P, search)
@@ -174,8 +176,8 @@ def _mixture(domain: Domain, P: np.ndarray, search: Search) -> np.ndarray:
         shares[:] = P.mean(axis=0)
         return shares
     P = P[:, used]
-    log_odds = np.log(np.maximum(P, LEAST_PROBABILITY)) @ _contrasts(len(used))
-    Z = spread(cosine_graph(domain.X, NEIGHBOURS, search=search), log_odds, ALPHA, SPREAD_STEPS)
+    F = spread(cosine_graph(domain.X, NEIGHBOURS, search=search), P, ALPHA, SPREAD_STEPS)
+    Z = np.log(np.maximum(F, LEAST_PROBABILITY)) @ _contrasts(len(used))
     Z /= Z.std() or 1.0
     decided = np.eye(len(used))[P.argmax(axis=1)]
     size = decided.sum(axis=0)

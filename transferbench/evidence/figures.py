@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from transferbench.evidence import pictures
+from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, NAMES
 from transferbench.experiments.schema import Figure
-from transferbench.files import writing
-from transferbench.runs.record import short
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 #: A line style, a marker and a hatch for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
 HATCHES = ("", "//", "..", "xx", "--", "++", "oo", "**")
-COLOURS = ("#1b1b1b", "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
+#: The label of the line of a published value.
+LEVEL = "published"
 #: Columns of figure.csv.
 POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
@@ -64,60 +67,74 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw figure.svg and figure.png from the points: a panel for each row, a line for each column.
+    """Draw figure.svg, .png and .pdf from the points: a panel for each row, a line for each column.
 
     Raise UserError if a file cannot be written.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
-    style: dict[Any, Any] = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
-    levels = published_levels(experiment)
-    with plt.rc_context(style | {"svg.hashsalt": experiment.name}):
-        size = (max(3.4 * across, 5.0), (3.4 if figure.rows else 2.6) * down + 0.7)
+    bars = figure.rows and bool(points["x"].isna().all())
+    with pictures.style(experiment.name):
+        import matplotlib.pyplot as plt
+
+        size = (max(3.2 * across, 5.2), (3.2 if figure.rows else 2.5) * down + 0.7)
         drawing, axes = plt.subplots(
             down, across, figsize=size, squeeze=False, layout="constrained"
         )
-        for ax, row in zip(axes.flat, rows, strict=False):
+        for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
             shown = points[points["row"] == row] if row else points
-            if figure.rows and shown["x"].isna().all():
+            if bars:
                 _bars(experiment, ax, shown)
             else:
                 _lines(experiment, figure, ax, shown)
-            if row in levels:
-                ax.axhline(levels[row], color="grey", linewidth=1)
-                # A label on the line itself: all line styles are taken.
-                ax.text(0.99, levels[row], "published", transform=ax.get_yaxis_transform(),
-                        fontsize=7, ha="right", va="bottom")  # fmt: skip
-            unit = "%" * (spec.unit == "percent")
-            measure = NAMES.get(spec.metric, spec.metric)
-            ax.set_title(row, fontsize=9)
-            ax.set_xlabel(figure.label)
-            ax.set_ylabel("objective" if figure.objective else f"{measure} {unit}".strip())
-            if figure.objective or (figure.rows and figure.log):
-                ax.set_yscale("log")
+                _ticks(figure, ax, shown["x"].dropna().unique(), most=11 if across == 1 else 6)
+            level = published_levels(experiment).get(row)
+            if level is not None:
+                ax.axhline(level, color=pictures.PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
+            ax.set_title(row)
+            ax.margins(y=0 if bars else 0.1)
+            ax.grid(axis="y" if bars else "both")
+            if i + across >= len(rows):
+                ax.set_xlabel(figure.label)
+            if i % across == 0:
+                ax.set_ylabel(_measure(experiment, figure))
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
-        paths = [folder / "figure.svg", folder / "figure.png"]
-        for path, varying in zip(paths, ("Date", "Software"), strict=True):
-            with writing(path) as temporary:
-                kind = path.suffix.removeprefix(".")
-                drawing.savefig(temporary, format=kind, dpi=150, metadata={varying: None})
-        plt.close(drawing)
-    return paths
+        pictures.legend(drawing, _handles(axes.flat, points, bars))
+        return pictures.save(drawing, folder / "figure", ("svg", "png", "pdf"))
+
+
+def _measure(experiment: Experiment, figure: Figure) -> str:
+    """Return the label of the y axis."""
+    metric = experiment.spec.metric
+    unit = " in per cent" * (experiment.spec.unit == "percent")
+    return "objective" if figure.objective else NAMES.get(metric, metric) + unit
+
+
+def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:
+    """Return the entries of the legend, each label once: the columns, the band, the published."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    drawn: dict[str, Artist] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            drawn.setdefault(label, handle)
+    published = [drawn.pop(LEVEL)] if LEVEL in drawn else []
+    band: list[Artist] = []
+    if bars and points["std"].gt(0).any():
+        band = [Line2D([], [], color=pictures.INK, marker="|", markersize=10, linestyle="none",
+                       label=pictures.BAND)]  # fmt: skip
+    elif points.loc[points["x"].notna(), "std"].gt(0).any():
+        band = [Patch(facecolor=pictures.INK, alpha=0.2, linewidth=0, label=pictures.BAND)]
+    return [*drawn.values(), *band, *published]
 
 
 def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
-    """Draw a group of bars for each row, a bar for each column."""
+    """Draw a group of bars for each row, a bar for each column, from zero on a linear axis."""
     rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
     width = 0.8 / len(columns)
     for i, column in enumerate(columns):
@@ -125,15 +142,17 @@ def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
         ax.bar(
             [rows.index(name) - 0.4 + (i + 0.5) * width for name in here["row"]],
             list(here["mean"]), width, yerr=list(here["std"].fillna(0)), label=column,
-            color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)], edgecolor="white",
+            color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)],
+            edgecolor=pictures.PAPER, ecolor=pictures.INK,
         )  # fmt: skip
+    if not shown.empty:
+        ax.set_ylim(0, 1.05 * float((shown["mean"] + shown["std"].fillna(0)).max()))
     ax.set_xticks(range(len(rows)), rows)
+    ax.tick_params(axis="x", length=0)
 
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, shown: pd.DataFrame) -> None:
     """Draw a line, or a level line, for each column."""
-    from matplotlib.ticker import MaxNLocator
-
     for i, column in enumerate(experiment.spec.columns):
         here = shown[shown["column"] == column]
         line = here[here["x"].notna()].sort_values("x", kind="stable")
@@ -149,10 +168,41 @@ def _lines(experiment: Experiment, figure: Figure, ax: Axes, shown: pd.DataFrame
         )  # fmt: skip
         std = np.nan_to_num(std)
         ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
-    if not figure.log:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        return
-    ax.set_xscale("log")
-    if figure.values:
-        ax.set_xticks(figure.values, [short(value) for value in figure.values])
+    if figure.objective or (figure.rows and figure.log):
+        _log_y(ax, shown["mean"])
+
+
+def _log_y(ax: Axes, means: pd.Series) -> None:
+    """Make the y axis logarithmic, with plain numbers; within two decades also at 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    within = means.max() < 100 * means.min()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if within else (1,)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+
+
+def _plain(value: float) -> str:
+    """Return a number without an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
+
+
+def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
+    """Set ticks on the x axis at values that were run: at most so many, evenly chosen."""
+    from matplotlib.ticker import MaxNLocator
+
+    values = sorted(x)
+    if figure.log:
+        ax.set_xscale("log")
         ax.minorticks_off()
+    if not values:
+        ax.set_xticks([])
+        ax.text(0.5, 0.25, "no finished runs", transform=ax.transAxes, ha="center", va="center")
+        return
+    if figure.iterations:
+        nice = MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]).tick_values(0, values[-1])
+        shown = sorted({values[0], *(value for value in nice if value in values)})
+    else:
+        shown = values[:: -(-len(values) // most)]
+    ax.set_xticks(shown, [_plain(value) for value in shown])

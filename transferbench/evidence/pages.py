@@ -21,7 +21,13 @@ from transferbench.files import write_text
 
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
     "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
+    "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$",
     "→": "$\\to$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
+}  # fmt: skip
+#: Marks of verdicts in LaTeX.
+TEX_MARKS = {
+    "within": "$=$", "above": "$\\uparrow$", "below": "$\\downarrow$", "inconclusive": "?",
+    "unavailable": "--",
 }  # fmt: skip
 
 
@@ -91,11 +97,9 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     if experiment.spec.figure:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
     if experiment.spec.readings:
-        paths.append(readings.draw(experiment, cells, folder / "readings.svg"))
+        paths += readings.draw(experiment, cells, folder)
     ranking = ranks.ranking(experiment, cells) if experiment.spec.claims else None
-    if ranking and ranks.draw(experiment, ranking, folder / "ranks.svg"):
-        paths.append(folder / "ranks.svg")
-    return paths
+    return paths + (ranks.draw(experiment, ranking, folder) if ranking else [])
 
 
 def outdated(experiment: Experiment, folder: Path) -> list[Path]:
@@ -123,6 +127,7 @@ def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any])
     context = common | {
         "columns": [label for label, _, _ in table_columns(experiment)],
         "rows": tables.by_row(entries),
+        "best": tables.best(experiment, entries),
         "digits": tables.digits(experiment),
         "measures": tables.measures(experiment, unit),
         "sections": {
@@ -171,6 +176,7 @@ def _environment() -> Environment:
         "header": claims_page.HEADER,
         "how": claims_page.HOW,
         "marks": tables.MARKS | claims_page.MARKS,
+        "tex_marks": TEX_MARKS,
         "outcome_marks": claims_page.MARKS,
         "verdict_marks": tables.MARKS,
     }

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence.figures import COLOURS
+from transferbench.evidence import pictures
+from transferbench.evidence.pictures import COLOURS
 from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import LOWER_IS_BETTER
-from transferbench.files import writing
 from transferbench.messages import install_hint
 
 
@@ -74,33 +74,28 @@ def words(ranking: Ranking) -> str:
     )
 
 
-def draw(experiment: Experiment, ranking: Ranking, path: Path) -> bool:
-    """Draw the critical-difference diagram as SVG. Warn and return False without scikit-posthocs.
+def draw(experiment: Experiment, ranking: Ranking, folder: Path) -> list[Path]:
+    """Draw the critical-difference diagram as ranks.svg and .pdf.
 
-    Raise UserError if the file cannot be written.
+    Warn and return [] without scikit-posthocs. Raise UserError if a file cannot be written.
     """
     try:
         import scikit_posthocs as posthocs
     except ImportError:
-        remedy = install_hint("report")
+        path, remedy = folder / "ranks.svg", install_hint("report")
         warnings.warn(f"{path} is not drawn without scikit-posthocs: {remedy}", stacklevel=2)
-        return False
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+        return []
     values = pd.DataFrame(ranking.values.to_numpy(), columns=list(ranking.values))
     colours = dict(zip(ranking.ranks, itertools.cycle(COLOURS), strict=False))
     p_values = posthocs.posthoc_nemenyi_friedman(values)
-    with plt.rc_context({"svg.hashsalt": experiment.name, "font.size": 9}):
+    with pictures.style(experiment.name):
+        import matplotlib.pyplot as plt
+
         figure = plt.figure(figsize=(7, 0.5 + 0.2 * values.shape[1]), layout="constrained")
         drawn = posthocs.critical_difference_diagram(
-            ranking.ranks, p_values, ax=figure.gca(), color_palette=colours
-        )
+            ranking.ranks, p_values, ax=figure.gca(), color_palette=colours,
+            label_fmt_left="{label} ({rank:.1f}) ", label_fmt_right=" ({rank:.1f}) {label}",
+        )  # fmt: skip
         for (bar,) in drawn["crossbars"]:
             bar.set_xdata(sorted(bar.get_xdata()))  # a set, whose order changes
-        with writing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        plt.close(figure)
-    return True
+        return pictures.save(figure, folder / "ranks")

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import tables
+from transferbench.evidence import pictures, tables
+from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
-from transferbench.files import writing
 
 #: A made-up row has each printed value plus normal noise of this standard deviation, in points.
 NOISE = 2.0
@@ -115,37 +115,36 @@ def printed_values(experiment: Experiment) -> dict[str, float]:
     return experiment.printed(readings)
 
 
-def draw(experiment: Experiment, cells: pd.DataFrame, path: Path) -> Path:
-    """Draw a strip for each row. Raise UserError if the file cannot be written."""
-    import matplotlib
+def draw(experiment: Experiment, cells: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw readings.svg and .pdf, a strip for each row.
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    Raise UserError if a file cannot be written.
+    """
     table = strips(experiment, cells)
-    with plt.rc_context({"font.size": 9, "svg.hashsalt": experiment.name}):
-        drawing, ax = plt.subplots(figsize=(6.5, 0.38 * len(table) + 1.3), layout="constrained")
+    with pictures.style(experiment.name):
+        import matplotlib.pyplot as plt
+
+        drawing, ax = plt.subplots(figsize=(7, 0.36 * len(table) + 1.4), layout="constrained")
         y = range(len(table))
         if table["best_iteration_least"].notna().any():
             ax.hlines(
                 y, table["best_iteration_least"], table["best_iteration_greatest"],
-                color="#d9a441", linewidth=9, alpha=0.35, label="best iteration",
+                color=pictures.RANGE, linewidth=9, alpha=0.35, label="best iteration, by labels",
             )  # fmt: skip
-        ax.hlines(y, table["least"], table["greatest"], color="#4d4d4d", linewidth=1)
+        ax.hlines(y, table["least"], table["greatest"], color=COLOURS[-1], linewidth=1)
         ax.hlines(
             y, table["lower_quartile"], table["upper_quartile"],
-            color="#0b62a8", linewidth=5, label="middle half of the readings",
+            color=COLOURS[1], linewidth=5, label="middle half of the readings",
         )  # fmt: skip
         shown = cells[cells["row"].isin(table["row"])]
         places = [list(table["row"]).index(row) for row in shown["row"]]
-        ax.plot(shown["mean"], places, "|", color="#1b1b1b", markersize=9, label="a reading")
-        ax.plot(table["printed"], y, "D", color="#b3400b", markersize=5, label="printed")
+        ax.plot(shown["mean"], places, "|", color=pictures.INK, markersize=9, label="a reading")
+        ax.plot(table["printed"], y, "D", color=COLOURS[2], markersize=5, label="printed")
         ax.set_yticks(y, table["row"])
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
         ax.invert_yaxis()
-        ax.grid(axis="x", alpha=0.3)
-        ax.set_xlabel(tables.measures(experiment, "%" * (experiment.spec.unit == "percent")))
-        drawing.legend(loc="outside lower center", ncols=4, fontsize=8)
-        with writing(path) as temporary:
-            drawing.savefig(temporary, format="svg", metadata={"Date": None})
-        plt.close(drawing)
-    return path
+        ax.grid(axis="x")
+        ax.set_xlabel(tables.measures(experiment, "per cent" * (experiment.spec.unit == "percent")))
+        pictures.legend(drawing, ax.get_legend_handles_labels()[0])
+        return pictures.save(drawing, folder / "readings")

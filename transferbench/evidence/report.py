@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from transferbench import experiments
+from transferbench.criteria import MEANINGS
 from transferbench.errors import UserError
-from transferbench.evidence import claims, claims_page, figures, ranks, readings, tables
+from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
@@ -46,7 +47,7 @@ class Dialogs:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the page. number: its dialog, None if it has no runs."""
+    """A cell of the page. number: its dialog, None if it has no runs; best: of its row."""
 
     text: str = ""
     std: str = ""
@@ -54,6 +55,7 @@ class Cell:
     verdict: str = ""
     sort: float | str = ""
     number: int | None = None
+    best: bool = False
 
 
 def render(results: Path) -> str:
@@ -86,7 +88,8 @@ def render(results: Path) -> str:
         "report.html.j2",
         papers=list(papers.values()),
         verdicts=sum((section["verdicts"] for section in sections), Counter[str]()),
-        outcomes=Counter(r.outcome for section in sections for r in section["results"]),
+        outcomes=sum((section["outcomes"] for section in sections), Counter[str]()),
+        methods=sorted({found.split(":")[0] for section in sections for found in section["found"]}),
         not_run=[experiment.name for experiment in files if experiment not in have_run],
         data=_script({"facts": FACTS, "texts": list(dialogs.texts), "cells": dialogs.cells}),
     )
@@ -118,22 +121,45 @@ def _section(
     else:
         values = _table(experiment, described, entries, dialogs)
     own = entries[entries["row"].isin(list(experiment.spec.rows)) & (entries["verdict"] != "")]
+    results = claims.judge(experiment, cells, known)
     return values | {
         "file": experiment,
+        "found": _found(experiment, own),
         "verdicts": Counter(own["verdict"]),
+        "outcomes": Counter(result.outcome for result in results),
         "notes": [
             *claims_page.identical(experiment, cells),
             *tables.choices(experiment, entries),
             *experiment.spec.notes,
         ],
         "problems": tables.problems(experiment, entries),
-        "results": claims.judge(experiment, cells, known),
+        "results": results,
+        "regret": _regret(experiment, cells) if experiment.spec.regret else None,
         "ranking": ranks.ranking(experiment, cells),
         "picture": inline(folder / "figure.svg") if experiment.spec.figure else None,
         "readings_picture": inline(folder / "readings.svg"),
         "readings": readings.sentences(experiment, cells) if experiment.spec.readings else [],
         "ranks_picture": inline(folder / "ranks.svg"),
     }
+
+
+def _found(experiment: Experiment, own: pd.DataFrame) -> list[str]:
+    """Return what a reader can filter by, "model:verdict"; the verdict is "" if there is none."""
+    columns = {label: experiment.spec.columns[name] for label, name, _ in table_columns(experiment)}
+    judged = {
+        f"{columns[entry.column].model}:{entry.verdict}" for entry in own.itertuples()
+    }  # fmt: skip
+    return sorted(judged | {f"{column.model}:" for column in columns.values()})
+
+
+def _regret(experiment: Experiment, cells: pd.DataFrame) -> dict[str, Any]:
+    """Return the table of regrets: columns, lines, and what each criterion means."""
+    table = regret.summary(experiment, cells)
+    assert experiment.spec.regret is not None
+    names = {"worst_row": "on", "below_reference": f"below {experiment.spec.regret.reference}"}
+    lines = [list(line) for line in table.itertuples(index=False, name=None)]
+    columns = [names.get(name, name) for name in table.columns]
+    return {"columns": columns, "lines": lines, "meanings": MEANINGS}
 
 
 def _table(
@@ -145,9 +171,13 @@ def _table(
         (label, experiment.spec.columns[name].control)
         for label, name, _ in table_columns(experiment)
     ]
+    best = tables.best(experiment, entries)
     rows = {
         row: [
-            _cell(experiment, by_place.get((row, label)), here[label], dialogs)
+            replace(
+                _cell(experiment, by_place.get((row, label)), here[label], dialogs),
+                best=(row, label) in best,
+            )
             for label, _ in columns
         ]
         for row, here in tables.by_row(entries).items()
@@ -248,22 +278,15 @@ def _number(experiment: Experiment, value: float) -> str:
 
 
 def inline(path: Path) -> dict[str, Any] | None:
-    """Return an SVG file, without what only editors read; None if it is missing.
+    """Return an SVG file to stand in an attribute of the page; None if it is missing.
 
-    src: a data URL; width and height: in pixels.
+    svg: its text, which the page shows as an image; width and height: in pixels.
     """
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8")
-    for_editors = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>"
-    text = re.sub(for_editors, "", text, flags=re.DOTALL)
-
-    def rounded(path: re.Match[str]) -> str:
-        return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", path[0])
-
-    text = re.sub(r' d="[^"]*"', rounded, text)
-    text = re.sub(r"\s*\n\s*", " ", text).replace("> <", "><").strip()
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     width, height = (round(float(side) * 4 / 3) for side in size.groups()) if size else (640, 480)
-    src = "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-    return {"src": src, "width": width, "height": height}
+    # Double quotes would end the attribute.
+    quoted = text.replace("&", "&amp;").replace("'", "&amp;apos;").replace('"', "'")
+    return {"svg": Markup(quoted.replace("\n", " ")), "width": width, "height": height}

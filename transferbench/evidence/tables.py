@@ -10,7 +10,7 @@ import pandas as pd
 
 from transferbench.evidence.frame import parameter, table_columns
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, NAMES
+from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, NAMES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 #: Verdicts of entries with too few finished runs for a comparison.
@@ -94,6 +94,34 @@ def by_row(entries: pd.DataFrame) -> dict[str, dict[str, Any]]:
     for entry in entries.itertuples():
         rows.setdefault(entry.row, {})[entry.column] = entry
     return rows
+
+
+def best(experiment: Experiment, entries: pd.DataFrame) -> set[tuple[str, str]]:
+    """Return the best entries, as (row, column), of each row of a table of methods.
+
+    Entries that show the same number are equal. A row in which all are equal, or with one entry,
+    has no best; entries with too few runs do not count. Readings and figures compare no methods.
+    """
+    if experiment.spec.readings or experiment.spec.figure:
+        return set()
+    found = set()
+    counted = entries[entries["ours"].notna() & ~entries["verdict"].isin(UNDECIDED)]
+    for row, here in counted.groupby("row", sort=False):
+        shown = here["ours"].round(digits(experiment))
+        lower = _metric(experiment, str(row)) in LOWER_IS_BETTER
+        if shown.nunique() > 1:
+            first = shown == (shown.min() if lower else shown.max())
+            found |= {(str(row), column) for column in here.loc[first, "column"]}
+    return found
+
+
+def _metric(experiment: Experiment, row: str) -> str:
+    """Return the measure of a row or of the average of a group of rows."""
+    if row in experiment.spec.rows:
+        return experiment.metric(row)
+    group = row.removeprefix("average").strip()
+    of_group = (name for name, each in experiment.spec.rows.items() if each.group == group)
+    return experiment.metric(next(of_group))
 
 
 def digits(experiment: Experiment) -> int:

@@ -214,7 +214,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     if run.criteria:
         judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
     if run.task.startswith("own:") and problem.family != "multilabel":
-        _print_findings(run, problem, fit, judged)
+        _print_findings(run, problem, fit)
     missing, missing_cpu = usage.missing.tolist()
     return replace(
         record,
@@ -233,13 +233,11 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     )
 
 
-def _print_findings(
-    run: Run, problem: Problem, fit: Fit, judged: dict[str, dict[str, float]] | None
-) -> None:
+def _print_findings(run: Run, problem: Problem, fit: Fit) -> None:
     """Print reasons to doubt the decisions on the user's own documents."""
-    if judged is None and problem.family == "transfer":
-        judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
-    reverse = {t: found["reverse"] for t, found in (judged or {}).items() if "reverse" in found}
+    reverse: dict[str, float] = {}
+    if problem.family == "transfer":
+        reverse = criteria.carried_back(run.model, problem, run.params, run.seed, fit)
     findings = [*check_data(problem), *check_fit(run.model, problem, run.params, fit, reverse)]
     sys.stderr.write(to_output(findings))
     sys.stderr.flush()

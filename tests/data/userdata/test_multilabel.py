@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from own_documents import CAT, SEA, make_documents
 
-from transferbench.data.userdata import multilabel, predictions
+from transferbench.data.userdata import checks, multilabel, predictions
 from transferbench.data.userdata.problem import documents_problem
 from transferbench.errors import UserError
 from transferbench.metrics import evaluate
@@ -116,7 +116,8 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
         ("", ""),
         ("cat", "0.5"),
     ]
-    warnings = "\n".join(predictions.prediction_warnings(problem, [TARGET], fit))
+    findings = checks.check_fit("m", problem, {}, fit, {}, ["t.csv"])
+    warnings = "\n".join(finding.text for finding in findings)
     assert "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true" in warnings
     assert "unbalanced" not in warnings
 

@@ -10,7 +10,6 @@ Unless prior is "equal", each step assigns documents so that the classes have th
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from transferbench.core.counts import count_offsets
 from transferbench.core.init import label_start
@@ -54,7 +53,7 @@ def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int
 
     A class without documents keeps its mean.
     """
-    half = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)) / 2
+    half = np.asarray((X * X).sum(axis=1)) / 2
     decided = np.full(X.shape[0], -1)
     for _ in range(max_iter):
         near = np.asarray(X @ means.T) - (means**2).sum(axis=1) / 2 - half.reshape(-1, 1)

@@ -1,6 +1,6 @@
 """Vote: the class that most of several methods decide.
 
-    argmax over classes j  Σ_m [argmax_l S_m(i, l) = j],  m over the members
+    min over classes j of document i  Σ_m [argmax_l S_m(i, l) ≠ j],  m over the members
 
 S_m (n, c) are the scores of member m. If classes have equally many votes, the one wins that an
 earlier member decides. Members have their default parameters and are deterministic.

@@ -1,0 +1,95 @@
+"""What a release needs: one version everywhere, and files that their readers accept."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import transferbench
+from transferbench import experiments
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = [p for p in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if p.stem != "config"]
+
+
+def read(path: Path | str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_citation_and_changelog_have_the_version():
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert citation["version"] == transferbench.__version__
+    first = re.search(r"^## (\S+?)(?:,|$)", read("CHANGELOG.md"), re.MULTILINE)[1]
+    assert first == transferbench.__version__
+    pyproject = tomllib.loads(read("pyproject.toml"))
+    assert pyproject["tool"]["hatch"]["version"]["path"] == "transferbench/__init__.py"
+
+
+def test_the_citation_names_every_paper_with_all_its_authors():
+    references = {
+        each["title"]: [author["family-names"] for author in each["authors"]]
+        for each in yaml.safe_load(read("CITATION.cff"))["references"]
+    }
+    papers = [experiments.load(name).spec.paper for name in experiments.names()]
+    named = {p.title: p.authors for p in papers if p.venue != "this project"}
+    assert references.keys() == named.keys()
+    for title, authors in named.items():
+        surnames = [name.split(". ")[-1] for name in re.split(", | and ", authors)]
+        assert references[title] == surnames
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_is_bounded_and_has_no_more_rights_than_it_needs(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert job["timeout-minutes"] <= 60, name
+        needs = job.get("needs", [])
+        assert set([needs] if isinstance(needs, str) else needs) <= workflow["jobs"].keys()
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step), step
+            assert "secrets." not in str(step)
+
+
+def test_nothing_is_uploaded_that_was_not_tested_and_attested():
+    jobs = yaml.safe_load(read(".github/workflows/release.yml"))["jobs"]
+    order = ["upload"]
+    while "needs" in jobs[order[-1]]:
+        order.append(jobs[order[-1]]["needs"])
+    assert order == ["upload", "attest", "test", "build"]
+    assert set(jobs["test"]["strategy"]["matrix"]["kind"]) == {"whl", "tar.gz"}
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_an_issue_form_has_the_fields_that_it_needs(path):
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= form.keys()
+    ids = [field["id"] for field in form["body"]]
+    assert len(ids) == len(set(ids))
+    for field in form["body"]:
+        assert field["type"] in ("input", "textarea", "dropdown", "checkboxes")
+        assert field["attributes"]["label"]
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md"])
+def test_links_and_targets_of_make_exist(name):
+    text = read(name)
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / target).exists(), target
+    makefile = read("Makefile")
+    for target in re.findall(r"(?:`|^)(?:\S+=\S+ )?make ([a-z-]+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_container_installs_what_make_test_needs():
+    text = read("Containerfile")
+    (target,) = re.findall(r"^RUN make \.venv/(\S+)", text, re.MULTILINE)
+    assert f"$(VENV)/{target}:" in read("Makefile")
+    (extras,) = re.findall(r"^ENV EXTRAS=(\S+)", text, re.MULTILINE)
+    known = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    assert set(extras.split(",")) <= known.keys()
