@@ -68,7 +68,9 @@ def carried(names: list[str]) -> set[float]:
 
 
 @pytest.mark.parametrize(
-    ("page", "text", "names"), paragraphs(), ids=lambda each: str(each)[:40].replace("\n", " ")
+    ("page", "text", "names"),
+    list(paragraphs()),
+    ids=lambda each: str(each)[:40].replace("\n", " "),
 )
 def test_numbers_are_in_the_linked_tables(page, text, names):
     known = carried(names)
