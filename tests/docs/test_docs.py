@@ -111,6 +111,13 @@ def test_an_unknown_option_is_found():
         parse(["reproduce", "gtl-table3", "--nonsense"])
 
 
+def test_the_architecture_names_every_part_of_the_package():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = text[: text.index("## Four rules")]
+    for part in (ROOT / "transferbench").glob("[!_]*"):
+        assert part.suffix == ".typed" or f"`{part.name}" in table, part.name
+
+
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for page in DOCS.glob("*.md"):
