@@ -17,7 +17,7 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extra
 	--no-header --no-annotate pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check tables verify report reproduce-all bench chaos constraints clean
+.PHONY: help run test check tables verify report docs reproduce-all bench chaos constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -43,6 +43,9 @@ verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and c
 report: $(VENV)/.installed  ## Write every result on one page, results/report.html.
 	$(BIN)/transferbench report
 
+docs: $(VENV)/.installed-docs  ## Build the documentation site; a warning is an error.
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
 reproduce-all: $(VENV)/.installed  ## Run every experiment; finished runs are reused. REPEATS=1 for a quick look.
 	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
@@ -58,7 +61,7 @@ constraints: $(BIN)/python  ## Write the newest versions that fit: constraints.t
 	$(COMPILE) --generate-hashes -c constraints.txt -o requirements-hashed.txt
 
 clean:  ## Remove .venv and caches of tools; keep data and results.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build docs/reference docs/results
 
 $(VENV)/bin/python $(VENV)/Scripts/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,4 +72,8 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
 	@touch $@

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
@@ -109,16 +108,15 @@ def write_mail(folder: Path) -> None:
 
 def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
-    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(first, {})
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(block, {})
     assert "accuracy" in capsys.readouterr().out
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = rng.poisson(np.where(y[:, None] == np.arange(20) % 2, 1.0, 0.1))
-    domain = np.repeat([1, -2], 30)
-    exec(second, {"X": X, "y": y, "domain": domain})
-    printed = np.array(re.findall(r"\d", capsys.readouterr().out), int)
-    assert (printed == y[30:]).mean() > 0.9
+
+
+def test_the_readme_is_short_and_its_links_exist():
+    assert len(README.splitlines()) <= 120
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).exists(), link
 
 
 def test_the_table_of_the_readme_is_the_committed_one():
@@ -139,32 +137,6 @@ def test_the_table_of_the_readme_is_the_committed_one():
     assert list(shown) == list(full)
     for name, cells in shown.items():
         assert cells.items() <= full[name].items()
-
-
-def test_the_modern_baselines_of_the_readme_are_the_committed_ones():
-    """Their averages equal those of modern-baselines, to the digits shown."""
-    columns = {
-        "the document graph alone": "graph only",
-        "embeddings, logistic regression, k-means": "embeddings → LR → k-means",
-        "SVD, logistic regression, k-means": "LR → k-means on SVD",
-        "logistic regression, k-means": "LR → k-means",
-        "embeddings, logistic regression": "embeddings → LR",
-        "logistic regression": "LR",
-    }
-    rows = ("20 Newsgroups", "Reuters", "seconds", "MiB")
-    with (ROOT / "results" / "modern-baselines" / "table.csv").open(newline="") as file:
-        ours = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
-    part = README[README.index("### Beside what one would use today") :].partition("## Speed")[0]
-    lines = [line.split("|")[1:-1] for line in part.splitlines() if line.startswith("| ")][1:]
-    assert len(lines) == 11
-    for name, *shown in ([cell.strip() for cell in line] for line in lines):
-        for row, text in zip(rows, shown, strict=True):
-            value = ours[f"average {row}", columns.get(name, name)]
-            number = re.match(r"[\d,.]*", text)[0].strip(",").replace(",", "")
-            assert bool(number) == bool(value)
-            if number:
-                digits = len(number.partition(".")[2])
-                assert float(number) == pytest.approx(float(value), abs=0.51 * 10**-digits)
 
 
 def test_make_targets_of_the_readme_exist():

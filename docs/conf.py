@@ -1,0 +1,50 @@
+"""Configuration of the documentation site."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS / "_ext"), str(DOCS.parent)]
+# Tutorials run this checkout, with the program of this environment.
+os.environ["PYTHONPATH"] = str(DOCS.parent)
+os.environ["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]
+os.environ.setdefault("TRANSFERBENCH_DATA", str(DOCS.parent / "data"))
+# Each writes to a folder of its own.
+os.environ["TRANSFERBENCH_RESULTS"] = "results"
+os.environ["IPYTHONDIR"] = str(DOCS / "_build" / "ipython")
+startup = DOCS / "_build" / "ipython" / "profile_default" / "startup"
+startup.mkdir(parents=True, exist_ok=True)
+shutil.copy(DOCS / "_ext" / "startup.py", startup)
+
+import transferbench  # noqa: E402
+
+project = "transferbench"
+author = "The transferbench developers"
+release = version = transferbench.__version__
+
+extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "generate"]
+exclude_patterns = ["_build", "_ext"]
+nitpicky = True
+nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures
+suppress_warnings = ["myst.header"]  # committed pages have headings below their tables
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+html_theme = "furo"
+html_title = "transferbench"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_copy_source = False

@@ -1,0 +1,164 @@
+"""Every command and every block of Python in the documentation is executed.
+
+The blocks of a page run in order, in one empty folder and one namespace. A block after a comment
+`% test: parsed` takes long or needs another machine: it is only parsed.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+from conftest import ROOT
+
+from transferbench.cli import invoke, main
+
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in (*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md"))
+    if "```" in path.read_text(encoding="utf-8")
+    and path.name != "estimators.md"  # tests/test_estimators_with_skada.py
+)
+BLOCK = re.compile(
+    r"(?P<parsed>^% test: parsed\n+)?^(?P<fence>`{3,})(?P<kind>sh|python|\{code-cell\}[^\n]*)\n"
+    r"(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+#: Committed results that pages read.
+READ = ("gtl-table3", "gtl-figure2c")
+
+
+class Block(NamedTuple):
+    """A block of a page: its first line there, language and text; parsed: not to be run."""
+
+    line: int
+    kind: str
+    text: str
+    parsed: bool
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page; kind is sh or python."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in BLOCK.finditer(text):
+        body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE)
+        kind = "sh" if match["kind"] == "sh" or body.startswith("%%sh") else "python"
+        line = text[: match.start()].count("\n") + 1
+        found.append(Block(line, kind, body, bool(match["parsed"])))
+    return found
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the arguments of each transferbench command of a block; a \\ continues a line."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if "transferbench " in line]
+
+
+def parse(arguments: list[str]) -> None:
+    """Check a command's name, options and arguments without running it."""
+    context = main.make_context("transferbench", list(arguments))
+    name, command, rest = main.resolve_command(context, [*context._protected_args, *context.args])
+    assert command is not None
+    command.make_context(name, rest, parent=context)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command in this process; it must succeed."""
+    assert invoke(["--debug", *arguments]) == 0, shlex.join(arguments)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, real):
+    """An empty working folder with results of its own, among them a few committed ones."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
+    monkeypatch.setenv("TRANSFERBENCH_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    for name in READ:
+        shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_block_of_a_page_works(page, folder):
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.kind == "python":
+            code = compile(block.text, f"{page.name}:{block.line}", "exec")
+            if not block.parsed:
+                exec(code, namespace)
+            continue
+        for arguments in commands(block.text):
+            (parse if block.parsed else run)(arguments)
+
+
+def test_pages_with_commands_are_found():
+    assert len(PAGES) >= 15
+    assert sum(len(blocks(page)) for page in PAGES) >= 40
+
+
+def test_an_unknown_option_is_found():
+    with pytest.raises(click.NoSuchOption):
+        parse(["reproduce", "gtl-table3", "--nonsense"])
+
+
+def test_the_architecture_names_every_part_of_the_package():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = text[: text.index("## Four rules")]
+    for part in (ROOT / "transferbench").glob("[!_]*"):
+        assert part.suffix == ".typed" or f"`{part.name}" in table, part.name
+
+
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"^make ([a-z-]+)", page.read_text(encoding="utf-8"), re.M):
+            assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_links_between_pages_exist():
+    """Links to pages made by the build are checked by the build, which fails on warnings."""
+    made = ("reference/", "results/")
+    for page in DOCS.rglob("*.md"):
+        relative = page.relative_to(DOCS).as_posix()
+        if relative.startswith((*made, "_build/")):
+            continue
+        for link in re.findall(r"\]\(([^)#:]+\.md)[^)]*\)", page.read_text(encoding="utf-8")):
+            target = Path(os.path.normpath(page.parent / link))
+            if not target.relative_to(DOCS).as_posix().startswith(made):
+                assert target.exists(), f"{relative}: {link}"
+
+
+def test_the_modern_baselines_are_the_committed_ones():
+    """Their averages equal those of modern-baselines, to the digits shown."""
+    columns = {
+        "the document graph alone": "graph only",
+        "embeddings, logistic regression, k-means": "embeddings → LR → k-means",
+        "SVD, logistic regression, k-means": "LR → k-means on SVD",
+        "logistic regression, k-means": "LR → k-means",
+        "embeddings, logistic regression": "embeddings → LR",
+        "logistic regression": "LR",
+    }
+    rows = ("20 Newsgroups", "Reuters", "seconds", "MiB")
+    with (ROOT / "results" / "modern-baselines" / "table.csv").open(newline="") as file:
+        ours = {(line["row"], line["column"]): line["ours"] for line in csv.DictReader(file)}
+    part = (DOCS / "modern.md").read_text(encoding="utf-8")
+    lines = [line.split("|")[1:-1] for line in part.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) == 11
+    for name, *shown in ([cell.strip() for cell in line] for line in lines):
+        for row, text in zip(rows, shown, strict=True):
+            value = ours[f"average {row}", columns.get(name, name)]
+            number = re.match(r"[\d,.]*", text)[0].strip(",").replace(",", "")
+            assert bool(number) == bool(value)
+            if number:
+                digits = len(number.partition(".")[2])
+                assert float(number) == pytest.approx(float(value), abs=0.51 * 10**-digits)

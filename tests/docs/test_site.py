@@ -1,0 +1,44 @@
+"""The built site in a browser; skipped unless `make docs` has built it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from conftest import ROOT
+
+SITE = ROOT / "docs" / "_build" / "html"
+PAGES = ("index", "choose", "tutorials/own-data", "results/gtl-table3", "reference/models/gcmf")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not (SITE / "index.html").exists():
+        pytest.skip("the site is not built")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        path = None
+    if path is None:
+        reason = "no browser, or the extra `browser` is not installed"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_and_fits_a_phone(browser, name, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+    page.goto((SITE / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    found = Axe().run(page)
+    page.close()
+    assert found.violations_count == 0, found.generate_report()
