@@ -1,0 +1,126 @@
+"""Class shares: estimated, given, and their effect on the models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+
+import transferbench
+from transferbench.core import shares
+from transferbench.core.scale import scale_columns, scale_to_one
+from transferbench.errors import UserError
+from transferbench.problem import Domain, Problem
+
+MODELS = {
+    "gcmf": {"k": 6, "p": 4, "max_iter": 20},
+    "dtl": {"k": 6, "kappa": 3, "max_iter": 20},
+    "mtrick": {"k": 6, "max_iter": 20},
+    "dkt": {"k": 6, "max_iter": 20},
+    "mrtl": {"k1": 4, "k2": 6, "max_iter": 20},
+    "graph-only": {"p": 4},
+    "lr-kmeans": {},
+    "cocc": {"k": 8},
+}
+#: Models whose decisions have the given shares exactly; the others only lean towards them.
+EXACT = ("gcmf", "graph-only", "lr-kmeans")
+
+
+def unequal(sizes: tuple[int, ...], seed: int = 0) -> tuple[Problem, np.ndarray]:
+    """Return a problem whose target has classes of these sizes, and the target's classes (n,)."""
+    problem, truth = make_problem(seed, classes=len(sizes), documents=60 * len(sizes))
+    source, target = problem.domains
+    y = truth.Y[1].argmax(axis=1)
+    rows = np.sort(np.concatenate([np.flatnonzero(y == c)[:n] for c, n in enumerate(sizes)]))
+    few = Domain("target", (target.X[rows],), target.Y[rows], target.seen[rows])
+    return replace(problem, domains=(source, few)), y[rows]
+
+
+@pytest.mark.parametrize("sizes", [(60, 60), (60, 12), (6, 60), (60, 30, 15, 30)])
+def test_shares_are_estimated_where_classes_are_clear(sizes):
+    problem, _ = unequal(sizes)
+    (found,) = transferbench.estimate_shares(problem)
+    np.testing.assert_allclose(found, np.array(sizes) / sum(sizes), atol=0.05)
+
+
+def test_the_estimate_follows_the_order_of_the_classes():
+    problem, _ = unequal((60, 30, 15))
+    order = [2, 0, 1]
+    permuted = replace(
+        problem,
+        classes=tuple(problem.classes[i] for i in order),
+        domains=tuple(replace(domain, Y=domain.Y[:, order]) for domain in problem.domains),
+    )
+    (found,), (other,) = map(transferbench.estimate_shares, (problem, permuted))
+    np.testing.assert_allclose(other, found[order], atol=1e-3)
+
+
+@pytest.mark.parametrize("source", [[0.5, 0.5], [0.7, 0.3]])
+def test_em_finds_the_shares_of_exact_probabilities(source):
+    rng = np.random.default_rng(0)
+    source, true = np.array(source), np.array([0.2, 0.8])
+    y = rng.choice(2, 20_000, p=true)
+    x = rng.normal(2.0 * y, 1)
+    density = np.exp(-((x[:, None] - [0, 2]) ** 2) / 2)
+    P = scale_to_one(density * source, "rows")
+    np.testing.assert_allclose(shares.saerens(P, source), true, atol=0.02)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_decisions_have_given_shares(model):
+    problem, y = unequal((60, 12))
+    given = np.bincount(y) / len(y)
+    fit = transferbench.fit(model, problem, prior=tuple(given), **MODELS[model])
+    found = np.bincount(fit.scores[1].argmax(axis=1), minlength=2) / len(y)
+    np.testing.assert_allclose(found, given, atol=0.01 if model in EXACT else 0.15)
+    assert np.mean(fit.scores[1].argmax(axis=1) == y) > 0.85
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_sources_shares_are_those_of_its_labels(model):
+    problem, _ = unequal((60, 12))
+    source = problem.domains[0].Y.mean(axis=0)
+    by_name, by_value = (
+        transferbench.fit(model, problem, prior=prior, **MODELS[model]).scores[1]
+        for prior in ("source", tuple(source))
+    )
+    np.testing.assert_allclose(by_name, by_value, rtol=1e-5)
+
+
+@pytest.mark.parametrize("prior", [(0.5,), "0.2,0.3,0.5"])
+def test_another_number_of_shares_is_refused(prior):
+    with pytest.raises(UserError, match=r"shares given; expected 2, one for each class, in the o"):
+        transferbench.fit("dtl", make_problem()[0], prior=prior)
+
+
+@pytest.mark.parametrize("prior", ["even", "0.9,-0.1", (0.0, 1.0), "0.9,x"])
+def test_what_is_no_share_is_refused(prior):
+    with pytest.raises(UserError, match="prior"):
+        transferbench.fit("dtl", make_problem()[0], prior=prior)
+
+
+def test_a_warning_where_estimators_disagree():
+    problem, _ = unequal((60, 12), seed=3)
+    # Half of the words of one class are those of the other: the regression leans to one side.
+    rng = np.random.default_rng(0)
+    X = problem.domains[1].X.toarray()
+    mixed = np.where(rng.random(X.shape) < 0.7, X[:, ::-1], X)
+    target = replace(problem.domains[1], views=(sp.csr_array(mixed),))
+    doubtful = replace(problem, domains=(problem.domains[0], target))
+    with pytest.warns(
+        UserWarning, match=r"uncertain, other estimators differ by .*prior=0\.9,0\.1"
+    ):
+        fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
+    assert fit.diagnostics["share_disagreement"] >= shares.LARGE_DISAGREEMENT
+
+
+def test_a_step_of_sinkhorn():
+    rng = np.random.default_rng(1)
+    V, given = rng.random((30, 3)), np.array([0.6, 0.3, 0.1])
+    expected = V * (30 * given / V.sum(axis=0))
+    np.testing.assert_allclose(scale_columns(V.copy(), given), expected)
+    rows = expected / expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(scale_to_one(expected, "rows"), rows)
