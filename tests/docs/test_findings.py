@@ -26,7 +26,7 @@ NUMBER = re.compile(r"(?<![\w.,])\d*\.\d+(?![\w.]*\d)")
 def paragraphs() -> Iterator[tuple[str, str, list[str]]]:
     """Yield page, text without links and code, and the linked experiments of each paragraph.
 
-    An item of a list has also the links of the sentence that introduces the list.
+    An item of a list, or a table, has also the links of the sentence that introduces it.
     """
     for page in PAGES:
         introduced: list[str] = []
@@ -35,10 +35,10 @@ def paragraphs() -> Iterator[tuple[str, str, list[str]]]:
             names = LINK.findall(paragraph)
             if paragraph.rstrip().endswith(":"):
                 introduced = names
-            elif paragraph.startswith("- "):
+            elif paragraph.startswith(("- ", "|")):
                 names = names + introduced
             bare = re.sub(r"\([^()]*\.md\)|`[^`]*`", "", paragraph)
-            if names and not paragraph.startswith("|") and NUMBER.search(bare):
+            if names and NUMBER.search(bare):
                 yield page, bare, names
 
 
