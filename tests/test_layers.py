@@ -41,8 +41,9 @@ ROOMS = {
     "evidence": {"models", "criteria", "experiments", "runs"},
     "choice": set(),
     "comparison": {"models", "data", "criteria", "choice"},
+    "comparison_multilabel": {"comparison", "data", "models"},
     # What the command line and Python users call.
-    "api": {"models", "data", "comparison", "experiments", "evidence"},
+    "api": {"models", "data", "comparison", "comparison_multilabel", "experiments", "evidence"},
     "estimators": {"api", "data"},
     "forecast": {"data", "experiments", "runs", "evidence"},
     "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},

@@ -79,9 +79,10 @@ def compare(
     labels are used; labels of a target add measures. models: by default the quick ones; logistic
     regression and the recommended model are always compared. params: {model: {name: value}}.
     repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
-    target have equal shares. See `comparison.table` for the columns.
+    target have equal shares. See `comparison.table` for the columns. Of a multi-label problem, see
+    `comparison_multilabel.table`; no model is recommended.
     """
-    from transferbench import comparison
+    from transferbench import comparison, comparison_multilabel
 
     truth = None
     if source or target:
@@ -92,6 +93,11 @@ def compare(
         problem, truth = problem
     if problem is None:
         raise UserError("nothing to compare; give a problem, a task's name, or source and target.")
+    if problem.family == "multilabel":
+        labels = comparison_multilabel.plan(models, params or {}, repeats)
+        return comparison_multilabel.table(
+            problem, comparison_multilabel.fit_all(problem, labels), truth
+        )
     size = sum(len(domain.seen) for domain in problem.domains)
     plans = comparison.plan(models, size, params or {}, repeats, equal_shares)
     compared = comparison.judge(problem, plans, equal_shares=equal_shares, jobs=jobs)

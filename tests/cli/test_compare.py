@@ -242,3 +242,28 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
 def test_numbers_of_many_classes_stay_short():
     assert compare_command._by_class([0.1] * 9 + [0.9], few=False) == "10–90"
     assert compare_command._percent(0.7954, 0.0012) == "79.5±0.1"
+
+
+def test_several_labels_are_compared_without_a_recommendation(call, here):
+    for name, seed, number in (("m.csv", 0, 42), ("n.csv", 1, 30)):
+        one = sentences(seed, ["cat", "sea"] * (number // 2), 1)
+        two = sentences(seed + 50, ["cat", "cat", "sea"] * (number // 3), 1)
+        pairs = zip(one, two, strict=True)
+        write(here / name, [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in pairs])
+    files = ("--source", "m.csv", "--target", "n.csv", "--label-separator", "|")
+    code, out, _ = call("compare", *files, "--out", "found.csv")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[:4]] == [
+        "model", "linear-svm", "tram", "ml-knn",
+    ]  # fmt: skip
+    assert "No model is recommended" in out
+    head = Path("found.csv").read_text().splitlines()[0]
+    assert head.startswith("file,row,label,confidence,agree,label_tram,label_ml-knn,score_")
+    code, out, _ = call("compare", *files[:4], "-m", "linear-svm", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["recommended"] is None
+    (line,) = found["results"]
+    assert (line["documents"], line["agreement_svm"]) == (30, 1)
+    assert line["f1"] > 0.8
+    assert 1 <= found["source_labels"] <= 2

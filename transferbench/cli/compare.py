@@ -57,6 +57,9 @@ def command(
     of the same model trained on its decisions (back). Where the target has labels, measures are
     shown beside, and change nothing. Logistic regression and the recommended model are always
     compared; without --model also quick ones.
+
+    For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
+    and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
     from transferbench import comparison
 
@@ -66,6 +69,11 @@ def command(
         raise click.UsageError("expected --source and --target, or a TASK without --out.")
     if out:
         own.check_out(out)
+    if not task and own.family == "multilabel":
+        from transferbench.cli import _compare_labels
+
+        _compare_labels.compare(own, repeats, as_json, out)
+        return 0
     given = _given(own, equal_shares)
     problem, truth, targets, names = _load(task, own, settings)
     size = sum(len(domain.seen) for domain in problem.domains)
