@@ -84,6 +84,13 @@ def test_shares_far_from_the_source_name_the_models_own_remedy():
     assert "--set prior=source" in finding.text
 
 
+def test_given_shares_are_judged_instead_of_the_sources():
+    decided, given = [0] * 38 + [1] * 2, {"prior": (0.96, 0.04)}
+    assert decide(decided, source=[0, 1] * 20, params=given, reverse=0.51) == []
+    (finding,) = decide([0, 1] * 20, source=[0, 1] * 20, params=given)
+    assert "given are a 96 %, b 4 %; check the order of the given shares" in finding.text
+
+
 def test_an_assumption_is_named_for_models_that_make_it_only():
     source = [0] * 36 + [1] * 4
     decided = [0] * 34 + [1] * 6
