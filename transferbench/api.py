@@ -61,7 +61,7 @@ def compare(
     *,
     source: str | Sequence[str] = (),
     target: str | Sequence[str] = (),
-    models: Sequence[str] = (),
+    models: str | Sequence[str] = (),
     params: Mapping[str, Mapping[str, object]] | None = None,
     repeats: int = 1,
     jobs: int = 1,
@@ -84,6 +84,7 @@ def compare(
     """
     from transferbench import comparison, comparison_multilabel
 
+    models = [models] if isinstance(models, str) else models
     truth = None
     if source or target:
         problem, truth = _own_problem(source, target, options or {})

@@ -195,9 +195,11 @@ def _fit(problem: Problem, plan: Plan, names: tuple[str, ...]) -> Entry:
                 if fit.columns == "clusters":
                     raise ValueError("finds clusters, which have no names")
                 fits.append(fit)
-                judged.append(criteria.criteria(plan.model, problem, plan.params, seed, fit))
+                with warnings.catch_warnings():  # those of the way back concern the source
+                    warnings.simplefilter("ignore")
+                    judged.append(criteria.criteria(plan.model, problem, plan.params, seed, fit))
         except (ValueError, ArithmeticError) as error:
-            finding = Finding(f"{plan.model}: {error}; other parameters are given by --set.", True)
+            finding = Finding(fit_failed(plan.model, error), True)
             return Entry(plan.model, plan.params, (), float("nan"), {}, (finding,))
     means = _means(judged)
     reverse = {t: values["reverse"] for t, values in means.items() if "reverse" in values}
@@ -205,6 +207,11 @@ def _fit(problem: Problem, plan: Plan, names: tuple[str, ...]) -> Entry:
     findings = [Finding(text) for text in texts]
     findings += check_fit(plan.model, problem, plan.params, fits[0], reverse, names)
     return Entry(plan.model, plan.params, tuple(fits), fmean(seconds), means, tuple(findings))
+
+
+def fit_failed(model: str, error: Exception) -> str:
+    """Return the message that a model could not be fitted, with the remedy."""
+    return f"{model}: {str(error).rstrip('.')}; other parameters are given by --set."
 
 
 def _means(judged: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:

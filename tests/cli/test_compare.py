@@ -121,6 +121,30 @@ def test_predictions_of_the_recommended_model_with_scores_and_agreement(call, he
         assert float(row["agree"]) == pytest.approx((1 + same) / 3, abs=1e-5)
 
 
+def test_formulas_are_escaped_on_request(call, here):
+    for name in ("s.csv", "t.csv"):
+        text = (here / name).read_text().replace(",cat", ",=1+1")
+        (here / name).write_text(text)
+    assert "--escape-formulas" in call("compare", *FILES, "-m", "lr", "--out", "a.csv")[2]
+    code, _, err = call("compare", *FILES, "-m", "lr", "--out", "a.csv", "--escape-formulas")
+    assert code == 0
+    assert "a spreadsheet would run it" not in err
+    assert ",'=1+1," in (here / "a.csv").read_text()
+
+
+def test_warnings_are_of_the_target_and_not_of_the_way_back(call, here):
+    found = compared(call, "-m", "dtl", "--set", "prior=estimated")
+    texts = [text for line in found["results"] for text in line["warnings"]]
+    assert not [text for text in texts if text.startswith("s: ")]
+
+
+def test_a_model_that_cannot_be_fitted_has_one_sentence(call, here):
+    write(here / "t.csv", sentences(1, ["cat"], 0))
+    (line,) = [r for r in compared(call, "-m", "lr-kmeans")["results"] if r["model"] == "lr-kmeans"]
+    assert line["warnings"][0].endswith("; other parameters are given by --set.")
+    assert ".;" not in line["warnings"][0]
+
+
 def test_equal_shares_recommend_the_vote(call, here):
     found = compared(call, "-m", "lr", "--equal-shares")
     assert [row["model"] for row in found["results"]] == ["lr", "vote", "cocc"]
@@ -201,15 +225,23 @@ def test_no_common_feature_names_the_options(call, here):
         ((*FILES, "-m", "lskmtc"), "lskmtc is a clustering model"),
         ((*FILES, "-m", "dtl", "--set", "dtl.q=1"), "unknown parameter of dtl 'q'"),
         ((*FILES, "--out", "no/a.csv"), "there is no folder no; make it first."),
+        ((*FILES, "--out", "folder.csv"), "is a folder; name a file."),
+        ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
         (("--source", "s.csv"), "expected --source and --target, or a TASK"),
         (("gtl/comp-vs-rec", *FILES), "expected --source and --target, or a TASK"),
     ],
 )
 def test_a_mistake_is_one_line(call, here, arguments, message):
+    (here / "folder.csv").mkdir()
     code, out, err = call("compare", *arguments)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert message in err
+
+
+def test_python_takes_the_name_of_one_model(here):
+    table = api.compare(source="s.csv", target="t.csv", models="lr")
+    assert list(table["model"]) == ["lr", "cocc"]
 
 
 def test_python_returns_a_frame_with_the_recommendation(here):

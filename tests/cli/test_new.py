@@ -103,6 +103,7 @@ def test_nothing_is_replaced(call, tmp_path, kind):
         ("dataset", "gtl", "there is a dataset gtl already"),
         ("model", "../x", "is not a name"),
         ("dataset", "My data", "is not a name"),
+        ("experiment", "", "is not a name"),
         ("modle", "x", "'modle' is not one of"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from transferbench.problem import Fit, Problem, Truth
 
 FILE = click.Path(path_type=Path)
+escape_formulas = click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="In a CSV file, put ' before a value that a spreadsheet would run.",
+)
 LIKE = "Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a task."
 
 
@@ -175,7 +181,9 @@ class OwnData:
             fit = self._fit(model, values, problem)
             reverse: dict[str, float] = {}
             if problem.family == "transfer" and not self.scheduler:
-                reverse = carried_back(model, problem, values, self.seed, fit)
+                with warnings.catch_warnings():  # those of the way back concern the source
+                    warnings.simplefilter("ignore")
+                    reverse = carried_back(model, problem, values, self.seed, fit)
             findings = check_fit(model, problem, values, fit, reverse, names)
             print_findings(findings, f"{model}: " if len(params) > 1 else "")
             worthless |= not fits and any(finding.worthless for finding in findings)
@@ -186,6 +194,7 @@ class OwnData:
         from tqdm import tqdm
 
         from transferbench import api
+        from transferbench.comparison import fit_failed
         from transferbench.data.userdata.multilabel import fit_in_tasks
         from transferbench.errors import UserError
 
@@ -204,8 +213,7 @@ class OwnData:
                 if usage:
                     echo(f"note: {usage.summary(len(fit.trace))}", err=True)
         except (ValueError, ArithmeticError) as error:
-            message = f"{model}: {error}; other parameters are given by --set."
-            raise UserError(message) from error
+            raise UserError(fit_failed(model, error)) from error
         if problem.family == "transfer" and fit.columns == "clusters":
             message = f"{model} finds clusters, which have no names; choose another model."
             raise UserError(message)
@@ -232,6 +240,8 @@ class OwnData:
             raise UserError(f"--out {out} is one of the files to read; choose another.")
         if not out.parent.is_dir():
             raise UserError(f"--out {out}: there is no folder {out.parent}; make it first.")
+        if out.is_dir():
+            raise UserError(f"--out {out} is a folder; name a file.")
 
 
 def by_model(

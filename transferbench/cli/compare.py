@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._own import FILE, WORTHLESS, OwnData, own_data, print_findings, print_used
+from transferbench.cli._own import (
+    FILE,
+    WORTHLESS,
+    OwnData,
+    escape_formulas,
+    own_data,
+    print_findings,
+    print_used,
+)
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -40,10 +48,11 @@ MEASURES = ("accuracy", "balanced_accuracy", "f1")
 @click.option(
     "--out", type=FILE, help="File for the predictions of the recommended model, .csv or .jsonl."
 )
+@escape_formulas
 @click.pass_obj
 def command(
     settings: Settings, /, task: str | None, own: OwnData, repeats: int, jobs: int,
-    equal_shares: bool, confusion: bool, as_json: bool, out: Path | None,
+    equal_shares: bool, confusion: bool, as_json: bool, out: Path | None, escape_formulas: bool,
 ) -> int:  # fmt: skip
     """Compare models on your own documents, or on a task, and recommend one.
 
@@ -86,7 +95,7 @@ def command(
         echo("\n".join(report(compared, frame, truth, names, confusion)))
     worthless = compared.worthless and not own.force
     if out and not worthless:
-        _write(out, compared, targets)
+        _write(out, compared, targets, escape_formulas)
         echo(f"{out}: {sum(map(len, targets))} documents", err=as_json)
     if worthless:
         unwritten = f"; {out} is not written" if out else ""
@@ -264,7 +273,7 @@ def to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict
     }
 
 
-def _write(out: Path, compared: Comparison, targets: list[Documents]) -> None:
+def _write(out: Path, compared: Comparison, targets: list[Documents], escape: bool) -> None:
     """Write the predictions of the recommended model, all scores and the share that agrees."""
     from transferbench.cli.predict import checked_formulas
     from transferbench.data.userdata.predictions import rows, write
@@ -275,6 +284,6 @@ def _write(out: Path, compared: Comparison, targets: list[Documents]) -> None:
     fits = {first: entries.pop(first)} | entries
     predicted = rows(compared.problem, fits, targets, with_scores=True)
     if out.suffix == ".csv":
-        predicted = checked_formulas(out, compared.problem, targets, predicted, False)
+        predicted = checked_formulas(out, compared.problem, targets, predicted, escape)
     with writing(out) as temporary:
         write(temporary, predicted, out.suffix)

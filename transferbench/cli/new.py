@@ -71,11 +71,11 @@ def _check(kind: str, name: str, folder: Path) -> None:
     from transferbench.data import datasets
     from transferbench.errors import UserError, brief
 
-    if kind == "experiment":
-        experiments.path(str(folder / f"{name}.yaml"))
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         expected = "expected small letters, digits and single hyphens, as in my-method"
         raise UserError(f"{brief(name)} is not a name; {expected}.")
+    if kind == "experiment":
+        experiments.path(str(folder / f"{name}.yaml"))
     prefixes = {task.partition("/")[0] for task in datasets.tasks()}
     taken = {"model": models.registry(), "dataset": prefixes}.get(kind, ())
     if name in taken:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._own import FILE, WORTHLESS, OwnData, own_data
+from transferbench.cli._own import FILE, WORTHLESS, OwnData, escape_formulas, own_data
 from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
-@click.option(
-    "--escape-formulas",
-    is_flag=True,
-    help="In a CSV file, put ' before a value that a spreadsheet would run.",
-)
+@escape_formulas
 def command(
     own: OwnData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from conftest import make_problem
 from own_documents import SOURCE, make_documents
 
+from transferbench.core.init import label_start
 from transferbench.data.userdata.checks import (
     Finding,
     check_data,
@@ -84,6 +85,13 @@ def test_shares_far_from_the_source_name_the_models_own_remedy():
     assert "--set prior=source" in finding.text
 
 
+def test_given_shares_are_judged_instead_of_the_sources():
+    decided, given = [0] * 38 + [1] * 2, {"prior": (0.96, 0.04)}
+    assert decide(decided, source=[0, 1] * 20, params=given, reverse=0.51) == []
+    (finding,) = decide([0, 1] * 20, source=[0, 1] * 20, params=given)
+    assert "given are a 96 %, b 4 %; check the order of the given shares" in finding.text
+
+
 def test_an_assumption_is_named_for_models_that_make_it_only():
     source = [0] * 36 + [1] * 4
     decided = [0] * 34 + [1] * 6
@@ -100,6 +108,23 @@ def test_an_assumption_is_named_for_models_that_make_it_only():
 def test_reverse_accuracy_is_judged_by_the_number_of_classes(classes, reverse, worthless):
     findings = decide(list(range(classes)) * 12, classes=classes, reverse=reverse)
     assert [finding.worthless for finding in findings] == [w for w in [worthless] if w is not None]
+
+
+def test_labels_of_a_rare_class_need_not_carry_back():
+    (finding,) = decide([0] * 36 + [1] * 4, reverse=0.5)
+    assert not finding.worthless
+    (finding,) = decide([0] * 30 + [1] * 10, reverse=0.5)
+    assert finding.worthless
+
+
+def test_decisions_close_to_logistic_regression_need_not_carry_back():
+    problem, _ = make_problem()
+    regression = label_start(problem)[1].argmax(axis=1)
+    decided = np.where(np.arange(len(regression)) < 4, 1 - regression, regression)
+    for changed, worthless in ((decided, False), (regression, True), (1 - decided, True)):
+        fit = Fit((problem.domains[0].Y, np.eye(2)[changed]))
+        (finding,) = check_fit("lr-kmeans", problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
+        assert finding.worthless == worthless
 
 
 def test_clusters_of_one_file_each_are_worthless():

@@ -18,6 +18,8 @@ from transferbench.problem import Domain, Fit, Problem
 
 #: Results on fewer documents of a target are never called worthless.
 MIN_DOCUMENTS = 10
+#: Labels of which a class has fewer documents need not carry back.
+MIN_OF_CLASS = 5
 #: A sign is bad from this share of a target's documents without a feature of the source.
 DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
 #: Share of documents that would need another class for the shares to be those of the source.
@@ -94,7 +96,7 @@ def check_fit(
     if problem.family == "multilabel":
         return _label_findings(problem, fit, names)
     found = [*_assumption(model, problem, params)]
-    prior = "prior" in params
+    given = _given_shares(params)
     decisions = [
         scores.argmax(axis=1)
         for domain, scores in zip(problem.domains, fit.scores, strict=True)
@@ -102,8 +104,11 @@ def check_fit(
     ]
     for (name, target), decided in zip(_named(problem, names), decisions, strict=True):
         findings = [
-            *_decisions(problem, decided, fit.columns == "clusters", prior),
-            *_carried_back(problem, target, decided, reverse.get(target.name)),
+            *_decisions(problem, decided, fit.columns == "clusters", "prior" in params, given),
+            # Shares given for the target are not those of the source: the sign does not hold.
+            *_carried_back(
+                problem, target, decided, reverse.get(target.name) if given is None else None
+            ),
         ]
         found += [Finding(f"{name}: {each.text}", each.worthless) for each in findings]
     return found
@@ -164,12 +169,27 @@ def _features(problem: Problem, target: Domain) -> Iterator[Finding]:
         )
 
 
+def _given_shares(params: Mapping[str, Any]) -> np.ndarray | None:
+    """Return (c,) the target's shares that the user gave; None without."""
+    prior = params.get("prior")
+    if prior is None or isinstance(prior, str):
+        return None
+    return np.asarray(np.asarray(prior, float) / np.sum(prior))
+
+
 def _decisions(
-    problem: Problem, decided: np.ndarray, clusters: bool, prior: bool
+    problem: Problem,
+    decided: np.ndarray,
+    clusters: bool,
+    prior: bool,
+    given: np.ndarray | None,
 ) -> Iterator[Finding]:
-    """Yield findings about the shares of the classes among the decisions (n,)."""
+    """Yield findings about the shares of the classes among the decisions (n,).
+
+    prior: the model has this parameter. given: (c,) the shares that the user stated with it.
+    """
     n, c = len(decided), len(problem.classes)
-    expected = source_shares(problem)
+    expected = source_shares(problem) if given is None else given
     kind = "class" if problem.sources and not clusters else "cluster"
     only = np.unique(decided)
     if len(only) == 1:
@@ -179,7 +199,7 @@ def _decisions(
             remedy = "set other parameters (--set)"
             if kind == "class":
                 other = "label more documents of other classes, or change the features (--option)"
-                remedy = _remedy(prior) if prior else other
+                remedy = _remedy(prior, given is not None) if prior else other
             text = f"all {n} documents are in one {kind}{name and f', {name}'}; {remedy}."
             yield Finding(text, bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE))
         return
@@ -188,12 +208,15 @@ def _decisions(
     found = np.bincount(decided, minlength=c) / n
     if np.abs(found - expected).sum() / 2 > FAR:
         yield Finding(
-            f"shares of the classes are {shares_text(problem.classes, found)}, in the source "
-            f"{shares_text(problem.classes, expected)}; {_remedy(prior)}."
+            f"shares of the classes are {shares_text(problem.classes, found)}, "
+            f"{'in the source' if given is None else 'given are'} "
+            f"{shares_text(problem.classes, expected)}; {_remedy(prior, given is not None)}."
         )
 
 
-def _remedy(prior: bool) -> str:
+def _remedy(prior: bool, given: bool) -> str:
+    if given:
+        return "check the order of the given shares, or choose another model"
     if prior:
         return "if shares like the source's are expected: --set prior=source, or give them"
     return "if shares like the source's are expected, do not trust these labels"
@@ -214,8 +237,9 @@ def _carried_back(
         f"the source, {chance:.0%} is chance; check the column of labels, or change the features "
         "(--option)."
     )
+    enough = np.bincount(decided, minlength=len(problem.classes)).min() >= MIN_OF_CLASS
     worthless = above < WORTHLESS_REVERSE and not _resembles_regression(problem, target, decided)
-    yield Finding(text.replace("%", " %"), worthless)
+    yield Finding(text.replace("%", " %"), bool(enough and worthless))
 
 
 def _above_chance(problem: Problem, accuracy: float) -> float:

@@ -51,8 +51,8 @@ def check_single(labels: Iterable[str], path: object) -> None:
         if SEPARATOR in label and any(parts[p] > 1 for p in split_labels(label, SEPARATOR)):
             raise UserError(
                 f"{path}: {brief(label)} looks like several labels, and a transfer model gives "
-                "one; choose a multi-label model (`transferbench list models`), or "
-                "--label-separator '' if it is one label."
+                "one; choose a multi-label model (`transferbench list models`) for evaluate or "
+                "predict, or --label-separator '' if it is one label."
             )
 
 

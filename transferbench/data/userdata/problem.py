@@ -240,6 +240,6 @@ def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]
 
 def _no_features(file: Documents) -> UserError:
     return UserError(
-        f"{file.path}: no feature is left of its documents; lower min_df, or see token_pattern and "
-        "stop_words."
+        f"{file.path}: no feature is left of its documents; set --option min_df=1 or "
+        "tokens=characters (pairs of characters), or see token_pattern and stop_words."
     )
