@@ -115,9 +115,21 @@ def plan(
     parameter, or another family.
     """
     chosen = [*names] or [*QUICK, *(SLOWER if problem_size <= FEW_DOCUMENTS else ())]
+    all_names = [REFERENCE, *choice.candidates(equal_shares), *chosen]
+    return plans_of(all_names, "transfer", params, repeats, seed)
+
+
+def plans_of(
+    names: Sequence[str],
+    family: str,
+    params: Mapping[str, Mapping[str, object]],
+    repeats: int,
+    seed: int,
+) -> list[Plan]:
+    """Return a plan for each different model; see `plan` for the arguments and errors."""
     plans = []
-    for name in dict.fromkeys([REFERENCE, *choice.candidates(equal_shares), *chosen]):
-        models.check_family(name, "transfer")
+    for name in dict.fromkeys(names):
+        models.check_family(name, family)
         function = models.load(name)
         seeds = range(seed, seed + repeats) if parameters.takes_seed(function) else (None,)
         resolved = parameters.resolve(function, params.get(name, {}), name)

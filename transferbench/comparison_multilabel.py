@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import metrics, models, parameters
-from transferbench.comparison import Plan
+from transferbench import metrics, models
+from transferbench.comparison import Plan, plans_of
 from transferbench.data.userdata.multilabel import fit_in_tasks
 from transferbench.problem import Fit, Problem, Truth
 
@@ -39,14 +39,7 @@ def plan(
     params: given parameters by model. seed: the first of `repeats` seeds. Raise UserError for an
     unknown model or parameter, or another family.
     """
-    plans = []
-    for name in dict.fromkeys([REFERENCE, *(names or QUICK)]):
-        models.check_family(name, "multilabel")
-        function = models.load(name)
-        seeds = range(seed, seed + repeats) if parameters.takes_seed(function) else (None,)
-        resolved = parameters.resolve(function, params.get(name, {}), name)
-        plans.append(Plan(name, resolved, tuple(seeds)))
-    return plans
+    return plans_of([REFERENCE, *(names or QUICK)], "multilabel", params, repeats, seed)
 
 
 def fit_all(

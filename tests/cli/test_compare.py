@@ -11,6 +11,7 @@ import pytest
 
 from transferbench import api, choice
 from transferbench.cli import compare as compare_command
+from transferbench.cli._report import percent
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
 COMMON = "the a of and on with some many often never"
@@ -273,7 +274,7 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
 
 def test_numbers_of_many_classes_stay_short():
     assert compare_command._by_class([0.1] * 9 + [0.9], few=False) == "10–90"
-    assert compare_command._percent(0.7954, 0.0012) == "79.5±0.1"
+    assert percent(0.7954, 0.0012) == "79.5±0.1"
 
 
 def test_several_labels_are_compared_without_a_recommendation(call, here):

@@ -58,7 +58,7 @@ def compare(own: OwnData, repeats: int, as_json: bool, out: Path | None) -> None
 
 def report(frame: DataFrame) -> list[str]:
     """Return the lines to print: a table, what its numbers are, and why none is recommended."""
-    from transferbench.cli._report import aligned
+    from transferbench.cli._report import aligned, percent
     from transferbench.comparison_multilabel import MEASURES
     from transferbench.data.userdata.multilabel import MEASURES as TITLES
 
@@ -68,21 +68,14 @@ def report(frame: DataFrame) -> list[str]:
     table = [["target", *head] if several else head]
     for line in frame.to_dict("records"):
         cells = [line["model"], f"{line['seconds']:.2f}", f"{line['labels']:.2f}"]
-        cells += [_percent(line[name]) for name in ("none", "agreement_svm", "agreement_vote")]
-        cells += [_percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
+        cells += [percent(line[name]) for name in ("none", "agreement_svm", "agreement_vote")]
+        cells += [percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
         table.append([line["target"], *cells] if several else cells)
     legend = (
         f"labels: mean number of a document, {frame.attrs['labels']:.2f} in the source; the others "
         "are in per cent."
     )
     return [*aligned(table), "", legend, "", *textwrap.wrap(NOTE, 100)]
-
-
-def _percent(value: float, std: float = math.nan) -> str:
-    """Return a fraction in per cent with its standard deviation, "" for NaN."""
-    if value != value:
-        return ""
-    return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
 
 
 def to_json(frame: DataFrame, classes: tuple[str, ...]) -> dict[str, Any]:

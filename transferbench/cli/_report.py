@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -58,6 +59,13 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
             count = f"{len(finished)}"
             rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, place])
     return rows
+
+
+def percent(value: float, std: float = math.nan) -> str:
+    """Return a fraction in per cent with its standard deviation, "" for NaN."""
+    if value != value:
+        return ""
+    return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
 
 
 def _mean(values: list[float]) -> str:

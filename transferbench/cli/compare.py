@@ -179,7 +179,7 @@ def report(
 
 def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
-    from transferbench.cli._report import aligned
+    from transferbench.cli._report import aligned, percent
 
     few = len(classes) <= 4
     measures = [m for m in MEASURES if m in part and not part[m].isna().all()]
@@ -190,8 +190,8 @@ def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     for line in part.to_dict("records"):
         row = [f"{line['model']}{' *' if line['recommended'] else ''}", _seconds(line["seconds"])]
         row.append(_by_class([line[f"share {c}"] for c in classes], few))
-        row += [_percent(line[key]) for key in ("agreement_lr", "agreement_vote", "reverse")]
-        row += [_percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
+        row += [percent(line[key]) for key in ("agreement_lr", "agreement_vote", "reverse")]
+        row += [percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
         row += [_by_class([line[f"recall {c}"] for c in classes], few)] if measures else []
         row.append("worthless" if line["worthless"] else f"{len(line['warnings']) or ''}")
         rows.append(row)
@@ -213,13 +213,6 @@ def _by_class(values: list[float], few: bool) -> str:
     if few:
         return "/".join("–" if value != value else f"{100 * value:.0f}" for value in values)
     return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
-
-
-def _percent(value: float, std: float = math.nan) -> str:
-    """Return a fraction in per cent with its standard deviation, "" for NaN."""
-    if value != value:
-        return ""
-    return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
 
 
 def _seconds(value: float) -> str:
