@@ -139,3 +139,10 @@ def test_a_row_is_measured_by_its_own_tolerance(explain):
     code, out, _ = explain("himls-table6", "Hamming loss", "HiMLS")
     assert code == 0
     assert "within is up to 0.01\n" in out
+
+
+def test_without_a_row_the_rows_and_columns_are_named(explain):
+    code, _, err = explain("gtl-table3", "comp vs rec")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "name a row and a column; rows: comp vs rec, comp vs sci, " in err
+    assert "; columns: NMF, LG, SVM" in err

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transferbench.cli._own import OwnData
+from transferbench.cli._own import OwnData, written
 from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def compare(own: OwnData, repeats: int, as_json: bool, out: Path | None) -> None
         with writing(out) as temporary:
             predicted = rows(problem, fits, targets, separator=own.separator, with_scores=True)
             write(temporary, predicted, out.suffix)
-        echo(f"{out}: {sum(map(len, targets))} documents", err=as_json)
+        echo(written(out, targets), err=as_json)
 
 
 def report(frame: DataFrame) -> list[str]:

@@ -263,6 +263,12 @@ def by_model(
     return found
 
 
+def written(out: Path, targets: Sequence[Documents]) -> str:
+    """Return that predictions are written: the file and their number."""
+    count = sum(map(len, targets))
+    return f"{out}: {count} document{'s' * (count != 1)}"
+
+
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Print the sizes, classes and options that are used to stderr."""
     from transferbench.data.userdata.checks import shares_text, source_shares

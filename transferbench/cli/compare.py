@@ -18,6 +18,7 @@ from transferbench.cli._own import (
     own_data,
     print_findings,
     print_used,
+    written,
 )
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
@@ -96,7 +97,7 @@ def command(
     worthless = compared.worthless and not own.force
     if out and not worthless:
         _write(out, compared, targets, escape_formulas)
-        echo(f"{out}: {sum(map(len, targets))} documents", err=as_json)
+        echo(written(out, targets), err=as_json)
     if worthless:
         unwritten = f"; {out} is not written" if out else ""
         echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)

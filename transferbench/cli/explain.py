@@ -15,8 +15,8 @@ from transferbench.settings import Settings
 
 @click.command()
 @click.argument("experiment", shell_complete=completing(experiment_names))
-@click.argument("row")
-@click.argument("column")
+@click.argument("row", required=False)
+@click.argument("column", required=False)
 @click.option("--x", type=float, default=None, help="Place on a figure's x axis.")
 @click.option(
     "--save",
@@ -26,7 +26,8 @@ from transferbench.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(
-    settings: Settings, /, experiment: str, row: str, column: str, x: float | None,
+    settings: Settings, /, experiment: str, row: str | None, column: str | None,
+    x: float | None,
     save: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
@@ -43,11 +44,15 @@ def command(
       objective  a list, one value an iteration
     """
     from transferbench import experiments
+    from transferbench.errors import UserError
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_runs
     from transferbench.runs.store import Store
 
     file = experiments.load(experiment, settings.results)
+    if row is None or column is None:
+        known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
+        raise UserError(f"{file.name}: name a row and a column; {known}.")
     runs = read_runs(settings.results / file.name / "runs.csv")
     source = explain.find(file, runs, row, column, x)
     facts = explain.facts(file, source, _digest(source.runs_behind[0].task, settings))

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._own import FILE, WORTHLESS, OwnData, escape_formulas, own_data
+from transferbench.cli._own import (
+    FILE,
+    WORTHLESS,
+    OwnData,
+    escape_formulas,
+    own_data,
+    written,
+)
 from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
@@ -76,7 +83,7 @@ def command(
         if out.suffix == ".csv":
             predicted = checked_formulas(out, problem, targets, predicted, escape_formulas)
         write(temporary, predicted, out.suffix)
-    echo(f"{out}: {sum(map(len, targets))} documents")
+    echo(written(out, targets))
 
 
 def checked_formulas(
