@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from transferbench.core.counts import count_offsets, match_counts, whole_counts
+from transferbench.core.counts import count_offsets, match_counts, redistribute, whole_counts
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,14 @@ def test_matched_scores_keep_the_order_within_a_class():
     np.testing.assert_array_equal(np.argsort(M[:, 0] / M[:, 1]), np.argsort(S[:, 0] / S[:, 1]))
     assert (M >= 0).all()
     assert np.bincount(M.argmax(axis=1)).tolist() == [40, 10]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_redistributed_rows_keep_their_sums_and_get_the_shares(classes):
+    rng = np.random.default_rng(1)
+    F, shares = rng.random((200, classes)).astype(np.float32), rng.dirichlet(np.ones(classes))
+    before = F.sum(axis=1)
+    redistribute(F, shares)
+    np.testing.assert_allclose(F.sum(axis=1), before, rtol=1e-5)
+    decided = np.bincount(F.argmax(axis=1), minlength=classes)
+    assert decided.tolist() == whole_counts(shares, 200).tolist()

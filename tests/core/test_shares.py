@@ -124,3 +124,17 @@ def test_a_step_of_sinkhorn():
     np.testing.assert_allclose(scale_columns(V.copy(), given), expected)
     rows = expected / expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(scale_to_one(expected, "rows"), rows)
+
+
+def test_shares_are_estimated_where_the_regression_decides_one_class():
+    """The source's classes are unequal, too, and few labels make the regression follow them."""
+    problem, _ = unequal((60, 6))
+    source, target = problem.domains
+    few = np.flatnonzero(source.Y[:, 1])[6:]
+    rows = np.setdiff1d(np.arange(len(source.seen)), few)
+    cut = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
+    problem = replace(problem, domains=(cut, target))
+    C = 0.001
+    assert not shares.probabilities(problem, C)[1].argmax(axis=1).any()
+    (found,) = transferbench.estimate_shares(problem, C=C)
+    np.testing.assert_allclose(found, [60 / 66, 6 / 66], atol=0.03)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from transferbench.core.scale import scale_to_one
+
 #: Times that each class's offset is set before single documents move, and most such moves.
 SWEEPS, MAX_MOVES = 20, 1000
 
@@ -57,6 +59,14 @@ def match_counts(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
     S = np.asarray(scores, np.float64)
     b = count_offsets(np.log(np.maximum(S, np.finfo(np.float32).tiny)), shares)
     return np.asarray(S * np.exp(b))
+
+
+def redistribute(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Change F (n, c) ≥ 0 in place so that its argmax has the shares (c,); rows keep their sums."""
+    total = F.sum(axis=1, keepdims=True)
+    matched = scale_to_one(match_counts(F, shares), "rows")
+    F[:] = matched * total
+    return F
 
 
 def _threshold(needed: np.ndarray, count: int) -> float:

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from transferbench.core.counts import redistribute
 from transferbench.core.graph import Graph
 from transferbench.core.products import Held, hold
 from transferbench.core.scale import (
@@ -53,8 +54,10 @@ class Factor:
     value        : (rows, columns), updated in place.
     fixed        : True if the factor is never updated.
     normalize    : "columns" or "rows": what `NMTF.normalize` scales to sum one.
-    column_shares: what part of the sum of all entries each column gets (columns,) before
-                   `NMTF.normalize` scales rows to one, as in a step of Sinkhorn; None: as it is.
+    column_shares: shares of the columns (columns,) that `NMTF.normalize` aims at, if any.
+                   Before rows are scaled to one, columns get these shares of the sum of all
+                   entries, as in a step of Sinkhorn. Before columns are, the argmax of the rows
+                   gets them (`core.counts`), because the scale of columns is then lost.
     fill         : True if `NMTF.normalize` makes columns or rows of zeros uniform.
     graph        : graph over the rows, with weight `graph_weight` (λ).
     version      : number of changes so far, by which cached products are invalidated.
@@ -287,7 +290,8 @@ class NMTF:
         for factor in factors:
             if factor.normalize is not None and not factor.fixed:
                 if factor.column_shares is not None:
-                    scale_columns(factor.value, factor.column_shares)
+                    aim = scale_columns if factor.normalize == "rows" else redistribute
+                    aim(factor.value, factor.column_shares)
                 scale_to_one(factor.value, factor.normalize, fill=factor.fill)
                 factor.version += 1
 

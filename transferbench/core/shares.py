@@ -27,6 +27,8 @@ NEIGHBOURS, ALPHA, SPREAD_STEPS = 10, 0.99, 100
 #: Least probability whose logarithm is taken.
 LEAST_PROBABILITY = 1e-12
 EM_STEPS = 1000
+#: A class is decided rarely if its share is less than this part of its mean probability.
+RARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,18 @@ def estimate_shares(
     A logistic regression with inverse regularisation C, trained on the labelled documents, gives
     each document its probabilities. These are spread over the graph that joins each document of a
     target to its 10 nearest, and a Gaussian mixture with one covariance for all classes, started at
-    the decisions of the regression, is fitted to their log-odds; its weights are the shares.
+    the decisions of the regression, is fitted to their log-odds; its weights are the shares. If the
+    regression decides a class much more rarely than its mean probability says, as it does if
+    classes are unequal in the source, the start has the shares of the labels.
     search: how nearest documents are found. Uses no label of a target.
 
     The estimate fails where the regression is poor or a class falls apart into groups;
     `disagreement` tells how far other estimators differ. Raises ValueError if fewer than two
     classes are labelled.
     """
+    source = labelled_shares(problem)
     return tuple(
-        _mixture(domain, P, search)
+        _mixture(domain, P, source, search)
         for domain, P in zip(problem.domains, probabilities(problem, C), strict=True)
         if not domain.seen.all()
     )
@@ -164,7 +169,7 @@ def _example(c: int) -> np.ndarray:
     return np.array([1 - rest * (c - 1), *[rest] * (c - 1)])
 
 
-def _mixture(domain: Domain, P: np.ndarray, search: Search) -> np.ndarray:
+def _mixture(domain: Domain, P: np.ndarray, source: np.ndarray, search: Search) -> np.ndarray:
     """Return the weights (c,) of the mixture that `estimate_shares` describes."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
@@ -179,12 +184,15 @@ def _mixture(domain: Domain, P: np.ndarray, search: Search) -> np.ndarray:
     F = spread(cosine_graph(domain.X, NEIGHBOURS, search=search), P, ALPHA, SPREAD_STEPS)
     Z = np.log(np.maximum(F, LEAST_PROBABILITY)) @ _contrasts(len(used))
     Z /= Z.std() or 1.0
-    decided = np.eye(len(used))[P.argmax(axis=1)]
+    start = P.argmax(axis=1)
+    if (np.bincount(start, minlength=len(used)) < RARE * P.sum(axis=0)).any():
+        start = match_counts(P, source[used]).argmax(axis=1)
+    decided = np.eye(len(used))[start]
     size = decided.sum(axis=0)
     # A class without decisions starts at the mean weighted by its probabilities.
     weights = np.where(size > 0, decided, P)
     means = (weights.T @ Z) / weights.sum(axis=0)[:, None].clip(LEAST_PROBABILITY)
-    within = Z - means[P.argmax(axis=1)]
+    within = Z - means[start]
     k = Z.shape[1]
     covariance = within.T @ within / n + 1e-6 * np.eye(k)
     mixture = GaussianMixture(

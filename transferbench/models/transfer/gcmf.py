@@ -19,8 +19,9 @@ Departures from the paper:
   fit every domain.
 
 Columns of V that sum to one assume classes of about equal size in the target. Unless prior is
-"equal", the columns of the final V_t are scaled so that its decisions have the shares of the
-classes (`core.counts`); this is not in the paper.
+"equal", decisions have the shares of the classes: in each iteration rows of V_t are changed so that
+their argmax has these shares, before columns are scaled to one, and at the end columns are scaled
+so that it has them again (`core.counts`). This is not in the paper, and the objective may rise.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def fit(
     shares = class_shares(problem, prior, C, search)
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
-    Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start), [], []
+    Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start, shares=shares), [], []
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
         if not X.shape[1]:
