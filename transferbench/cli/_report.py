@@ -15,6 +15,9 @@ from transferbench.runs.record import Record
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
+#: Headings of measures, if they differ from the measure's own name.
+TITLES = {"balanced_accuracy": "balanced"}
+
 
 def report(facts: Facts, records: Sequence[Record], settings: Settings) -> str:
     """Return the task's sizes, a table with a line for each model and domain, and record paths."""
@@ -44,7 +47,7 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
         by_model.setdefault(record.model, []).append(record)
     done = [record for record in records if record.done]
     measures = list(next(iter(done[0].metrics.values()))) if done else ["result"]
-    first, *others = [f"{measure} %" for measure in measures]
+    first, *others = [f"{TITLES.get(measure, measure)} %" for measure in measures]
     rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
     for model, of_model in by_model.items():
         finished = [record for record in of_model if record.done]

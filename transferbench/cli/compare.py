@@ -180,12 +180,12 @@ def report(
 
 def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
-    from transferbench.cli._report import aligned, percent
+    from transferbench.cli._report import TITLES, aligned, percent
 
     few = len(classes) <= 4
     measures = [m for m in MEASURES if m in part and not part[m].isna().all()]
     head = ["model", "s", "shares", "=lr", "=vote", "back"]
-    head += [{"balanced_accuracy": "balanced"}.get(m, m) for m in measures]
+    head += [TITLES.get(m, m) for m in measures]
     head += ["recall"] if measures else []
     rows = [[*head, "warnings"]]
     for line in part.to_dict("records"):

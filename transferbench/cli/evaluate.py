@@ -31,7 +31,7 @@ def command(own: OwnData, as_json: bool) -> int:
     Warnings need no labels; if the first model's result is worthless by them, the exit code is 1
     unless --force is given.
     """
-    from transferbench.cli._report import aligned
+    from transferbench.cli._report import TITLES, aligned
     from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
     from transferbench.metrics import ALL
@@ -57,7 +57,7 @@ def command(own: OwnData, as_json: bool) -> int:
         echo(json.dumps(answer, ensure_ascii=False))
     else:
         measures = [name for name in next(iter(scored.values()))[0] if name != "documents"]
-        titles = MEASURES if truth.family == "multilabel" else {"balanced_accuracy": "balanced"}
+        titles = MEASURES if truth.family == "multilabel" else TITLES
         heads = [f"{titles.get(name, name)} %" for name in measures]
         table = [["target", "model", "documents", *heads]]
         for i, path in enumerate(paths):
