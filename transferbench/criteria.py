@@ -8,6 +8,7 @@ import numpy as np
 
 from transferbench import models
 from transferbench.core.init import label_start
+from transferbench.core.shares import labelled_shares
 from transferbench.metrics import explained_variance, normalize_scores
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Fit, Problem
@@ -34,10 +35,7 @@ def criteria(
     model, params and seed made the fit of a transfer problem; the model is fitted once more for
     each target. A criterion that the model or logistic regression cannot give is left out.
     """
-    sources = problem.sources
-    source_shares = sum(domain.Y.sum(axis=0) for domain in sources)
-    source_shares = source_shares / source_shares.sum()
-    lr = label_start(problem)
+    labelled, lr = labelled_shares(problem), label_start(problem)
     back = carried_back(model, problem, params, seed, fit)
     found = {}
     for domain, scores, P in zip(problem.domains, fit.scores, lr, strict=True):
@@ -46,7 +44,7 @@ def criteria(
         decided = scores.argmax(axis=1)
         values = {
             "confidence": float(normalize_scores(scores).max(axis=1).mean()),
-            "shares": overlap(source_shares, shares(decided, len(problem.classes))),
+            "shares": overlap(labelled, shares(decided, len(problem.classes))),
             "agreement": float(np.mean(decided == P.argmax(axis=1))),
             "explained": explained_variance(domain.X, decided),
             "reverse-lr": reverse_accuracy("lr", problem, domain, decided, {}, None),

@@ -103,8 +103,8 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
 
     name: of the experiment; by default that of the file. The same text is checked once in a
-    process. All mistakes are told at once: of a file with wrong keys or types, also the wrong names
-    in rows and columns that have neither.
+    process. All mistakes are reported at once: of a file with wrong keys or types, also the wrong
+    names in rows and columns that have neither.
     """
     from pydantic import ValidationError
 

@@ -183,7 +183,7 @@ def _check_params(label: str, column: Column, faults: Faults) -> None:
         with faults.at("columns", label, part):
             parameters.resolve(fit, {name: value}, column.model)
     stated, known = column.params | column.grid, parameters.schema(fit)
-    # A misspelt name would be told twice.
+    # A misspelt name would be reported twice.
     misspelt = " ".join(did_you_mean(name, known) for name in stated if name not in known)
     if missing := [n for n in known if n not in stated and repr(n) not in misspelt]:
         names = ", ".join(missing)

@@ -67,7 +67,7 @@ def check_known(what: str, names: Collection[str], known: Collection[str], *keys
 
 
 class Faults:
-    """The mistakes of a file, collected to be told at once."""
+    """The mistakes of a file, collected to be reported at once."""
 
     def __init__(self, lines: LineMap) -> None:
         self.lines = lines

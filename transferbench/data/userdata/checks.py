@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.init import label_start
+from transferbench.core.shares import labelled_shares
 from transferbench.data.userdata.multilabel import label_warnings
 from transferbench.problem import Domain, Fit, Problem
 
@@ -133,10 +134,7 @@ def shares_text(classes: Sequence[str], shares: np.ndarray) -> str:
 
 def source_shares(problem: Problem) -> np.ndarray | None:
     """Return (c,) the shares of the classes in the sources; None without a source."""
-    if not problem.sources:
-        return None
-    sizes = np.sum([domain.Y.sum(axis=0) for domain in problem.sources], axis=0)
-    return np.asarray(sizes / sizes.sum())
+    return labelled_shares(problem) if problem.sources else None
 
 
 def _named(problem: Problem, names: Sequence[str]) -> Iterable[tuple[str, Domain]]:
