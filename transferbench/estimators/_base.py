@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
@@ -181,6 +182,21 @@ def checked_domains(given: Any, n: int, y: Any = None) -> np.ndarray:
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
     return domain
+
+
+def classes_of(y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes (c,) of the labelled documents, and Y (n, c) with a 1 at each one's class.
+
+    y (n,): classes. known (n,): which documents are labelled; rows of the others are zero. Raise
+    ValueError for values that are no classes, or fewer than two classes.
+    """
+    check_classification_targets(y[known])
+    classes, codes = np.unique(y[known], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("the sources have one class; expected two classes or more")
+    Y = np.zeros((len(y), len(classes)))
+    Y[np.flatnonzero(known), codes] = 1
+    return classes, Y
 
 
 def by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

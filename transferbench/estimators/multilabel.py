@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from transferbench.data.userdata.multilabel import fit_in_tasks
@@ -16,6 +15,7 @@ from transferbench.estimators._base import (
     TransductiveClassifier,
     by_domain,
     checked_domains,
+    classes_of,
 )
 from transferbench.metrics import THRESHOLD, normalize_scores
 
@@ -100,12 +100,7 @@ class MultiLabelClassifier(TransductiveClassifier):
             known = known & (y != MASKED)
         if not known.any():
             raise ValueError("no labelled document: expected a class in a source")
-        check_classification_targets(y[known])
-        self.classes_, codes = np.unique(y[known], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("the sources have one class; expected two classes or more")
-        Y = np.zeros((len(y), len(self.classes_)))
-        Y[np.flatnonzero(known), codes] = 1
+        self.classes_, Y = classes_of(y, known)
         return known, Y
 
     def _labels(self, y: Any, domain: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:

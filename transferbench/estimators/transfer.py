@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from transferbench.estimators._base import (
@@ -16,6 +15,7 @@ from transferbench.estimators._base import (
     TransductiveClassifier,
     by_domain,
     checked_domains,
+    classes_of,
 )
 from transferbench.metrics import normalize_scores
 
@@ -63,12 +63,7 @@ class TransferClassifier(TransductiveClassifier):
         seen = domain >= 0
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
-        check_classification_targets(y[seen])
-        self.classes_, codes = np.unique(y[seen], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("the sources have one class; expected two classes or more")
-        Y = np.zeros((len(y), len(self.classes_)))
-        Y[np.flatnonzero(seen), codes] = 1
+        self.classes_, Y = classes_of(y, seen)
         confidence = Y
         if seen.all():
             self._warn_of_no_target("fit the documents to label, too, with a negative domain")
