@@ -147,6 +147,7 @@ class Squares:
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update the factor F in place."""
         F *= np.sqrt(safe_divide(num, den))
+        flush(F)
 
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
@@ -175,6 +176,7 @@ class Divergence:
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update the factor F in place."""
         F *= safe_divide(num, den)
+        flush(F)
 
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
@@ -185,6 +187,7 @@ class Divergence:
         else:
             others = coupled_to(M, j)
             M[j][:] = safe_divide(M[j] * num + beta * sum(others), den + beta * len(others))
+        flush(M[j])
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
         """Return Σ_j D(M_j‖M_Y), where M_Y is the last of M."""
@@ -211,6 +214,15 @@ def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) ->
     u = wrightomega(np.log(a) - np.log(P) - np.log(beta) + w / beta)
     H = np.where(u > TINY, a / (beta * np.maximum(u, TINY)), P * np.exp(-w / beta))
     return np.asarray(H)
+
+
+def flush(factor: np.ndarray) -> np.ndarray:
+    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return it.
+
+    Entries shrink towards them, and many processors multiply them some hundred times as slowly.
+    """
+    factor[factor < np.finfo(factor.dtype).tiny] = 0
+    return factor
 
 
 def safe_divide(num: np.ndarray, den: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transferbench.core.artefacts import artefact
-from transferbench.core.losses import divide_by_product, entry_rows
+from transferbench.core.losses import divide_by_product, entry_rows, flush
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.problem import Matrix
 
@@ -56,8 +56,8 @@ def plsa(
     while len(trace) < max_iter:
         pairs = zip(ratios, np.split(W, cuts), strict=True)
         by_document = sum(r @ part for r, part in pairs)
-        W = scale_to_one(W * np.vstack([r.T @ T for r in ratios]), "columns")
-        T = scale_to_one(T * by_document, "rows")
+        W = flush(scale_to_one(W * np.vstack([r.T @ T for r in ratios]), "columns"))
+        T = flush(scale_to_one(T * by_document, "rows"))
         T[empty] = 1 / topics
         ratios, likelihood = compare()
         trace.append(likelihood)
