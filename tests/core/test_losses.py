@@ -8,6 +8,7 @@ from transferbench.core.losses import (
     CHUNK,
     Divergence,
     DivergenceTerm,
+    Squares,
     SquaresTerm,
     sampled_product,
 )
@@ -46,3 +47,16 @@ def test_exact_coupling_is_the_minimiser(beta):
     # Σ w h − a log h + β D(h‖y) is convex, so its slope is zero at the minimum only.
     slopes = np.array([-a / h, w, beta * np.log(h / y)])[:, 5:]
     assert (abs(slopes.sum(axis=0)) < 1e-11 * abs(slopes).sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("loss", [Squares(), Divergence(), Divergence(coupling="paper")])
+def test_updates_leave_no_subnormal_entry_and_keep_nan(loss):
+    tiny = np.finfo(np.float32).tiny
+    den = np.ones((1, 3), np.float32)
+    num = np.array([[tiny, 1, np.nan]], np.float32)
+    factor = np.array([[tiny, tiny, 1]], np.float32)
+    M = [factor.copy(), factor.copy()]
+    loss.step(factor, num, den)
+    loss.step_M(M, 0, num, den, 0.0)
+    for updated in (factor, M[0]):
+        np.testing.assert_array_equal(updated, np.array([[0, tiny, np.nan]], np.float32))
