@@ -234,7 +234,7 @@ def flush(factor: np.ndarray) -> np.ndarray:
 
     Entries shrink towards them, and many processors multiply them some hundred times as slowly.
     """
-    factor[factor < np.finfo(factor.dtype).tiny] = 0
+    factor *= factor >= np.finfo(factor.dtype).tiny
     return factor
 
 
