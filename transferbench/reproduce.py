@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from transferbench import experiments, forecast
 from transferbench.data import tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
 from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
@@ -36,7 +37,7 @@ class Rebuild:
 
     If `repeats` is given and differs from the experiment's own number, the results go to a folder
     of their own, so that a quick look does not replace a table of more runs. `kept` are the runs
-    whose lines in runs.csv stay as they are, whatever code they are of.
+    whose lines in runs.csv stay as they are.
     """
 
     def __init__(
@@ -49,18 +50,27 @@ class Rebuild:
         self.waiting = {each.run for each in planned}
         self.records: dict[Run, Record] = {}
 
-    def keep(self, settings: Settings) -> None:
-        """Keep the finished runs of runs.csv that were made on the data as they are now."""
+    def keep(self, settings: Settings, *, same_code: bool) -> None:
+        """Keep the finished runs of runs.csv that were made on the data as they are now.
+
+        same_code: and by the code as it is now.
+        """
 
         @cache
-        def digest(task: str) -> str | None:
+        def facts(task: str) -> Facts | None:
             with suppress(Unavailable):
-                return tasks.facts(tasks.Task.named(task), settings).digest
+                return tasks.facts(tasks.Task.named(task), settings)
             return None
+
+        def is_current(run: Run, line: dict[str, str]) -> bool:
+            now = facts(run.task)
+            if now is None:  # nothing could replace the line
+                return True
+            return line["key"] == run.key(now) if same_code else line["data"] == now.digest
 
         for run in self.waiting:
             lines = self.before.get(run.identity, [])
-            if lines and all(digest(run.task) in (None, line["data"]) for line in lines):
+            if lines and all(is_current(run, line) for line in lines):
                 self.kept.add(run)
         self.waiting -= self.kept
 
@@ -124,15 +134,23 @@ class Rebuild:
 
 
 def plan(
-    names: Sequence[str], settings: Settings, repeats: int | None, *, missing: bool = False
+    names: Sequence[str],
+    settings: Settings,
+    repeats: int | None,
+    *,
+    missing: bool = False,
+    outdated: bool = False,
 ) -> list[Rebuild]:
-    """Return a `Rebuild` for each experiment by name; `missing` keeps the runs of each runs.csv."""
+    """Return a `Rebuild` for each experiment by name.
+
+    missing: keep the finished runs of each runs.csv. outdated: keep those of the code as it is now.
+    """
     rebuilds = [
         Rebuild(experiment, list(experiment.runs(repeats)), settings.results, repeats)
         for experiment in _load(names, settings)
     ]
-    for rebuild in rebuilds if missing else ():
-        rebuild.keep(settings)
+    for rebuild in rebuilds if missing or outdated else ():
+        rebuild.keep(settings, same_code=outdated)
     return rebuilds
 
 

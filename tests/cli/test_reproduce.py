@@ -162,6 +162,24 @@ def test_missing_runs_alone_are_performed_and_other_lines_stay(call, home, write
     assert "one: 0 of 0 runs finished (4 kept from earlier runs)" in out
 
 
+def test_outdated_runs_alone_are_performed(call, home, write):
+    import shutil
+
+    one = write("one")
+    assert call("reproduce", one)[0] == 0
+    csv_file = home.results / "one" / "runs.csv"
+    key = lines(home.results, "one")[0]["key"]
+    csv_file.write_text(csv_file.read_text().replace(key, "older-key"))
+    shutil.rmtree(home.results / "records")
+    code, out, err = call("reproduce", "--outdated", one)
+    assert code == 0, err
+    assert "one: 1 of 1 runs finished (1 kept from earlier runs)" in out
+    assert lines(home.results, "one")[0]["key"] == key
+    code, out, err = call("reproduce", "--outdated", one)
+    assert code == 0, err
+    assert "one: 0 of 0 runs finished (2 kept from earlier runs)" in out
+
+
 def test_lines_of_other_data_are_not_kept(call, home, write):
     one = write("one")
     assert call("reproduce", one)[0] == 0

@@ -32,11 +32,17 @@ if TYPE_CHECKING:
     help="Perform only the runs that results/EXPERIMENT/runs.csv lacks; keep its other lines, also "
     "those of older code, which their column `code` names.",
 )
+@click.option(
+    "--outdated",
+    is_flag=True,
+    help="Perform only the runs that results/EXPERIMENT/runs.csv lacks or that other code made; "
+    "keep its other lines.",
+)
 @execution
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    missing: bool, **execution: Any,
+    missing: bool, outdated: bool, **execution: Any,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -51,7 +57,7 @@ def command(
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
     names = names or tuple(experiments.names())
-    rebuilds = reproduce.plan(names, settings, repeats, missing=missing)
+    rebuilds = reproduce.plan(names, settings, repeats, missing=missing, outdated=outdated)
     if execution["dry_run"]:
         _show(rebuilds, settings, force=execution["force"])
         return 0
