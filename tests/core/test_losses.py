@@ -22,6 +22,29 @@ def test_sampled_product_equals_the_dense_product(size):
     np.testing.assert_allclose(sampled_product(P, Q, rows, columns), (P @ Q.T)[rows, columns])
 
 
+@pytest.mark.parametrize("size", [0.0, 1e-30, 1e-15, 1.0, 1e15])
+def test_sampled_product_has_the_bits_of_the_plain_product(size):
+    P, Q, rows, columns = _positions(size)
+    expected = np.einsum("ij,ij->i", P[rows], Q[columns])
+    np.testing.assert_array_equal(sampled_product(P, Q, rows, columns), expected)
+
+
+def test_sampled_product_keeps_the_digits_of_sums_of_subnormal_products():
+    P, Q, rows, columns = _positions(2e-38)
+    expected = np.einsum("ij,ij->i", P[rows].astype(float), Q[columns].astype(float))
+    found = sampled_product(P, Q, rows, columns)
+    normal = expected > np.finfo(np.float32).tiny
+    np.testing.assert_allclose(found[normal], expected[normal], rtol=1e-6)
+    assert normal.any()
+
+
+def _positions(size: float):
+    rng = np.random.default_rng(3)
+    P = (size * (0.1 + rng.random((50, 7)))).astype(np.float32)
+    Q = (0.1 + rng.random((300, 7))).astype(np.float32)
+    return P, Q, rng.integers(50, size=1000), rng.integers(300, size=1000)
+
+
 @pytest.mark.parametrize("term", [SquaresTerm, DivergenceTerm])
 def test_sparse_and_dense_terms_agree(term):
     rng = np.random.default_rng(1)
