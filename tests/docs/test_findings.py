@@ -82,3 +82,23 @@ def test_numbers_are_in_the_linked_tables(page, text, names):
 
 def test_findings_with_numbers_are_found():
     assert len(list(paragraphs())) >= 15
+
+
+def cells(page: str, start: str) -> dict[tuple[str, str], str]:
+    """Return row, column → cell of the page's first table whose first line starts with `start`."""
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if re.sub(r" +", " ", line).startswith(start))
+    table = []
+    for line in lines[first:]:
+        if not line.startswith("|"):
+            break
+        table.append([cell.strip() for cell in line.strip("|").split("|")])
+    head, _, *rows = table
+    return {(row[0], name): cell for row in rows for name, cell in zip(head, row, strict=True)}
+
+
+def test_the_table_of_the_readme_is_that_of_the_results():
+    shown = cells("README.md", "| | LG |")
+    committed = cells("results/gtl-table3/table.md", "| | NMF |")
+    assert len(shown) == 60
+    assert shown == {place: committed[place] for place in shown}
