@@ -56,10 +56,10 @@ def test_model_and_dataset_of_the_example_work_like_built_in_ones(shell):
     listed = shell("list")
     assert "  nearest-mean " in listed
     assert "  example/pets " in listed
-    assert "prior: number ≥ 0 = 0.0" in shell("describe", "nearest-mean")
+    assert "shrinkage: number ≥ 0 = 0.0" in shell("describe", "nearest-mean")
     assert '"owners": 6' in shell("describe", "example/pets")
     output = shell(
-        "run", "example/pets", "-m", "nearest-mean", "--set", "prior=1", "--no-reference"
+        "run", "example/pets", "-m", "nearest-mean", "--set", "shrinkage=1", "--no-reference"
     )
     assert "documents: owners 6, vets 6" in output
     model, domain, accuracy, *_ = output.splitlines()[3].split()

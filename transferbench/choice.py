@@ -1,6 +1,6 @@
 """Which model to recommend without labels of the target, and the evidence for it.
 
-The rule is fixed: CoCC, or logistic regression where CoCC's result is worthless by its signs. If
+The rule is fixed: CoCC, or logistic regression where CoCC's result is worthless by its warnings. If
 the user states that the target's classes have equal shares, the vote of three models comes first.
 The evidence is the regret of these strategies in the experiment `choice`: how far the chosen model
 is below the best of all models, in points of accuracy, over its tasks.
@@ -70,17 +70,17 @@ def candidates(equal_shares: bool) -> tuple[str, ...]:
 def choose(worthless: Mapping[str, bool], equal_shares: bool) -> Choice:
     """Return the first candidate whose result is not worthless, else the reference.
 
-    worthless: whether the signs of each compared model say so; they use no label of a target.
+    worthless: whether each compared model's result is, by checks without labels of a target.
     """
     wanted = candidates(equal_shares)
     model = next((name for name in wanted if not worthless[name]), REFERENCE)
     skipped = wanted[: wanted.index(model)]
     if worthless[model]:
         sound = [name for name in worthless if not worthless[name]]
-        others = f"; without such signs: {', '.join(sound)}" if sound else ""
-        reason = f"though its result, as that of {RECOMMENDED}, is worthless by its signs{others}"
+        others = f"; not worthless: {', '.join(sound)}" if sound else ""
+        reason = f"though its result, as that of {RECOMMENDED}, is worthless{others}"
     elif skipped:
-        reason = f"as the result of {' and '.join(skipped)} is worthless by its signs"
+        reason = f"as the result of {' and '.join(skipped)} is worthless"
     elif model in JOINT:
         reason = "as you state that the classes have equal shares"
     else:

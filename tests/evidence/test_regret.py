@@ -66,7 +66,7 @@ def line(table: pd.DataFrame, strategy: str) -> pd.Series:
         ("vote", (-2 - 5 + 10) / 3, 10, "three", 5, -3.5, 10),
         # takes LR, SVM, LR
         ("reverse", (10 + 10 + 5) / 3, 10, "one", 10, 10, 5),
-        # SVM carries back on one and two
+        # SVM has the highest reverse accuracy on one and two
         ("checked", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),
         # on B alone SVM has less regret; on A alone both have 5, and LR is first
         ("best always chosen elsewhere", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),

@@ -64,7 +64,7 @@ def _options(optional: bool) -> tuple[Callable[[Any], Any], ...]:
                      help="Dask scheduler whose workers hold the rows of large domains during the "
                      "fit, for example tcp://host:8786."),
         click.option("--force", is_flag=True,
-                     help="Accept a result that is worthless by its signs; else exit with code 1."),
+                     help="Accept a worthless result; without it the exit code is 1."),
     )  # fmt: skip
 
 

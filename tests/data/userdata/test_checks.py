@@ -113,7 +113,7 @@ def test_reverse_accuracy_is_judged_by_the_number_of_classes(classes, reverse, w
 def test_labels_of_a_rare_class_need_not_carry_back():
     for rare, worthless in ((4, False), (10, True)):
         findings = decide([0] * (40 - rare) + [1] * rare, reverse=0.5)
-        (finding,) = [each for each in findings if "carry back" in each.text]
+        (finding,) = [each for each in findings if "reverse accuracy" in each.text]
         assert finding.worthless == worthless
 
 

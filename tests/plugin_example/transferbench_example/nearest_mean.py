@@ -13,13 +13,13 @@ from transferbench.parameters import Weight
 from transferbench.problem import Fit, Problem
 
 
-def fit(problem: Problem, *, prior: Weight = 0.0) -> Fit:
+def fit(problem: Problem, *, shrinkage: Weight = 0.0) -> Fit:
     """Return negative squared distances (n, c), up to a constant for each document.
 
-    prior: number of documents at the origin that are added to every class.
+    shrinkage: number of documents at the origin that are added to every class.
     """
     sums = sum(np.asarray(domain.X.T @ domain.Y) for domain in problem.sources)
-    size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + prior
+    size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + shrinkage
     means = sums / np.maximum(size, 1)
     scores = (2 * domain.X @ means - (means**2).sum(axis=0) for domain in problem.domains)
     return Fit(tuple(np.asarray(S) for S in scores))

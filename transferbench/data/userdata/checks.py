@@ -19,7 +19,7 @@ from transferbench.problem import Domain, Fit, Problem
 
 #: Results on fewer documents of a target are never called worthless.
 MIN_DOCUMENTS = 10
-#: Labels of which a class has fewer documents need not carry back.
+#: With fewer documents of a class, low reverse accuracy is never worthless.
 MIN_OF_CLASS = 5
 #: A sign is bad from this share of a target's documents without a feature of the source.
 DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
@@ -107,7 +107,7 @@ def check_fit(
         findings = [
             *_decisions(problem, decided, fit.columns == "clusters", "prior" in params, given),
             # Shares given for the target are not those of the source: the sign does not hold.
-            *_carried_back(
+            *_reverse_accuracy(
                 problem, target, decided, reverse.get(target.name) if given is None else None
             ),
         ]
@@ -220,10 +220,10 @@ def _remedy(prior: bool, given: bool) -> str:
     return "if shares like the source's are expected, do not trust these labels"
 
 
-def _carried_back(
+def _reverse_accuracy(
     problem: Problem, target: Domain, decided: np.ndarray, reverse: float | None
 ) -> Iterator[Finding]:
-    """Yield a finding if a model trained on the decisions (n,) is not right on the source."""
+    """Yield a finding if a model trained on the decisions (n,) labels the source badly."""
     if reverse is None or len(decided) < MIN_DOCUMENTS:
         return
     chance = 1 / len(problem.classes)
@@ -231,7 +231,7 @@ def _carried_back(
     if above >= DOUBTFUL_REVERSE:
         return
     text = (
-        f"the labels do not carry back: trained on them, the model is right on {reverse:.0%} of "
+        f"low reverse accuracy: trained on these labels, the model is right on {reverse:.0%} of "
         f"the source, {chance:.0%} is chance; check the column of labels, or change the features "
         "(--option)."
     )
@@ -249,8 +249,8 @@ def _above_chance(problem: Problem, accuracy: float) -> float:
 def _resembles_regression(problem: Problem, target: Domain, decided: np.ndarray) -> bool:
     """True if the decisions (n,) are mostly those of logistic regression, but not all of them.
 
-    Such decisions may be right though they do not carry back: k-means finds other clusters in the
-    source. In the experiment `choice` this was so for 4 of the 32 runs below the limit.
+    Such decisions may be right in spite of low reverse accuracy: k-means finds other clusters in
+    the source. In the experiment `choice` this was so for 4 of the 32 runs below the limit.
     """
     place = next(i for i, domain in enumerate(problem.domains) if domain is target)
     agreed = float(np.mean(label_start(problem)[place].argmax(axis=1) == decided))
