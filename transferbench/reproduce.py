@@ -85,8 +85,8 @@ class Rebuild:
     def write(self) -> list[Path]:
         """Write runs.csv and the pages made of it; return the paths of the pages.
 
-        An unavailable run keeps the lines of an earlier finished one. Raise UserError if a file
-        cannot be written.
+        A run that did not finish keeps the lines of an earlier finished one. Raise UserError if a
+        file cannot be written.
         """
         lines: list[dict[str, str]] = []
         written = set()
@@ -119,7 +119,7 @@ class Rebuild:
     def _is_reused(self, run: Run) -> bool:
         if run in self.kept:
             return True
-        return self.records[run].status == "unavailable" and run.identity in self.before
+        return not self.records[run].done and run.identity in self.before
 
     @property
     def reused(self) -> int:
@@ -182,20 +182,36 @@ def _load(names: Sequence[str], settings: Settings) -> list[Experiment]:
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
     """Perform all runs as one batch and write each experiment as its last run ends.
 
-    Return the exit code: 1 if a run failed, crashed or exceeded a limit, else 0. Raise Unavailable
-    if no run of any experiment finished and all results stay those of earlier runs.
+    An experiment that cannot be written does not stop the others; if it is the only one, the error
+    is raised. Return the exit code: 1 if a run failed, crashed or exceeded a limit, or if results
+    could not be written, else 0. Raise Unavailable if all runs are unavailable and all results stay
+    those of earlier runs.
     """
     several = len(rebuilds) > 1
     unchanged: list[str] = []
+    unwritten: list[str] = []
+
+    def write(rebuild: Rebuild) -> list[Path]:
+        try:
+            return rebuild.write()
+        except Exception as error:  # also one of our own: the other experiments may take hours
+            if not several:
+                raise
+            unwritten.append(rebuild.name)
+            kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+            message = f"{rebuild.name}: results not written: {kind}{error}"
+            say(f"{message} (finished runs are saved; rerun the command)", err=True)
+            return []
 
     def take(run: Run, record: Record) -> None:
         for rebuild in rebuilds:
             if not rebuild.take(run, record):
                 continue
-            if rebuild.reused and not any(each.done for each in rebuild.records.values()):
+            lost = all(each.status == "unavailable" for each in rebuild.records.values())
+            if rebuild.reused and lost:
                 unchanged.append(rebuild.name)
                 continue
-            for path in rebuild.write():
+            for path in write(rebuild):
                 say(path)
             ended = sum(not each.waiting for each in rebuilds)
             say(f"{rebuild}{f' ({ended} of {len(rebuilds)})' if several else ''}")
@@ -212,8 +228,9 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
         # Runs of the experiments that its claims also use may have ended later.
-        if rebuild.name not in unchanged and any(c.also for c in rebuild.experiment.spec.claims):
-            rebuild.write()
+        done = rebuild.name not in (*unchanged, *unwritten)
+        if done and any(c.also for c in rebuild.experiment.spec.claims):
+            write(rebuild)
     if several:
         ends = Counter(f"{record.status}: {record.reason}" for record in records)
         for end, count in ends.most_common():
@@ -223,4 +240,5 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
         if len(unchanged) == len(rebuilds):
             raise Unavailable(message)
         say(message, err=True)
-    return 1 if {record.status for record in records} - {"done", "unavailable"} else 0
+    failed = {record.status for record in records} - {"done", "unavailable"}
+    return 1 if failed or unwritten else 0

@@ -29,7 +29,7 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     A line for each experiment, run, domain and measure, with the columns run (a `Run`), model,
     seconds of its fit, committed (the value, a fraction) and jitter: the standard deviation over
     the seeds of the run's model, parameters and task, at least ROUNDING. Raise UserError if a
-    runs.csv is missing.
+    runs.csv is missing, or if there is none.
     """
     parts = []
     for name in names:
@@ -44,6 +44,8 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
         plan = pd.DataFrame([(run, *run.identity) for run in planned], columns=["run", *IDENTITY])
         done = plan.merge(measured[measured["status"] == "done"], on=IDENTITY)
         parts.append(done.assign(experiment=experiment.name)[COLUMNS])
+    if not parts:
+        raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
     return pd.concat(parts, ignore_index=True)
 
 

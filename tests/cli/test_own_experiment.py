@@ -103,3 +103,22 @@ def test_all_mistakes_are_told_at_once(call, tmp_path):
     for line, (number, message) in zip(lines, places, strict=True):
         assert line.startswith(f"{path}:{number}: ")
         assert message in line
+
+
+def test_a_broken_experiment_does_not_stop_the_others(call, home, mine):
+    broken = home.results / "broken"
+    broken.mkdir()
+    (broken / experiments.COPY).write_text("title: [")
+    (broken / "runs.csv").touch()
+    table = home.results / "mine" / "table.md"
+    table.unlink()
+    for command in ("tables", "report"):
+        code, _, err = call(command)
+        assert (code, err.count("\n")) == (2, 1)
+        assert f"{broken / experiments.COPY}:1: " in err
+    assert table.is_file()
+    assert "My clusters" in (home.results / "report.html").read_text(encoding="utf-8")
+    code, out, _ = call("list", "experiments", "--json")
+    titles = {each["name"]: each["title"] for each in json.loads(out)["experiments"]}
+    assert (code, titles["mine"]) == (0, "My clusters")
+    assert "experiment.yaml:1: " in titles["broken"]

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from transferbench.errors import UserError
+from transferbench.evidence import pages
+
 EXPERIMENT = """
 title: Plain clusters
 paper: {title: none, authors: none, venue: none, place: none}
@@ -121,6 +124,43 @@ def test_unavailable_runs_keep_earlier_lines(call, home, write, tmp_path):
     assert runs.read_text() == made
 
 
+def test_failed_runs_keep_earlier_lines(call, home, write):
+    both = write("both", starts=2)
+    assert call("reproduce", both)[0] == 0
+    runs = home.results / "both" / "runs.csv"
+    made = runs.read_text()
+    late = ("--force", "--time-limit", "1e-9")
+    code, out, _ = call("reproduce", both, *late)
+    assert code == 1
+    assert "both: 0 of 4 runs finished, 4 timeout (4 kept from earlier runs)" in out
+    assert runs.read_text() == made
+    code, out, _ = call("reproduce", write("both", starts=3), "--missing", *late)
+    assert code == 1
+    assert "both: 0 of 2 runs finished, 2 timeout (2 kept from earlier runs)" in out
+    statuses = {(line["column"], line["status"]) for line in lines(home.results, "both")}
+    assert statuses == {("k-means", "done"), ("again", "timeout")}
+
+
+@pytest.mark.parametrize(("error", "code"), [(UserError("odd"), 2), (ValueError("odd"), 1)])
+def test_results_that_cannot_be_written_do_not_stop_others(
+    call, home, write, monkeypatch, error, code
+):
+    whole = pages.write
+
+    def broken(experiment, folder):
+        if experiment.name == "one":
+            raise error
+        return whole(experiment, folder)
+
+    monkeypatch.setattr(pages, "write", broken)
+    ended, out, err = call("reproduce", write("one"), write("two"))
+    assert (ended, "two: 2 of 2 runs finished" in out) == (1, True)
+    (line,) = (line for line in err.splitlines() if line.startswith("one: results not written: "))
+    assert "odd" in line
+    assert (home.results / "two" / "table.md").is_file()
+    assert call("reproduce", write("one"))[0] == code
+
+
 def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert call("reproduce", write("one"))[0] == 0
     before = (home.results / "one" / "runs.csv").read_bytes()
@@ -131,6 +171,8 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert "repeats-1" in out
     assert call("reproduce", write("one"), "--repeats", "2")[0] == 0
     assert not (home.results / "repeats-2").exists()
+    code, _, err = call("reproduce", write("one"), "--repeats", "100000000")
+    assert (code, "not in the range" in err) == (2, True)
 
 
 def test_limits_are_each_experiments_own(call, home, write):

@@ -96,6 +96,12 @@ def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home,
     assert (code, out.count("not installed")) == (1, 2)
 
 
+def test_no_results_are_an_error(call):
+    code, _, err = call("verify")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "run `reproduce` first" in err
+
+
 def test_nothing_quick_enough_is_an_error(call, made):
     code, _, err = call("verify", str(made), "--seconds", "1e-9")
     assert (code, err.count("\n")) == (2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 
@@ -63,6 +64,23 @@ def test_values_are_numbers_and_curves_are_lists(tmp_path):
     assert runs["accuracy"].dtype == runs["seconds"].dtype == float
     assert next(iter(runs["curve"])) == [0.1, 0.5]
     assert next(iter(runs["trace"])) == [3.0, 2.5]
+
+
+def test_a_long_curve_is_read(tmp_path):
+    csv.field_size_limit(2**17)  # as Python has it; other tests may have raised it
+    curve = [i / 20_000 for i in range(20_000)]
+    write_runs(tmp_path, FILE, lambda planned: {"curve": {"target": curve}, "metrics": {
+        "target": {"accuracy": 0.5}}})  # fmt: skip
+    assert next(iter(read_runs(tmp_path / "runs.csv")["curve"])) == curve
+
+
+def test_a_domain_that_no_run_has_is_an_error_with_its_line(tmp_path):
+    text = GOOD.replace("comp-vs-rec}", "comp-vs-rec, domain: source}")  # not scored
+    file = experiments.read(text, PATH)
+    cells_of(file, to_runs([]))
+    runs = write_runs(tmp_path, file, lambda planned: 0.5)
+    with pytest.raises(UserError, match=r"^mine\.yaml:6: unknown domain 'source'\. Known: target"):
+        cells_of(file, runs)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ VALUES = {
 }
 
 
-def cells(values=VALUES):
-    file = experiments.read(TEXT, Path("choice.yaml"))
+def cells(values=VALUES, text=TEXT):
+    file = experiments.read(text, Path("choice.yaml"))
     lines = []
     for planned in file.runs():
         place = list(file.spec.columns).index(planned.column)
@@ -79,6 +79,21 @@ def test_regret(strategy, mean, worst, where, below, A, B):
     assert found["worst_row"] == where
     assert found["below_reference"] == pytest.approx(below)
     assert (found["A"], found["B"]) == (pytest.approx(A), pytest.approx(B))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "elsewhere"),
+    [
+        ("  votes: [vote]\n", "", ["always", "criterion"]),
+        (", group: A}", "}", ["always", "vote", "criterion"]),
+        (", group: B}", ", group: A}", []),
+    ],
+)
+def test_only_what_can_be_chosen_elsewhere_is(old, new, elsewhere):
+    table = regret.summary(*cells(text=TEXT.replace(old, new)))
+    chosen = [name for name in table["strategy"] if name.endswith("elsewhere")]
+    assert chosen == [f"best {kind} chosen elsewhere" for kind in elsewhere]
+    assert table["mean"].notna().all()
 
 
 def test_page():

@@ -17,6 +17,7 @@ from transferbench.cli import invoke
 from transferbench.evidence import report
 from transferbench.evidence.frame import observations, read_runs, summarise
 from transferbench.evidence.provenance import sources
+from transferbench.files import write_text
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "results"
@@ -39,7 +40,7 @@ def small(tmp_path_factory) -> Path:
     results = tmp_path_factory.mktemp("results")
     for name in SOME:
         shutil.copytree(RESULTS / name, results / name)
-    report.write(results, results / "report.html")
+    write_text(results / "report.html", report.render(results))
     return results / "report.html"
 
 
@@ -125,6 +126,9 @@ def test_an_outdated_page_is_an_error(small, capsys):
     assert copy.read_bytes() == small.read_bytes()
     copy.write_text("something else")
     capsys.readouterr()
+    assert invoke([*arguments, "--out", str(copy), "--check"]) == 1
+    assert "not what the results yield" in capsys.readouterr().err
+    copy.write_bytes(b"\xff")  # no text at all
     assert invoke([*arguments, "--out", str(copy), "--check"]) == 1
     assert "not what the results yield" in capsys.readouterr().err
 

@@ -155,6 +155,19 @@ def test_latex_special_letters_are_escaped(tmp_path):
     )
 
 
+def test_markdown_tables_stay_whole(tmp_path):
+    claim = 'claims:\n- {says: "a | b", place: p, better: {columns: ["L|G"], over: [NMF]}}\n'
+    file = experiments.read(
+        GOOD.replace("LG:", '"L|G":').replace("one:", '"o|n\\ne":') + claim, PATH
+    )
+    runs = write_runs(tmp_path, file, lambda planned: 0.8)
+    files = pages.render(file, cells_of(file, runs))
+    for name, columns in (("table.md", (3,)), ("claims.md", (3, 8))):
+        lines = [line for line in files[name].splitlines() if line.startswith("|")]
+        assert {line.replace(r"\|", "").count("|") - 1 for line in lines} == set(columns)
+    assert r"| o\|n e | 80.00 / 81.71" in files["table.md"]
+
+
 def test_a_missing_runs_csv_is_an_error(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
         read_runs(tmp_path / "none.csv")

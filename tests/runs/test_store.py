@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from dataclasses import replace
 
 import pytest
 
@@ -60,3 +62,19 @@ def test_a_record_of_another_version_or_run_is_not_read(home, change):
     text = json.dumps(content, sort_keys=True)
     path.write_text(json.dumps(content | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
     assert store.find("ab12") is None
+
+
+def test_an_unfinished_record_does_not_replace_one_written_at_the_same_time(home, monkeypatch):
+    store, find = Store(home.results), Store.find
+    other = threading.Thread(target=store.write, args=(RECORD,))
+
+    def find_slowly(self, key):
+        found = find(self, key)
+        other.start()
+        other.join(0.2)
+        return found
+
+    monkeypatch.setattr(Store, "find", find_slowly)
+    store.write(replace(RECORD, status="failed"))
+    other.join()
+    assert find(store, RECORD.key) == RECORD

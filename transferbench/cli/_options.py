@@ -14,6 +14,9 @@ from transferbench.runs import engines
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 MAX_SEEDS = 100_000  # of one command
+MAX_REPEATS = 1000
+#: Type of `--repeats`.
+REPEATS = click.IntRange(1, MAX_REPEATS)
 
 
 def size(text: str) -> int:

@@ -23,16 +23,23 @@ def command(settings: Settings, out: Path | None, check: bool) -> int:
 
     The page is made of the results alone; reading it needs no network.
     """
+    from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import report
+    from transferbench.files import write_text
 
     path = out or settings.results / "report.html"
-    if not check:
-        report.write(settings.results, path)
-        echo(path)
-        return 0
-    committed = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if committed == report.render(settings.results):
+    errors: list[UserError] = []
+    page = report.render(settings.results, errors)
+    outdated = check and not (
+        path.is_file() and path.read_text(encoding="utf-8", errors="replace") == page
+    )
+    if outdated:
+        echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)
+    elif check:
         echo(f"{path}: what the results yield")
-        return 0
-    echo(f"{path}: not what the results yield; run `transferbench report`.", err=True)
-    return 1
+    else:
+        write_text(path, page)
+        echo(path)
+    if errors:
+        raise SeveralErrors.of(errors)
+    return 1 if outdated else 0

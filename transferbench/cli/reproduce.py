@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transferbench.cli._names import completing, experiment_names
-from transferbench.cli._options import execution
+from transferbench.cli._options import REPEATS, execution
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
     "--repeats",
-    type=click.IntRange(1),
+    type=REPEATS,
     default=None,
     help="Runs of each random method, in place of the experiment's own number; the results of "
     "another number are written to results/repeats-N/.",

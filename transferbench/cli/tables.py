@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
@@ -19,23 +21,30 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     Without names, those of all experiments that have runs.
     """
     from transferbench import experiments
-    from transferbench.errors import UserError
+    from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages
 
-    files = [experiments.load(n, settings.results) for n in names or have_run(settings)]
-    if not files:
+    names = names or have_run(settings)
+    if not names:
         raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
-    if not check:
-        for file in files:
-            for path in pages.write(file, settings.results / file.name):
+    outdated: list[Path] = []
+    errors: list[UserError] = []
+    for name in names:
+        try:
+            file = experiments.load(name, settings.results)
+            folder = settings.results / file.name
+            if check:
+                outdated += pages.outdated(file, folder)
+                continue
+            for path in pages.write(file, folder):
                 echo(path)
-        return 0
-    outdated = [
-        path for file in files for path in pages.outdated(file, settings.results / file.name)
-    ]
+        except UserError as error:  # the other experiments are still written
+            errors.append(error)
     for path in outdated:
         echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
-    if not outdated:
-        many = "s" if len(files) > 1 else ""
-        echo(f"{len(files)} experiment{many}: every table is what its runs.csv yields")
+    if errors:
+        raise SeveralErrors.of(errors)
+    if check and not outdated:
+        many = "s" if len(names) > 1 else ""
+        echo(f"{len(names)} experiment{many}: every table is what its runs.csv yields")
     return 1 if outdated else 0

@@ -19,7 +19,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from transferbench import models
-from transferbench.errors import UserError
+from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
 from transferbench.runs.record import ADDED_COLUMNS, MEASURES, RUNS_COLUMNS, Status, short
@@ -50,11 +50,16 @@ OBSERVATION_COLUMNS = [
 ]  # fmt: skip
 
 
+#: Characters of a field of runs.csv, enough for a curve of 100 million iterations.
+MAX_FIELD = 2**30
+
+
 def read_lines(path: Path) -> list[dict[str, str]]:
     """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
 
     Those of `ADDED_COLUMNS` that the file lacks are empty.
     """
+    csv.field_size_limit(MAX_FIELD)  # global, and other modules set their own
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -198,10 +203,23 @@ def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> 
     parts = []
     for domain, some in planned.assign(order=planned.index).groupby(scored, sort=False):
         lines = runs[(runs["status"] != "done") | (runs["domain"] == domain)] if domain else runs
-        parts.append(some.merge(lines, on=IDENTITY, how="left"))
+        found = some.merge(lines, on=IDENTITY, how="left")
+        _check_domain(experiment, str(domain), found[found["status"].isna()], runs)
+        parts.append(found)
     joined = pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
     joined["criteria"] = [each if isinstance(each, dict) else {} for each in joined["criteria"]]
     return joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"})
+
+
+def _check_domain(
+    experiment: Experiment, domain: str, lost: pd.DataFrame, runs: pd.DataFrame
+) -> None:
+    """Raise UserError if planned runs without lines of the domain have lines of other domains."""
+    others = lost[["row", *IDENTITY]].merge(runs, on=IDENTITY)
+    if not others.empty:
+        row = others["row"].iloc[0]
+        known = set(others.loc[others["row"] == row, "domain"])
+        raise experiment.error(("rows", row, "domain"), str(unknown("domain", domain, known)))
 
 
 def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:

@@ -163,6 +163,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "code": code,
+        "cell": markdown_cell,
         "comparisons": claims_page.comparisons,
         "fixed": fixed,
         "table_columns": table_columns,
@@ -191,6 +192,11 @@ def fixed(value: float | None, digits: int) -> str:
 def tex(text: str) -> str:
     """Return a text with LaTeX's special letters escaped."""
     return "".join(TEX.get(letter, letter) for letter in text)
+
+
+def markdown_cell(text: str) -> str:
+    """Return a text for a cell of a Markdown table, without what would end the cell."""
+    return " ".join(text.splitlines()).replace("|", "\\|")
 
 
 def code(text: str) -> Markup:

@@ -33,19 +33,22 @@ def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     worst_row: where the regret is worst. below_reference: by how much the choice is below the
     reference at most, negative if it is never. Then the mean regret on each corpus. The lines "…
     chosen elsewhere" take, for each corpus, the strategy of that kind with the least mean regret on
-    the others. Rows in which a method has no finished run are left out.
+    the others; a single corpus has none. Rows in which a method has no finished run are left out.
     """
     values = _values(experiment, cells)
     corpus = [experiment.spec.rows[row].group for row in values.index]
-    best = values[_candidates(experiment)].max(axis=1)
+    best = values[experiment.spec.candidates].max(axis=1)
     chosen = _strategies(experiment, cells, values)
     regrets = pd.DataFrame({key: best - value for key, value in chosen.items()})
     lost = {key: values[_reference(experiment)] - value for key, value in chosen.items()}
     if regrets.empty:
         return pd.DataFrame(columns=[*COLUMNS, *corpora(experiment)])
-    for kinds in ((kind,) for kind in KINDS[:3]):
-        name = f"best {kinds[0]} chosen elsewhere"
-        picked = _chosen_elsewhere(regrets[[key for key in chosen if key[1] in kinds]], corpus)
+    for kind in KINDS[:3] if len(set(corpus)) > 1 else ():
+        of_kind = [key for key in chosen if key[1] == kind]
+        if not of_kind:
+            continue
+        name = f"best {kind} chosen elsewhere"
+        picked = _chosen_elsewhere(regrets[of_kind], corpus)
         regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
         lost[name, "chosen"] = pd.Series({row: lost[key][row] for row, key in picked.items()})
     lines = []
@@ -62,13 +65,6 @@ def _reference(experiment: Experiment) -> str:
     return experiment.spec.regret.reference
 
 
-def _candidates(experiment: Experiment) -> list[str]:
-    assert experiment.spec.regret is not None
-    return [
-        name for name in experiment.spec.competitors if name not in experiment.spec.regret.votes
-    ]
-
-
 def _values(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     """Return the means, rows × columns, of the rows in which every column has one."""
     means = cells.pivot(index="row", columns="column", values="mean")
@@ -82,7 +78,7 @@ def _strategies(
     """Return the value on each row that each strategy gives, by its name and kind."""
     spec = experiment.spec.regret
     assert spec is not None
-    candidates = _candidates(experiment)
+    candidates = experiment.spec.candidates
     found = {(name, "always"): values[name] for name in candidates}
     found |= {(name, "vote"): values[name] for name in spec.votes}
     by_place = {(cell.row, cell.column): cell for cell in cells.itertuples()}

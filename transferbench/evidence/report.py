@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,12 @@ from markupsafe import Markup
 
 from transferbench import experiments
 from transferbench.criteria import MEANINGS
-from transferbench.errors import UserError
+from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
-from transferbench.files import write_text
 
 #: The facts that the dialog of a cell lists, in order.
 FACTS = (
@@ -58,31 +58,48 @@ class Cell:
     best: bool = False
 
 
-def render(results: Path) -> str:
+def render(results: Path, errors: list[UserError] | None = None) -> str:
     """Return the page. The same results give the same text.
 
-    Raise UserError if there are no runs, or they cannot be read.
+    errors: an experiment that cannot be read is left out, and why is added to this list; without
+    one, the first such error is raised. Raise UserError if no experiment is left.
     """
-    names = [*experiments.names(), *experiments.own_names(results)]
-    files = [experiments.load(name, results) for name in names]
+
+    @contextmanager
+    def collecting() -> Iterator[None]:
+        try:
+            yield
+        except UserError as error:
+            if errors is None:
+                raise
+            errors.append(error)
+
+    files: list[Experiment] = []
+    for name in [*experiments.names(), *experiments.own_names(results)]:
+        with collecting():
+            files.append(experiments.load(name, results))
     # By paper, tables first; shorter names first, so that 10 comes after 9.
     files.sort(key=lambda f: (f.name.split("-")[0], "table" not in f.name, "figure" not in f.name,
                               len(f.name), f.name))  # fmt: skip
     have_run = [
         experiment for experiment in files if (results / experiment.name / "runs.csv").is_file()
     ]
-    if not have_run:
-        raise UserError(f"no runs.csv under {results}; run `reproduce` first.")
+    observed: dict[str, pd.DataFrame] = {}
+    known: dict[str, tuple[Experiment, pd.DataFrame]] = {}
+    for experiment in have_run:
+        with collecting():
+            each = observations(experiment, read_runs(results / experiment.name / "runs.csv"))
+            observed[experiment.name] = each
+            known[experiment.name] = experiment, summarise(experiment, each)
     dialogs = Dialogs()
     papers: dict[str, list[dict[str, Any]]] = {}
-    observed = [
-        observations(experiment, read_runs(results / experiment.name / "runs.csv"))
-        for experiment in have_run
-    ]
-    known = {f.name: (f, summarise(f, each)) for f, each in zip(have_run, observed, strict=True)}
-    for experiment, each in zip(have_run, observed, strict=True):
-        section = _section(experiment, each, known, results / experiment.name, dialogs)
-        papers.setdefault(experiment.spec.paper.title, []).append(section)
+    for name, (experiment, _) in known.items():
+        with collecting():
+            section = _section(experiment, observed[name], known, results / name, dialogs)
+            papers.setdefault(experiment.spec.paper.title, []).append(section)
+    if not papers:
+        missing = UserError(f"no runs.csv under {results}; run `reproduce` first.")
+        raise SeveralErrors.of(errors or [missing])
     sections = [section for group in papers.values() for section in group]
     return fill(
         "report.html.j2",
@@ -93,11 +110,6 @@ def render(results: Path) -> str:
         not_run=[experiment.name for experiment in files if experiment not in have_run],
         data=_script({"facts": FACTS, "texts": list(dialogs.texts), "cells": dialogs.cells}),
     )
-
-
-def write(results: Path, path: Path) -> None:
-    """Write the page. Raise UserError as `render` does, or if the file cannot be written."""
-    write_text(path, render(results))
 
 
 def _script(data: Any) -> str:
@@ -284,7 +296,7 @@ def inline(path: Path) -> dict[str, Any] | None:
     """
     if not path.is_file():
         return None
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     width, height = (round(float(side) * 4 / 3) for side in size.groups()) if size else (640, 480)
     # Double quotes would end the attribute.

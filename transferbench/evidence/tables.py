@@ -11,6 +11,7 @@ import pandas as pd
 from transferbench.evidence.frame import parameter, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, NAMES
+from transferbench.experiments.schema import average_label
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 #: Verdicts of entries with too few finished runs for a comparison.
@@ -52,7 +53,7 @@ def entries(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
         groups.setdefault((experiment.spec.rows[cell.row].group, cell.column), []).append(entry)
     # A named group of a single row needs no average.
     averages = [
-        _average(experiment, f"average {group}".strip(), entries)
+        _average(experiment, average_label(group), entries)
         for (group, _), entries in groups.items()
         if not group or len(entries) > 1
     ]

@@ -38,16 +38,26 @@ def names() -> list[str]:
 
 
 def titles(results: Path | None = None) -> dict[str, str]:
-    """Return the title of every experiment by name; those of the user are in `results`."""
+    """Return the title of every experiment by name; those of the user are in `results`.
+
+    The title of a damaged file of the user is what is wrong with it.
+    """
+    by_name = {name: _title(path(name)) for name in names()}
+    for name in own_names(results) if results else ():
+        try:
+            by_name[name] = _title(path(name, results))
+        except UserError as error:
+            by_name[name] = f"({error})"
+    return by_name
+
+
+def _title(file: Path) -> str:
     from transferbench import strict_yaml
 
-    by_name = {}
-    for name in [*names(), *(own_names(results) if results else ())]:
-        data, lines = strict_yaml.load(path(name, results))
-        if not isinstance(data, dict) or "title" not in data:
-            raise lines.error((), "missing key title.")
-        by_name[name] = str(data["title"])
-    return by_name
+    data, lines = strict_yaml.load(file)
+    if not isinstance(data, dict) or "title" not in data:
+        raise lines.error((), "missing key title.")
+    return str(data["title"])
 
 
 def own_names(results: Path) -> list[str]:
@@ -126,13 +136,13 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
         spec = Schema.model_validate(data)
     except ValidationError as error:
         faults.add_all(error, Schema)
-        rows = _valid(data.get("rows"), Row)
-        check_rows(rows, faults)
-        check_columns(_valid(data.get("columns"), Column), rows, faults)
+        rows, columns = _valid(data.get("rows"), Row), _valid(data.get("columns"), Column)
+        check_rows(rows, columns, faults)
+        check_columns(columns, rows, None, faults)
     else:
         check_names(spec, faults)
     faults.check()
-    return Experiment(name or path.stem, spec, text)
+    return Experiment(name or path.stem, spec, text, path)
 
 
 def _valid(parts: object, model: type[Part]) -> dict[str, Part]:

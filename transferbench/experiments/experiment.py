@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
-from transferbench import experiments, models, parameters
+from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import UserError, did_you_mean, unknown
 from transferbench.experiments.fault import Faults
 from transferbench.experiments.measures import COSTS, METRICS
-from transferbench.experiments.schema import Column, Printed, Row, Schema
+from transferbench.experiments.schema import Column, Figure, Printed, Row, Schema
 from transferbench.parameters import Params
 from transferbench.runs.record import Run
 
@@ -30,11 +31,16 @@ class PlannedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A validated experiment: its name, the contents of its file, and the file's text."""
+    """A validated experiment: its name, the contents of its file, the file's text and path."""
 
     name: str
     spec: Schema
     text: str = field(default="", repr=False)
+    path: Path = field(default=Path(), repr=False)
+
+    def error(self, keys: tuple[object, ...], message: str) -> UserError:
+        """Return an error that shows the file and the line of these keys."""
+        return strict_yaml.read(self.text, self.path)[1].error(keys, message)
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
@@ -114,8 +120,8 @@ def check_names(spec: Schema, faults: Faults) -> None:
 
     Collect a fault for each name that does not exist.
     """
-    check_rows(spec.rows, faults)
-    check_columns(spec.columns, spec.rows, faults)
+    check_rows(spec.rows, spec.columns, faults)
+    check_columns(spec.columns, spec.rows, spec.figure, faults)
     _check_measures(spec, faults)
     for i, claim in enumerate(spec.claims):
         for name in claim.also:
@@ -150,23 +156,26 @@ def _printed_table(printed: Printed) -> Experiment:
     return table
 
 
-def check_rows(rows: Mapping[str, Row], faults: Faults) -> None:
-    """Check the tasks and domains of rows."""
+def check_rows(rows: Mapping[str, Row], columns: Mapping[str, Column], faults: Faults) -> None:
+    """Check the tasks and domains of rows; models of the columns tell whether `all` is a domain."""
+    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
     for label, row in rows.items():
         domains: dict[str, int] = {}
         with faults.at("rows", label, "task"):
             domains = tasks.documents(tasks.Task.named(row.task))
         with faults.at("rows", label, "domain"):
-            if row.domain and domains and row.domain not in ("all", *domains):
+            if row.domain and domains and row.domain not in (*domains, *joined):
                 raise unknown("domain", row.domain, domains)
 
 
-def check_columns(columns: Mapping[str, Column], rows: Mapping[str, Row], faults: Faults) -> None:
+def check_columns(
+    columns: Mapping[str, Column], rows: Mapping[str, Row], figure: Figure | None, faults: Faults
+) -> None:
     """Check the models of columns, their parameters, and their options on the tasks of the rows."""
     for label, column in columns.items():
         with faults.at("columns", label, "model"):
             models.load(column.model)
-            _check_params(label, column, faults)
+            _check_params(label, column, figure, faults)
         for row in rows.values() if column.options else ():
             with suppress(UserError):  # a fault of the row
                 tasks.Task.named(row.task)
@@ -174,13 +183,17 @@ def check_columns(columns: Mapping[str, Column], rows: Mapping[str, Row], faults
                     tasks.Task.named(row.task, **column.options)
 
 
-def _check_params(label: str, column: Column, faults: Faults) -> None:
+def _check_params(label: str, column: Column, figure: Figure | None, faults: Faults) -> None:
     """Check that every parameter of a known model is stated, and no other, with valid values."""
     fit = models.load(column.model)
-    given = [("grid", name, value) for name, values in column.grid.items() for value in values]
-    given += [("params", name, value) for name, value in column.params.items()]
-    for part, name, value in given:
-        with faults.at("columns", label, part):
+    place: tuple[object, ...] = ("columns", label)
+    given = [((*place, "grid"), n, value) for n, values in column.grid.items() for value in values]
+    given += [((*place, "params"), name, value) for name, value in column.params.items()]
+    if figure and figure.varies(label, column):
+        values = list(enumerate(figure.values))
+        given += [(("figure", "values", i), n, value) for i, value in values for n in figure.params]
+    for keys, name, value in given:
+        with faults.at(*keys):
             parameters.resolve(fit, {name: value}, column.model)
     stated, known = column.params | column.grid, parameters.schema(fit)
     # A misspelt name would be reported twice.
@@ -191,10 +204,15 @@ def _check_params(label: str, column: Column, faults: Faults) -> None:
         faults.add(("columns", label, "params"), message)
 
 
+def _families(columns: Mapping[str, Column]) -> dict[str, str]:
+    """Return the family of the model of each column; columns of unknown models are left out."""
+    known = models.registry()
+    return {n: known[c.model].family for n, c in columns.items() if c.model in known}
+
+
 def _check_measures(spec: Schema, faults: Faults) -> None:
     """Check that all models are of one family and every measure is one of that family."""
-    known = models.registry()
-    families = {n: known[c.model].family for n, c in spec.columns.items() if c.model in known}
+    families = _families(spec.columns)
     if len(set(families.values())) > 1:
         faults.add(("columns",), f"models of several families: {families}")
     if len(set(families.values())) != 1:

@@ -48,6 +48,11 @@ class Row(StrictModel):
     printed: tuple[str, str] | None = None
 
 
+def average_label(group: str) -> str:
+    """Return the label of the row of means over a group of rows."""
+    return f"average {group}".strip()
+
+
 class Column(StrictModel):
     """A method: a model with all its parameters; `note` states departures from the paper.
 
@@ -181,11 +186,25 @@ class Schema(StrictModel):
         """The columns that are no controls."""
         return [name for name, column in self.columns.items() if not column.control]
 
+    @property
+    def candidates(self) -> list[str]:
+        """The columns that `regret` chooses among."""
+        votes = self.regret.votes if self.regret else ()
+        return [name for name in self.competitors if name not in votes]
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         claims = [partial(self._check_claim, i) for i in range(len(self.claims))]
-        gather([self._check_figure, self._check_published, self._check_regret, *claims])
+        parts = [self._check_labels, self._check_figure, self._check_published, self._check_regret]
+        gather([*parts, *claims])
         return self
+
+    def _check_labels(self) -> None:
+        averages = {average_label(row.group) for row in self.rows.values()}
+        for label in self.rows if self.figure is None else ():
+            if label in averages:
+                message = f"the table adds a row of means named {label}; rename this row."
+                raise Fault(message, "rows", label)
 
     def _check_figure(self) -> None:
         if self.figure is None:
@@ -225,3 +244,5 @@ class Schema(StrictModel):
         named = [self.regret.reference, *self.regret.votes]
         named += [rule.column for rule in self.regret.rules.values()]
         check_known("column", named, self.columns, "regret")
+        if not self.candidates:
+            raise Fault("expected a column to choose: no control, and not in votes.", "regret")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transferbench.files import write_text
+from transferbench.files import exclusive, write_text
 from transferbench.runs.record import Record
 
 
@@ -32,9 +32,10 @@ class Store:
         Raise UserError if it cannot be written.
         """
         path = self.path(record.key)
-        old = None if record.done else self.find(record.key)
-        if not (old and old.done):
-            write_text(path, record.to_json() + "\n")
+        with exclusive(path.with_name(".lock"), lambda: None):  # one for all keys of the folder
+            old = None if record.done else self.find(record.key)
+            if not (old and old.done):
+                write_text(path, record.to_json() + "\n")
         return path
 
     def probe(self) -> None:
