@@ -1,4 +1,4 @@
-"""Which room may import which, checked in the source."""
+"""Which part of the package may import which, checked in the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transferbench.fingerprint import imports
 PACKAGE = Path(transferbench.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-#: Small files that every room may use, with the small files that they may use.
+#: Small files that every part may use, with the small files that they may use.
 SMALL = {
     "errors": set(),
     "messages": set(),
@@ -24,11 +24,11 @@ SMALL = {
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
-    "settings": {"errors", "parameters", "strict_yaml"},
+    "settings": {"errors", "files", "parameters", "strict_yaml"},
     "metrics": {"problem"},
 }
-#: Room → the other rooms it may use. A room is a folder or a module of the package.
-ROOMS = {
+#: Part → the other parts it may use. A part is a folder or a module of the package.
+PARTS = {
     "core": set(),
     "models": {"core"},
     "data": {"core"},
@@ -39,11 +39,9 @@ ROOMS = {
     "distributed": {"core", "runs"},
     "experiments": {"models", "data", "criteria", "runs"},
     "evidence": {"models", "criteria", "experiments", "runs"},
-    "choice": set(),
-    "comparison": {"models", "data", "criteria", "choice"},
-    "comparison_multilabel": {"comparison", "data", "models"},
+    "comparison": {"models", "data", "criteria", "runs"},
     # What the command line and Python users call.
-    "api": {"models", "data", "comparison", "comparison_multilabel", "experiments", "evidence"},
+    "api": {"models", "data", "comparison", "experiments", "evidence"},
     "estimators": {"api", "data"},
     "forecast": {"data", "experiments", "runs", "evidence"},
     "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},
@@ -51,22 +49,22 @@ ROOMS = {
 }
 
 
-def room(dotted: str) -> str:
+def part_of(dotted: str) -> str:
     return [*dotted.split("."), ""][1]
 
 
 def used(path: Path) -> set[str]:
-    rooms = {room(name) for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
+    parts = {part_of(name) for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
     there = {part.stem for part in PACKAGE.iterdir()}
-    return (rooms & there) - {"__init__"}
+    return (parts & there) - {"__init__"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_only_from_below(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     if own in ("cli", "__main__", "__init__"):
-        return  # may import every room; no room may import them
-    allowed = SMALL[own] if own in SMALL else ROOMS[own] | set(SMALL)
+        return  # may import every part; no part may import them
+    allowed = SMALL[own] if own in SMALL else PARTS[own] | set(SMALL)
     assert used(path) <= allowed | {own}
 
 
@@ -98,8 +96,8 @@ def test_models_import_heavy_libraries_inside_functions(path):
     assert not [name for name in names if f"{name}.".startswith(tuple(f"{h}." for h in HEAVY))]
 
 
-def test_every_room_is_listed():
-    rooms = {
+def test_every_part_is_listed():
+    parts = {
         p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()
     }
-    assert rooms - {"__init__", "__main__", "cli"} == set(SMALL) | set(ROOMS)
+    assert parts - {"__init__", "__main__", "cli"} == set(SMALL) | set(PARTS)

@@ -68,7 +68,7 @@ def compare(
     equal_shares: bool = False,
     options: Params | None = None,
 ) -> DataFrame:
-    """Compare transfer models without labels of the target, and recommend one.
+    """Compare models without labels of the target, and recommend one.
 
         table = transferbench.compare(source="labelled.csv", target="mail.csv")
         print(table, table.attrs["recommendation"])
@@ -79,48 +79,43 @@ def compare(
     labels are used; labels of a target add measures. models: by default the quick ones; logistic
     regression and the recommended model are always compared. params: {model: {name: value}}.
     repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
-    target have equal shares. See `comparison.table` for the columns. Of a multi-label problem, see
-    `comparison_multilabel.table`; no model is recommended.
+    target have equal shares. See `comparison.table.table` for the columns. A multi-label model, or
+    problem, compares multi-label models, see `comparison.table_multilabel.table`; none is
+    recommended. Raise UserError for a mistake, in one line.
     """
-    from transferbench import comparison, comparison_multilabel
+    from transferbench.comparison import compare as comparing
+    from transferbench.comparison.table import table
 
     models = [models] if isinstance(models, str) else models
+    given = problem is not None, bool(source), bool(target)
+    if given not in ((True, False, False), (False, True, True)) or (options and not source):
+        raise UserError(
+            "expected a problem or the name of a task, or else source and target, with options."
+        )
     truth = None
-    if source or target:
-        problem, truth = _own_problem(source, target, options or {})
-    if isinstance(problem, str):
+    if problem is None:
+        problem, truth = _own_problem(source, target, options or {}, models)
+    elif isinstance(problem, str):
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    if problem is None:
-        raise UserError("nothing to compare; give a problem, a task's name, or source and target.")
-    if problem.family == "multilabel":
-        labels = comparison_multilabel.plan(models, params or {}, repeats)
-        return comparison_multilabel.table(
-            problem, comparison_multilabel.fit_all(problem, labels), truth
-        )
-    size = sum(len(domain.seen) for domain in problem.domains)
-    plans = comparison.plan(models, size, params or {}, repeats, equal_shares)
-    compared = comparison.judge(problem, plans, equal_shares=equal_shares, jobs=jobs)
-    return comparison.table(compared, truth)
+    plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
+    compared = comparing.compare(problem, plans, equal_shares=equal_shares, jobs=jobs)
+    return table(compared, truth)
 
 
 def _own_problem(
-    source: str | Sequence[str], target: str | Sequence[str], options: Params
+    source: str | Sequence[str], target: str | Sequence[str], options: Params, names: Sequence[str]
 ) -> tuple[Problem, Truth]:
-    """Return the transfer problem of the user's files; labels of targets are read if there."""
-    from transferbench.data.userdata.paths import find_domains
-    from transferbench.data.userdata.problem import documents_problem
-    from transferbench.data.userdata.read import read_domain
+    """Return the problem of the user's files, of the family of the first named model."""
+    from transferbench.data.userdata.load import load
+    from transferbench.data.userdata.multilabel import choose_family
 
-    sources, targets = (
-        find_domains([names] if isinstance(names, str) else names) for names in (source, target)
-    )
-    return documents_problem(
-        [read_domain(files, labels="all") for files in sources],
-        [read_domain(files, labels="some") for files in targets],
-        options,
-    )
+    first = models.get(names[0]).family if names else "transfer"
+    sources, targets = ([files] if isinstance(files, str) else files for files in (source, target))
+    family = choose_family(True, first, None)
+    found = load(sources, targets, options, family=family, labels="any")
+    return found.problem, found.truth
 
 
 def to_frame(fit: Fit, problem: Problem) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -25,13 +26,8 @@ class Summary:
     rows: tuple[tuple[Any, ...], ...]
 
     def __str__(self) -> str:
-        table = [self.head, *self._shown()]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return "\n".join([self.title, *lines, *([self._left_out()] if self._left_out() else [])])
+        lines = aligned([self.head, *self._shown()])
+        return "\n".join([self.title, *lines, *filter(None, [self._left_out()])])
 
     def _repr_html_(self) -> str:
         def line(tag: str, row: tuple[str, ...]) -> str:
@@ -50,6 +46,15 @@ class Summary:
     def _left_out(self) -> str:
         more = len(self.rows) - MAX_ROWS
         return f"and {more} more rows" if more > 0 else ""
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows as lines whose columns are aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def of_problem(problem: Problem) -> Summary:

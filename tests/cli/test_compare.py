@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from transferbench import api, choice
-from transferbench.cli import compare as compare_command
+from transferbench import api
+from transferbench.cli import _compare_table
 from transferbench.cli._report import percent
+from transferbench.comparison import choice, compare
+from transferbench.errors import UserError
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
 COMMON = "the a of and on with some many often never"
@@ -230,6 +236,12 @@ def test_no_common_feature_names_the_options(call, here):
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
         (("--source", "s.csv"), "expected --source and --target, or a TASK"),
         (("gtl/comp-vs-rec", *FILES), "expected --source and --target, or a TASK"),
+        (("gtl/comp-vs-rec", *FILES[:2]), "expected --source and --target, or a TASK"),
+        (("gtl/comp-vs-rec", "--like", "gtl"), "--like is for --source and --target, not for a"),
+        (("gtl/comp-vs-rec", "--each-file"), "--each-file is for --source and --target"),
+        (("gtl/comp-vs-rec", "-m", "gcfm"), "Did you mean 'gcmf'?"),
+        ((*FILES, "--label-separator", "|", "--confusion"), "--confusion is for one label"),
+        ((*FILES, "-m", "tram", "--equal-shares"), "--equal-shares is for one label"),
     ],
 )
 def test_a_mistake_is_one_line(call, here, arguments, message):
@@ -240,9 +252,36 @@ def test_a_mistake_is_one_line(call, here, arguments, message):
     assert message in err
 
 
-def test_python_takes_the_name_of_one_model(here):
+def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
+    write(here / "t.csv", [(text,) for text, _ in sentences(1, ["cat", "sea"] * 15, 2)], ("text",))
     table = api.compare(source="s.csv", target="t.csv", models="lr")
     assert list(table["model"]) == ["lr", "cocc"]
+    assert "accuracy" not in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"repeats": 0}, "repeats: expected integer ≥ 1, got 0."),
+        ({"jobs": 0}, "jobs: expected integer ≥ 1, got 0."),
+        ({"params": {"nosuch": {"k": 1}}}, "parameters of 'nosuch', which is not compared; expec"),
+        ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
+        ({"target": ()}, "expected a problem or the name of a task, or else source and target"),
+        ({"models": "tram", "equal_shares": True}, "own: equal_shares is for one label"),
+        ({"models": "lskmtc"}, "lskmtc is a clustering model"),
+    ],
+)
+def test_a_mistake_in_python_is_one_line(here, arguments, message):
+    given = {"source": "s.csv", "target": "t.csv", "models": "lr"} | arguments
+    with pytest.raises(UserError) as error:
+        api.compare(**given)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_options_of_files_are_refused_for_a_problem(here):
+    with pytest.raises(UserError, match="or else source and target, with options"):
+        api.compare("gtl/comp-vs-rec", options={"min_df": 1})
 
 
 def test_python_returns_a_frame_with_the_recommendation(here):
@@ -273,16 +312,80 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
 
 
 def test_numbers_of_many_classes_stay_short():
-    assert compare_command._by_class([0.1] * 9 + [0.9], few=False) == "10–90"
+    assert _compare_table._by_class([0.1] * 9 + [0.9], few=False) == "10–90"
     assert percent(0.7954, 0.0012) == "79.5±0.1"
 
 
-def test_several_labels_are_compared_without_a_recommendation(call, here):
+def test_a_warning_is_printed_once_with_the_models_that_it_concerns(call, here):
+    for name in ("s", "t"):
+        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3}e-5 {3 + i % 2}:1e-5\n" for i in range(24)]
+        (here / f"{name}.svm").write_text("".join(lines))
+    code, _, err = call("compare", "--source", "s.svm", "--target", "t.svm", "-m", "dtl", "--force")
+    assert code == 0, err
+    (line,) = [line for line in err.splitlines() if "parameters expect about 1" in line]
+    assert line.startswith("warning: lr, cocc, dtl: own: view 0: documents have lengths of about")
+
+
+def slow(plan: compare.Plan) -> compare.Entry:
+    """Never end, but write a file first."""
+    Path(plan.model).touch()
+    time.sleep(600)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_processes_at_once(call, here, monkeypatch, ctrl_c, number):
+    monkeypatch.setattr(compare, "_fit_kept", slow)
+
+    def interrupt() -> None:
+        while not Path("lr").exists():
+            time.sleep(0.05)
+        interrupted.append(time.monotonic())
+        os.kill(os.getpid(), number)
+
+    interrupted: list[float] = []
+    threading.Thread(target=interrupt, daemon=True).start()
+    code, _, err = call("compare", *FILES, "-m", "lr", "--jobs", "2")
+    assert (code, err.splitlines()[3:]) == (130, ["Interrupted."])
+    assert time.monotonic() - interrupted[0] < 10
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Function that makes the fit of a model raise an error."""
+    original = compare.models.fit
+
+    def install(model: str, error: Exception) -> None:
+        def fit(name, *arguments, **options):
+            if name == model:
+                raise error
+            return original(name, *arguments, **options)
+
+        monkeypatch.setattr(compare.models, "fit", fit)
+
+    return install
+
+
+def test_a_model_without_memory_loses_its_fit_only(here, failing):
+    failing("dtl", MemoryError())
+    table = api.compare(source="s.csv", target="t.csv", models=["dtl"])
+    assert list(table.model) == ["lr", "cocc", "dtl"]
+    assert table.warnings.iloc[2] == ["dtl: out of memory; other parameters are given by --set."]
+
+
+@pytest.fixture
+def several(here) -> Path:
+    """Files m.csv and n.csv whose documents have one or two labels, and a task of them."""
     for name, seed, number in (("m.csv", 0, 42), ("n.csv", 1, 30)):
         one = sentences(seed, ["cat", "sea"] * (number // 2), 1)
         two = sentences(seed + 50, ["cat", "cat", "sea"] * (number // 3), 1)
         pairs = zip(one, two, strict=True)
         write(here / name, [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in pairs])
+    (here / "many.yaml").write_text("family: multilabel\nsource: m.csv\ntargets: n.csv\n")
+    return here
+
+
+def test_several_labels_are_compared_without_a_recommendation(call, several):
     files = ("--source", "m.csv", "--target", "n.csv", "--label-separator", "|")
     code, out, _ = call("compare", *files, "--out", "found.csv")
     assert code == 0
@@ -300,3 +403,76 @@ def test_several_labels_are_compared_without_a_recommendation(call, here):
     assert (line["documents"], line["agreement_svm"]) == (30, 1)
     assert line["f1"] > 0.8
     assert 1 <= found["source_labels"] <= 2
+
+
+def killed(plan: compare.Plan) -> compare.Entry:
+    """Fit a model in a process of its own, unless it is TRAM: then the process is killed."""
+    if plan.model == "tram":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compare._fit_kept(plan)
+
+
+def test_a_process_that_is_killed_loses_its_model_only(call, several, monkeypatch):
+    monkeypatch.setattr(compare, "_fit_kept", killed)
+    files = ("--source", "m.csv", "--target", "n.csv")
+    code, out, err = call("compare", *files, "-m", "tram", "-m", "ml-knn", "--jobs", "2", "--json")
+    assert code == 0, err
+    assert "warning: the process of tram ended without a result, usually for lack of memory" in err
+    f1 = {row["model"]: row["f1"] for row in json.loads(out)["results"]}
+    assert f1["tram"] is None
+    assert min(f1["linear-svm"], f1["ml-knn"]) > 0.8
+
+
+def test_several_labels_that_are_formulas_are_escaped_on_request(call, several):
+    for name in ("m.csv", "n.csv"):
+        file = several / name
+        file.write_text(file.read_text().replace("cat|cat", "=1+1"))
+    arguments = ("compare", "--source", "m.csv", "--target", "n.csv", "-m", "linear-svm", "--out")
+    assert "a.csv has '=1+1': a spreadsheet would run it" in call(*arguments, "a.csv")[2]
+    code, _, err = call(*arguments, "b.csv", "--escape-formulas")
+    assert (code, "spreadsheet" in err) == (0, False)
+    plain, escaped = ((several / name).read_text() for name in ("a.csv", "b.csv"))
+    assert ",=1+1," in plain
+    assert ",'=1+1," in escaped
+
+
+def test_a_task_of_several_labels_is_compared(call, several):
+    code, out, err = call("compare", "./many.yaml", "-m", "linear-svm")
+    assert code == 0, err
+    assert [line.split()[0] for line in out.splitlines()[:2]] == ["model", "linear-svm"]
+    assert "No model is recommended" in out
+    code, _, err = call("compare", "./many.yaml", "-m", "dtl")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "dtl is a transfer model and this is a multilabel problem" in err
+
+
+def test_a_task_without_a_source_is_refused(call, here):
+    (here / "groups.yaml").write_text("family: clustering\ntasks: [s.csv, t.csv]\n")
+    code, _, err = call("compare", "./groups.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "expected a source with labels and a target to compare" in err
+
+
+def test_several_labels_are_compared_in_python(several):
+    table = api.compare(source="m.csv", target="n.csv", models="linear-svm")
+    assert list(table.model) == ["linear-svm"]
+    assert table.attrs["recommended"] is None
+    assert "No model is recommended" in table.attrs["recommendation"]
+
+
+def test_a_model_without_a_fit_of_several_labels_has_its_reason(call, several, failing):
+    failing("tram", ValueError("no neighbours."))
+    files = ("--source", "m.csv", "--target", "n.csv")
+    code, out, err = call("compare", *files, "-m", "tram", "--out", "a.csv")
+    assert code == 0, err
+    assert out.splitlines()[2] == "tram"
+    assert "warning: tram: no neighbours; other parameters are given by --set." in err
+    assert (several / "a.csv").read_text().startswith("file,row,label,confidence,score_")
+    code, out, _ = call("compare", *files, "-m", "tram", "--json")
+    row = json.loads(out)["results"][1]
+    assert (row["model"], row["seconds"], row["f1"], len(row["warnings"])) == (
+        "tram",
+        None,
+        None,
+        1,
+    )

@@ -231,6 +231,7 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
         ({"--out": "s.csv/a.csv"}, "there is no folder s.csv; make it first."),
         ({"--out": "found/a.csv"}, "there is no folder found; make it first."),
         ({"--clusters": "3"}, "expected either --source"),
+        ({"--source": None, "--clusters": "1000000000"}, "--clusters 1000000000: expected at most"),
         ({"--source": None}, "expected either --source"),
         ({"--target": None}, "Missing option '--target'"),
     ],
@@ -257,13 +258,13 @@ def test_a_failing_model_leaves_no_partial_file(call, here, monkeypatch):
     from transferbench import api
 
     def broken(*arguments, **options):
-        raise MemoryError("full")
+        raise RuntimeError("full")
 
     monkeypatch.setattr(api, "fit", broken)
     before = sorted(here.rglob("*"))
     code, _, err = call("predict", *FILES, "-m", "lr", "--out", "a.csv")
     assert code == 1
-    assert err == "Failure in transferbench: MemoryError: full (--debug shows where)\n"
+    assert err == "Failure in transferbench: RuntimeError: full (--debug shows where)\n"
     assert sorted(here.rglob("*")) == before
 
 

@@ -1,8 +1,7 @@
-"""The user's own documents: options of commands, the problem, and the fits of models."""
+"""The user's own documents: options of commands, and the problem."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
@@ -18,16 +17,10 @@ from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
     from transferbench.data.userdata.checks import Finding
-    from transferbench.data.userdata.documents import Documents, DomainFiles, Labels
+    from transferbench.data.userdata.documents import Documents, Labels
     from transferbench.distributed import Usage
-    from transferbench.problem import Fit, Problem, Truth
+    from transferbench.problem import Family, Problem, Truth
 
-FILE = click.Path(path_type=Path)
-escape_formulas = click.option(
-    "--escape-formulas",
-    is_flag=True,
-    help="In a CSV file, put ' before a value that a spreadsheet would run.",
-)
 LIKE = "Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a task."
 
 
@@ -88,7 +81,7 @@ class OwnData:
     force: bool
 
     @property
-    def family(self) -> str:
+    def family(self) -> Family:
         """The family of the problem, by that of the first model."""
         from transferbench import models
         from transferbench.data.userdata.multilabel import choose_family
@@ -96,15 +89,8 @@ class OwnData:
         first = models.get(self.models[0]).family if self.models else "transfer"
         return choose_family(bool(self.sources), first, self.label_separator)
 
-    def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
-        """Return the files of the sources and of the targets by domain."""
-        from transferbench.data.userdata.paths import find_domains
-
-        sources = find_domains(self.sources, self.each_file)
-        return sources, find_domains(self.targets, self.each_file)
-
-    def params(self, models: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return all parameters of the models by name.
+    def params(self, models: Sequence[str], family: Family) -> dict[str, dict[str, Any]]:
+        """Return all parameters of the models by name; family: that of the problem.
 
         Raise UserError for an unknown model, another family, an unknown parameter or value.
         """
@@ -112,7 +98,7 @@ class OwnData:
         from transferbench import parameters
 
         for name in models:
-            registry.check_family(name, self.family)
+            registry.check_family(name, family)
         functions = {name: registry.load(name) for name in models}
         given = by_model(parameters.parse(self.assignments), functions)
         return {
@@ -133,93 +119,33 @@ class OwnData:
         Options and workers are checked first: reading large files takes long. Print what is used.
         """
         from transferbench import parameters
-        from transferbench.data.userdata import multilabel
         from transferbench.data.userdata.documents import Columns
-        from transferbench.data.userdata.problem import (
-            documents_problem,
-            options_like,
-            used_options,
-        )
-        from transferbench.data.userdata.read import read_domain
+        from transferbench.data.userdata.load import load
+        from transferbench.data.userdata.multilabel import describe_tasks
+        from transferbench.data.userdata.problem import options_like
 
-        columns = Columns(self.text_column, self.label_column, self.id_column)
-        given = options_like(self.like) if self.like else {}
-        given |= parameters.parse(self.options)
-        with self._workers():
+        options = options_like(self.like) if self.like else {}
+        options |= parameters.parse(self.options)
+        with self.workers():
             pass
-        source_files, target_files = self.domains()
-        sources = [read_domain(files, columns, "all") for files in source_files]
-        if self.family == "transfer" and self.label_separator is None:
-            for documents in sources:
-                multilabel.check_single(documents.labels, documents.path)
-        targets = [read_domain(files, columns, labels) for files in target_files]
-        used = used_options([*sources, *targets], given)
-        separator = self.separator if self.family == "multilabel" else None
-        problem, truth = documents_problem(
-            sources, targets, used, clusters=clusters, separator=separator
+        found = load(
+            self.sources,
+            self.targets,
+            options,
+            family=self.family,
+            labels=labels,
+            columns=Columns(self.text_column, self.label_column, self.id_column),
+            each_file=self.each_file,
+            separator=self.label_separator,
+            clusters=clusters,
         )
-        print_used(problem, [str(each.path) for each in (*sources, *targets)], used)
-        if separator is not None and len(sources) > 1:
-            echo(f"note: tasks: {multilabel.describe_tasks(problem)}", err=True)
-        return problem, truth, targets
+        paths = [str(each.path) for each in (*found.sources, *found.targets)]
+        print_used(found.problem, paths, found.options)
+        if self.family == "multilabel" and len(found.sources) > 1:
+            echo(f"note: tasks: {describe_tasks(found.problem)}", err=True)
+        return found.problem, found.truth, found.targets
 
-    def fit(
-        self, problem: Problem, params: Mapping[str, Mapping[str, Any]], names: Sequence[str]
-    ) -> tuple[dict[str, Fit], bool]:
-        """Fit the models with a progress bar; print findings about documents and decisions.
-
-        Return the fits, and whether the documents or the first model's decisions are worthless.
-        """
-        from transferbench.criteria import carried_back
-        from transferbench.data.userdata.checks import check_data, check_fit
-
-        findings = check_data(problem, names)
-        print_findings(findings)
-        worthless = any(finding.worthless for finding in findings)
-        fits: dict[str, Fit] = {}
-        for model, values in params.items():
-            fit = self._fit(model, values, problem)
-            reverse: dict[str, float] = {}
-            if problem.family == "transfer" and not self.scheduler:
-                with warnings.catch_warnings():  # those of the way back concern the source
-                    warnings.simplefilter("ignore")
-                    reverse = carried_back(model, problem, values, self.seed, fit)
-            findings = check_fit(model, problem, values, fit, reverse, names)
-            print_findings(findings, f"{model}: " if len(params) > 1 else "")
-            worthless |= not fits and any(finding.worthless for finding in findings)
-            fits[model] = fit
-        return fits, worthless
-
-    def _fit(self, model: str, params: Mapping[str, Any], problem: Problem) -> Fit:
-        from tqdm import tqdm
-
-        from transferbench import api
-        from transferbench.comparison import fit_failed
-        from transferbench.data.userdata.multilabel import fit_in_tasks
-        from transferbench.errors import UserError
-
-        try:
-            with self._workers() as usage:
-                with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
-
-                    def watch(iteration: int, planned: int, scores: object) -> None:
-                        bar.total = planned
-                        bar.update(iteration - bar.n)
-
-                    fit = fit_in_tasks(
-                        problem,
-                        lambda tasks: api.fit(model, tasks, seed=self.seed, watch=watch, **params),
-                    )
-                if usage:
-                    echo(f"note: {usage.summary(len(fit.trace))}", err=True)
-        except (ValueError, ArithmeticError) as error:
-            raise UserError(fit_failed(model, error)) from error
-        if problem.family == "transfer" and fit.columns == "clusters":
-            message = f"{model} finds clusters, which have no names; choose another model."
-            raise UserError(message)
-        return fit
-
-    def _workers(self) -> AbstractContextManager[Usage | None]:
+    def workers(self) -> AbstractContextManager[Usage | None]:
         """Return the block in which workers of the scheduler, if one is given, hold matrices."""
         if not self.scheduler:
             return nullcontext()
@@ -229,13 +155,15 @@ class OwnData:
 
     def check_out(self, out: Path) -> None:
         """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""
+        from transferbench.data.userdata.paths import find_domains
         from transferbench.data.userdata.predictions import SUFFIXES
         from transferbench.errors import UserError
 
         if out.suffix not in SUFFIXES:
             raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
         # Path.resolve raises for a loop of links.
-        inputs = {realpath(file) for role in self.domains() for part in role for file in part.files}
+        roles = [find_domains(names, self.each_file) for names in (self.sources, self.targets)]
+        inputs = {realpath(file) for role in roles for domain in role for file in domain.files}
         if realpath(out) in inputs:
             raise UserError(f"--out {out} is one of the files to read; choose another.")
         if not out.parent.is_dir():
@@ -261,12 +189,6 @@ def by_model(
         for taker in [model] if dot else having or list(functions)[:1]:
             found[taker][name] = given[key]
     return found
-
-
-def written(out: Path, targets: Sequence[Documents]) -> str:
-    """Return that predictions are written: the file and their number."""
-    count = sum(map(len, targets))
-    return f"{out}: {count} document{'s' * (count != 1)}"
 
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:

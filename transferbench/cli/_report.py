@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 from transferbench import experiments
 from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
+from transferbench.notebook import aligned as aligned
 from transferbench.runs.record import Record
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
@@ -30,15 +31,6 @@ def report(facts: Facts, records: Sequence[Record], settings: Settings) -> str:
         inside = path.is_relative_to(Path.cwd())
         lines.append(f"record: {path.relative_to(Path.cwd()) if inside else path}")
     return "\n".join(lines)
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Return the rows as lines whose columns are aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def _rows(records: Sequence[Record]) -> list[list[str]]:

@@ -31,19 +31,20 @@ def command(own: OwnData, as_json: bool) -> int:
     Warnings need no labels; if the first model's result is worthless by them, the exit code is 1
     unless --force is given.
     """
+    from transferbench.cli._fit import fit_all
     from transferbench.cli._report import TITLES, aligned
     from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
     from transferbench.metrics import ALL
 
     names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
-    params = own.params(names)
+    params = own.params(names, own.family)
     problem, truth, targets = own.read("some")
     for target in targets:
         if not any(target.labels):
             raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
     paths = [str(target.path) for target in targets]
-    fits, worthless = own.fit(problem, params, paths)
+    fits, worthless = fit_all(own, problem, params, paths)
     scored = {model: _scores(fit, truth) for model, fit in fits.items()}
     if len(next(iter(scored.values()))) > len(paths):
         paths.append(ALL)
@@ -78,7 +79,7 @@ def _code(worthless: bool, force: bool) -> int:
 
 def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
-    from transferbench import comparison
+    from transferbench.comparison.table import recall
     from transferbench.metrics import ALL, evaluate
 
     found = []
@@ -88,9 +89,8 @@ def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
             continue
         values: dict[str, Any] = {"documents": int(rows.sum())} | measured[name]
         if truth.family == "transfer":
-            values |= comparison.score(Y[rows], scores[rows])
-            recall = dict(zip(truth.classes, values.pop("recall").tolist(), strict=True))
-            values["recall"] = {k: v for k, v in recall.items() if v == v}  # without NaN
+            recalls = zip(truth.classes, recall(Y[rows], scores[rows]).tolist(), strict=True)
+            values["recall"] = {name: v for name, v in recalls if v == v}  # without NaN
         found.append(values)
     if ALL in measured:  # of several multi-label domains
         found.append({"documents": sum(each["documents"] for each in found)} | measured[ALL])

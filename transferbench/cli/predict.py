@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._own import (
-    FILE,
-    WORTHLESS,
-    OwnData,
-    escape_formulas,
-    own_data,
-    written,
-)
+from transferbench.cli._own import WORTHLESS, OwnData, own_data
+from transferbench.cli._predictions import FILE, escape_formulas, write_predictions, written
 from transferbench.cli._terminal import echo
-
-if TYPE_CHECKING:
-    from transferbench.data.userdata.documents import Documents
-    from transferbench.problem import Problem
 
 
 @click.command()
@@ -64,7 +52,8 @@ def command(
     +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
     writes ' before it, and the label is no longer equal to the source's.
     """
-    from transferbench.data.userdata.predictions import rows, write
+    from transferbench.cli._fit import fit_all
+    from transferbench.data.userdata.problem import MAX_CLASSES
     from transferbench.errors import UserError, Worthless
     from transferbench.files import writing
 
@@ -73,34 +62,16 @@ def command(
         raise UserError(
             "expected either --source (labelled documents) or --clusters N, and not both."
         )
-    params = own.params(list(dict.fromkeys(own.models)))
+    if clusters and clusters > MAX_CLASSES:
+        raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
+    params = own.params(list(dict.fromkeys(own.models)), own.family)
     problem, _, targets = own.read("none", clusters or 0)
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fits, worthless = own.fit(problem, params, [str(target.path) for target in targets])
+        fits, worthless = fit_all(own, problem, params, [str(t.path) for t in targets])
         if worthless and not own.force:
             raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
-        predicted = rows(problem, fits, targets, separator=own.separator, with_scores=scores)
-        if out.suffix == ".csv":
-            predicted = checked_formulas(out, problem, targets, predicted, escape_formulas)
-        write(temporary, predicted, out.suffix)
+        write_predictions(
+            temporary, out, problem, fits, targets,
+            separator=own.separator, with_scores=scores, escape=escape_formulas,
+        )  # fmt: skip
     echo(written(out, targets))
-
-
-def checked_formulas(
-    out: Path,
-    problem: Problem,
-    targets: Sequence[Documents],
-    predicted: Iterator[dict[str, object]],
-    escape: bool,
-) -> Iterator[dict[str, object]]:
-    """Return the rows, escaped on request; warn if a spreadsheet would run a value of them."""
-    from transferbench.data.userdata.predictions import formula, without_formulas
-    from transferbench.errors import brief
-
-    value = formula(problem, targets)
-    if value and escape:
-        return without_formulas(predicted)
-    if value:
-        message = "a spreadsheet would run it; --escape-formulas writes it as text"
-        echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
-    return predicted

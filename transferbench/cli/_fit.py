@@ -1,0 +1,75 @@
+"""Fit models to the user's own documents, with a progress bar and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from transferbench.cli._own import OwnData, print_findings
+from transferbench.cli._terminal import echo
+
+if TYPE_CHECKING:
+    from transferbench.problem import Fit, Problem
+
+
+def fit_all(
+    own: OwnData,
+    problem: Problem,
+    params: Mapping[str, Mapping[str, Any]],
+    names: Sequence[str],
+) -> tuple[dict[str, Fit], bool]:
+    """Fit the models; print findings about documents and decisions.
+
+    params: all parameters by model. names: what findings call the targets. Return the fits, and
+    whether the documents or the first model's decisions are worthless.
+    """
+    from transferbench.criteria import carried_back
+    from transferbench.data.userdata.checks import check_data, check_fit
+
+    findings = check_data(problem, names)
+    print_findings(findings)
+    worthless = any(finding.worthless for finding in findings)
+    fits: dict[str, Fit] = {}
+    for model, values in params.items():
+        fit = _fit(own, problem, model, values)
+        reverse: dict[str, float] = {}
+        if problem.family == "transfer" and not own.scheduler:
+            with warnings.catch_warnings():  # those of the way back concern the source
+                warnings.simplefilter("ignore")
+                reverse = carried_back(model, problem, values, own.seed, fit)
+        findings = check_fit(model, problem, values, fit, reverse, names)
+        print_findings(findings, f"{model}: " if len(params) > 1 else "")
+        worthless |= not fits and any(finding.worthless for finding in findings)
+        fits[model] = fit
+    return fits, worthless
+
+
+def _fit(own: OwnData, problem: Problem, model: str, params: Mapping[str, Any]) -> Fit:
+    from tqdm import tqdm
+
+    from transferbench import api
+    from transferbench.comparison.compare import fit_failed
+    from transferbench.data.userdata.multilabel import fit_in_tasks
+    from transferbench.errors import UserError
+
+    try:
+        with own.workers() as usage:
+            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
+
+                def watch(iteration: int, planned: int, scores: object) -> None:
+                    bar.total = planned
+                    bar.update(iteration - bar.n)
+
+                fit = fit_in_tasks(
+                    problem,
+                    lambda tasks: api.fit(model, tasks, seed=own.seed, watch=watch, **params),
+                )
+            if usage:
+                echo(f"note: {usage.summary(len(fit.trace))}", err=True)
+    except (ValueError, ArithmeticError) as error:
+        raise UserError(fit_failed(model, error)) from error
+    if problem.family == "transfer" and fit.columns == "clusters":
+        message = f"{model} finds clusters, which have no names; choose another model."
+        raise UserError(message)
+    return fit

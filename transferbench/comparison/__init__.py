@@ -1,0 +1,1 @@
+"""Compare models on one problem without labels of its target, and recommend one."""
