@@ -11,7 +11,8 @@ import pytest
 
 import transferbench
 from transferbench import messages
-from transferbench.cli._terminal import WarningPrinter
+from transferbench.cli._terminal import WarningPrinter, echo
+from transferbench.data import fetch
 from transferbench.messages import hide_passwords, install_hint, printable
 
 CLI = Path(transferbench.__file__).parent / "cli"
@@ -25,7 +26,6 @@ CLI = Path(transferbench.__file__).parent / "cli"
         ("\u202etxt.exe", "\\u202etxt.exe"),
         ("lone \ud800", "lone \\ud800"),
         ("Käse, 日本語\tو ‌\n", "Käse, 日本語\tو ‌\n"),
-        ("at https://me:pw@host/x", "at https://host/x"),
     ],
 )
 def test_only_text_is_shown(text, shown):
@@ -34,7 +34,7 @@ def test_only_text_is_shown(text, shown):
 
 
 def test_escaped_json_has_the_same_content():
-    record = {"label": "\x1b[1m\x9b\u202e\ud800"}
+    record = {"label": "\x1b[1m\x9b\u202e\ud800", "address": "http://a@x"}
     for ascii_only in (True, False):
         assert json.loads(printable(json.dumps(record, ensure_ascii=ascii_only))) == record
 
@@ -49,6 +49,14 @@ def test_escaped_json_has_the_same_content():
 )
 def test_user_names_and_passwords_of_addresses_are_hidden(text, hidden):
     assert hide_passwords(text) == hidden
+
+
+def test_messages_have_no_passwords_but_data_stay_as_they_are(capsys):
+    echo("http://a@x")
+    echo("at http://me:pw@host/x", err=True)
+    fetch.print_to_stderr("http://me:pw@host")
+    assert "pw" not in messages.shorten("http://me:pw@host") + messages.excerpt("http://me:pw@host")
+    assert capsys.readouterr() == ("http://a@x\n", "at http://host/x\nhttp://host\n")
 
 
 def test_commands_print_through_one_function():

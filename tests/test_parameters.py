@@ -63,6 +63,8 @@ def test_assignments_get_the_types_of_the_schema():
     assert convert("none", str, "how") == "none"
     with pytest.raises(UserError, match="NAME=VALUE"):
         parse(("k",))
+    with pytest.raises(UserError, match="'k' is given twice; give it once"):
+        parse(("k=1", "k=2"))
 
 
 def test_a_list_can_be_given_as_text_with_commas_or_as_one_value():

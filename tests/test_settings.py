@@ -64,6 +64,10 @@ def test_a_wrong_settings_file_is_an_error_with_its_line(config, text, message):
     assert "\n" not in str(error.value)
 
 
+def test_an_unknown_home_folder_is_no_failure():
+    assert settings.load({"TRANSFERBENCH_DATA": "~nobody-at-all/x"}).data.name == "x"
+
+
 def test_an_empty_settings_file_changes_nothing(config):
     config.write_text("# nothing yet\n")
     assert settings.load({}) == settings.load({"TRANSFERBENCH_DATA": ""})

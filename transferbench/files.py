@@ -31,6 +31,11 @@ os.umask(UMASK)
 DIGEST_SIZE = 32  # bytes of a SHA-256
 
 
+def user_path(text: str | Path) -> Path:
+    """Return a path as the user wrote it, with ~ for a home folder; an unknown ~user stays."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 (Path.expanduser raises RuntimeError)
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds.

@@ -20,13 +20,16 @@ _USERINFO = re.compile(r"(://)[^/\s'\"]*@")
 def printable(text: str) -> str:
     """Return text that a terminal only shows: other characters become an escape such as \\u001b.
 
-    JSON stays JSON with the same content. Passwords are hidden as `hide_passwords` does.
+    JSON stays JSON with the same content.
     """
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", hide_passwords(text))
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def hide_passwords(text: str) -> str:
-    """Return the text without the user names and passwords of its addresses."""
+    """Return a message without the user names and passwords of its addresses.
+
+    Not for data: a label may look like an address.
+    """
     return _USERINFO.sub(r"\1", text)
 
 
@@ -67,8 +70,8 @@ def reason(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return the text on one printable line of at most MAX_REASON characters."""
-    line = printable(" ".join(text[: 2 * MAX_REASON].split()))
+    """Return a message on one printable line of at most MAX_REASON characters, no passwords."""
+    line = printable(hide_passwords(" ".join(text[: 2 * MAX_REASON].split())))
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 
 
@@ -90,11 +93,11 @@ class Excerpt:
         left_out = self.size - len(self._head) - len(self._tail)
         middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
         content = self._head + middle + self._tail
-        return printable(content.decode("utf-8", "backslashreplace"))
+        return printable(hide_passwords(content.decode("utf-8", "backslashreplace")))
 
 
 def excerpt(text: str) -> str:
-    """Return the first and last KEPT bytes of a text; printable."""
+    """Return the first and last KEPT bytes of a text, printable and without passwords."""
     kept = Excerpt()
     kept.add(text.encode("utf-8", "backslashreplace"))
     return str(kept)

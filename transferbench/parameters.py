@@ -128,13 +128,15 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 def parse(assignments: Iterable[str]) -> dict[str, str]:
     """Return {'k': '8'} for ['k=8']; `convert` gives the values their types.
 
-    Raise UserError for an assignment without '='.
+    Raise UserError for an assignment without '=' and for a name that is given twice.
     """
-    given = {}
+    given: dict[str, str] = {}
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name:
             raise UserError(f"{brief(assignment)}: expected NAME=VALUE, for example k=32.")
+        if name in given:
+            raise UserError(f"{brief(name)} is given twice; give it once.")
         given[name] = text
     return given
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transferbench.errors import unknown
+from transferbench.files import user_path
 from transferbench.parameters import Positive, Weight, convert
 
 PACKAGE = Path(__file__).parent
@@ -92,9 +93,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     given: dict[str, object] = {}
     if data := environment.get("TRANSFERBENCH_DATA"):
-        given["data"] = Path(data).expanduser()
+        given["data"] = user_path(data)
     if results := environment.get("TRANSFERBENCH_RESULTS"):
-        given["results"] = Path(results).expanduser()
+        given["results"] = user_path(results)
     if mirrors := environment.get("TRANSFERBENCH_MIRROR"):
         given["mirrors"] = tuple(mirrors.split())
     if offline := environment.get("TRANSFERBENCH_OFFLINE"):
@@ -121,5 +122,5 @@ def _from_file(path: Path) -> dict[str, object]:
                 raise unknown("setting", f"{name}", TYPES)
             single = name == "mirrors" and isinstance(value, str)
             value = convert([value] if single else value, TYPES[name], name)
-        given[name] = Path(value).expanduser() if TYPES[name] is str else value
+        given[name] = user_path(value) if TYPES[name] is str else value
     return given

@@ -116,6 +116,7 @@ def test_the_objective_is_drawn_or_saved_or_missing_with_a_reason(explain, tmp_p
         (["gtl-table3", "comp vs rec", "LG", "--x", "3"], "leave out --x"),
         (["gtl-figure2a", "comp vs rec", "GCMF"], "expected --x, one of 0.1, 1, 10, 100, 1000"),
         (["mtc-table9", "a", "b"], "unknown experiment"),
+        (["gtl-figure2c", "comp vs rec", "GCMF", "--save", "p.xyz"], "ends with .png, .svg, .pdf"),
     ],
 )
 def test_a_mistake_is_one_line(explain, arguments, message):

@@ -21,7 +21,10 @@ FOLDER = Path(__file__).parent
 
 
 class Interrupted(Exception):
-    """KeyboardInterrupt under a name that click does not catch: it would print an empty line."""
+    """KeyboardInterrupt under a name that click does not catch: it would print an empty line.
+
+    The message is shown.
+    """
 
 
 class OutputClosed(Exception):
@@ -35,7 +38,9 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            saved = ctx.invoked_subcommand in ("run", "reproduce")
+            rest = " Finished runs are saved; rerun the command to continue." if saved else ""
+            raise Interrupted(f"Interrupted.{rest}") from None
         except BrokenPipeError:
             raise OutputClosed from None
 
@@ -132,8 +137,12 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {error.format_message()}{usage}", 2
         case click.ClickException():
             return f"Error: {error.format_message()}", 2
-        case Interrupted() | KeyboardInterrupt() | click.Abort():
-            return "Interrupted. Finished runs are saved; rerun the command to continue.", 130
+        case Interrupted():
+            return f"{error}", 130
+        case KeyboardInterrupt() | click.Abort():
+            return "Interrupted.", 130
+        case MemoryError():
+            return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
             return f"Error: {place}{error.strerror or error}", 2

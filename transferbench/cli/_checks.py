@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from transferbench import __version__, settings
+from transferbench.messages import hide_passwords
 from transferbench.settings import Settings
 
 MISSING = "missing"
@@ -41,7 +42,7 @@ def environment(found: Settings, network: bool) -> dict[str, Any]:
         "results": _folder(found.results, {"records": "records"}),
         "memory_bytes": memory.total(),
         "settings": f"{path}{'' if path.is_file() else ' (none)'}",
-        "mirrors": list(found.mirrors),
+        "mirrors": [hide_passwords(mirror) for mirror in found.mirrors],
         "originals": originals(found, network),
     }
     return report | {"faults": _faults(report, libraries)}

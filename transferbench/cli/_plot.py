@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+#: Files that `save` can write.
+SUFFIXES = (".png", ".svg", ".pdf")
 #: Bits of a Braille letter's dots, by row and column.
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
@@ -35,7 +37,7 @@ def plot(values: Sequence[float], width: int = 60, height: int = 8) -> list[str]
 
 
 def save(values: Sequence[float], title: str, path: Path) -> None:
-    """Draw the values into a file of the format that its suffix names, png without one.
+    """Draw the values into a file whose suffix is one of SUFFIXES.
 
     Raise UserError if the file cannot be written.
     """
@@ -51,5 +53,5 @@ def save(values: Sequence[float], title: str, path: Path) -> None:
     ax.set(xlabel="iteration", ylabel="objective")
     ax.set_title(title, fontsize=9)
     with writing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=150)
+        figure.savefig(temporary, format=path.suffix[1:], dpi=150)
     plt.close(figure)

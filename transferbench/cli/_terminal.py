@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from transferbench.messages import printable, shorten
+from transferbench.messages import hide_passwords, printable, shorten
 
 #: Style of a word or line by what it says.
 STYLES: dict[str, dict[str, Any]] = {
@@ -26,11 +26,11 @@ VERDICTS = {
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True, style: str = "") -> None:
-    """Print a message to stdout or stderr, without control characters and passwords.
+    """Print data to stdout, or a message without passwords to stderr; no control characters.
 
     style: a key of STYLES, for all of the message; see `colour` for where it is used.
     """
-    text = printable(str(message))
+    text = printable(hide_passwords(str(message)) if err else str(message))
     if style:
         text = click.style(text, **STYLES[style])
     click.echo(text, err=err, nl=nl, color=colour())

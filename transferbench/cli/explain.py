@@ -49,6 +49,8 @@ def command(
     from transferbench.evidence.frame import read_runs
     from transferbench.runs.store import Store
 
+    if save and save.suffix not in _plot.SUFFIXES:
+        raise UserError(f"{save}: expected a name that ends with {', '.join(_plot.SUFFIXES)}.")
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"

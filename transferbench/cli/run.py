@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from transferbench.cli._names import completing, model_names, task_names
-from transferbench.cli._options import execution, seeds
+from transferbench.cli._options import REPEATS, execution, seeds
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -31,7 +31,7 @@ from transferbench.settings import Settings
     help="Parameter of the model; repeatable.",
 )
 @click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7 or 0-9.")
-@click.option("--repeats", type=click.IntRange(1), help="Seeds 0 to N−1.")
+@click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference",
     default=True,

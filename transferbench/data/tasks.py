@@ -22,7 +22,7 @@ from transferbench import parameters
 from transferbench.data import datasets, fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.files import open_arrays, open_regular, write_arrays, writing
+from transferbench.files import open_arrays, open_regular, user_path, write_arrays, writing
 from transferbench.fingerprint import fingerprint
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Matrix, Problem, Truth
@@ -202,7 +202,7 @@ def _own_file_digests(task: Task, settings: Settings) -> list[str]:
     path = _own_path(task, settings)
     if not path:
         return []
-    start = Path(path).expanduser()
+    start = user_path(path)
     folder = start if start.is_dir() else start.parent
     lines = []
     for file in datasets.tasks()[task.base].own_files(start):

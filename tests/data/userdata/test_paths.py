@@ -84,6 +84,7 @@ def test_the_labels_of_a_matrix_are_no_document_file(mail):
         (["empty"], "empty: no file there"),
         (["c,d.csv"], "c,d.csv: a comma separates file names; rename the file, or write ?"),
         (["x.csv,,y.csv"], "'x.csv,,y.csv': nothing between two commas"),
+        ([""], "an empty file name; expected the path"),
         (["x.csv,"], "nothing between two commas"),
         (["x.csv,x.csv"], "x.csv: given twice; name each file once."),
         (["x.csv", "./x.csv"], "x.csv: given twice"),
@@ -103,3 +104,7 @@ def test_a_mistake_is_one_line(mail, names, message):
     assert message in str(error.value)
     assert "\n" not in str(error.value)
     assert find_domains(["c?d.csv"])[0].files == (Path("c,d.csv"),)
+
+
+def test_an_unknown_home_folder_is_part_of_the_name(mail):
+    assert shown("~nobody-at-all/s.csv") == [("s", ["~nobody-at-all/s.csv"])]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from transferbench.data.userdata import predictions
 from transferbench.metrics import normalize_scores
 
 
@@ -28,3 +29,10 @@ def test_normalized_negative_scores_keep_their_order_and_sum_to_one():
 def test_nan_scores_are_refused():
     with pytest.raises(ValueError, match="1 scores are not numbers"):
         normalize_scores(np.array([[0.5, np.nan], [1.0, 0.0]]))
+
+
+@pytest.mark.parametrize("suffix", predictions.SUFFIXES)
+def test_a_file_name_that_is_no_text_is_written_with_escapes(tmp_path, suffix):
+    path = tmp_path / f"found{suffix}"
+    predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]), suffix)
+    assert "bad\\udcff.csv" in path.read_text(encoding="utf-8")

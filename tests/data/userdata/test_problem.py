@@ -145,7 +145,7 @@ def test_matrices_are_unchanged_by_default():
             {"weighting": "log-tf"},
             "log-tf is for counts of 1 or more",
         ),
-        ([matrix("s.svm", np.eye(2) * 1e300)], [matrix("t.svm", np.eye(2))], {}, "too large"),
+        ([matrix("s.svm", np.eye(2) * 1e300)], [matrix("t.svm", np.eye(2))], {}, "too far apart"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -127,6 +127,7 @@ BAD = {
     "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .parquet, .svm"),
     # matrices
     "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
+    "bare.svm": (b"1:1 3:1\n", "features ascending; the label is ? if unknown."),
     "order.svm": (b"a 2:1 1:1\n", ":1: expected"),
     "pairs.svm": (b"a 1 2\n", ":1: expected"),
     "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected numbers of 0 or more"),
@@ -341,3 +342,9 @@ def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
     )
     with pytest.raises(UserError, match=r"a\.parquet:1: column '.*' occurs twice\."):
         read(tmp_path / "a.parquet")
+
+
+def test_labels_that_look_alike_are_one_class(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("text,label\na,caf\u00e9\nb,cafe\u0301\n", encoding="utf-8")
+    assert set(read(path, labels="all").labels) == {"caf\u00e9"}

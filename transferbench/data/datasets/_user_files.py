@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.errors import Unavailable, UserError
+from transferbench.files import user_path
 
 
 def own_folder(path: str, task: str, problem: str, remedy: str) -> Path:
@@ -22,7 +23,7 @@ def own_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     place = f"own/{task.partition('/')[0]} of the data folder"
     if not path:
         raise Unavailable(f"{problem}; {remedy}, in {place} or one you name: {task}:path=FOLDER.")
-    folder = Path(path).expanduser()
+    folder = user_path(path)
     if not folder.is_dir():
         raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
     return folder

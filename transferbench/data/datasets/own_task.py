@@ -49,6 +49,7 @@ from transferbench.data.userdata.paths import check_twice, find_files
 from transferbench.data.userdata.problem import documents_problem, feature_function
 from transferbench.data.userdata.read import companion_files, read_domain
 from transferbench.errors import Unavailable, UserError, brief, unknown
+from transferbench.files import user_path
 from transferbench.parameters import Params, resolve, schema
 from transferbench.problem import Problem, Truth
 from transferbench.strict_yaml import LineMap
@@ -79,7 +80,7 @@ def build(task: str, files: dict[str, Path], *, path: str = "") -> tuple[Problem
             "own: no file is named; describe your task in one (`transferbench describe own`), then "
             "name it: own:path=FILE.yaml."
         )
-    spec = load(Path(path).expanduser())
+    spec = load(user_path(path))
     sources = [read_domain(domain, spec.columns, "all") for domain in spec.sources]
     targets = [read_domain(domain, spec.columns, "some") for domain in spec.targets]
     for documents in targets:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from unicodedata import normalize
 
 import scipy.sparse as sp
 
@@ -123,7 +124,7 @@ def check_size(path: Path) -> None:
 
 
 def check_label(path: Path, line: int, label: str, labels: Labels) -> str:
-    """Return the label.
+    """Return the label with composed characters, so that equal-looking labels are one class.
 
     Raises UserError if it has control characters, or is empty and every document needs one.
     """
@@ -132,7 +133,7 @@ def check_label(path: Path, line: int, label: str, labels: Labels) -> str:
         raise line_error(path, line, f"label {shown} has control characters; remove them.")
     if labels == "all" and not label:
         raise line_error(path, line, "no label; every document of a source needs one.")
-    return label
+    return normalize("NFC", label)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

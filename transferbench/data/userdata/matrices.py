@@ -32,7 +32,7 @@ from transferbench.data.userdata.documents import (
 )
 from transferbench.errors import UserError
 
-LINE = re.compile(r"(\S+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
+LINE = re.compile(r"([^\s:]+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
 #: The label of a line of SVMlight without a label.
 UNKNOWN = "?"
 MAX_LINE_ENTRIES = 2**20
@@ -104,7 +104,10 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         except ValueError:
             match = None
         if not match or any(b <= a for a, b in pairwise(columns)):
-            message = 'expected "<label> <feature>:<number> …", features ascending.'
+            message = (
+                'expected "<label> <feature>:<number> …", features ascending; the label is ? if '
+                "unknown."
+            )
             raise line_error(path, number, message)
         if columns and columns[-1] >= MAX_FEATURES:
             raise line_error(path, number, f"expected numbers of features below {MAX_FEATURES:,}.")

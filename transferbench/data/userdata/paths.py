@@ -15,6 +15,7 @@ from pathlib import Path
 from transferbench.data.userdata.documents import DomainFiles
 from transferbench.data.userdata.read import companion_files
 from transferbench.errors import UserError, brief
+from transferbench.files import user_path
 
 
 def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
@@ -30,6 +31,8 @@ def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFi
 
 def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
     """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
+    if not name.strip():
+        raise UserError("an empty file name; expected the path of a file of documents.")
     parts = [name]
     if "," in name:
         if os.path.isfile(folder / name):  # noqa: PTH113 (Path.is_file raises for very long names)
@@ -40,7 +43,7 @@ def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> lis
             raise UserError(f"{brief(name)}: nothing between two commas; expected file names.")
     # As text: the order of Path objects depends on the version of Python.
     files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
-    if each_file or files == [folder / Path(name).expanduser()]:
+    if each_file or files == [folder / user_path(name)]:
         return [DomainFiles(file.stem, file, (file,)) for file in files]
     whole = folder / name
     named = whole if os.path.isdir(whole) else files[0]  # noqa: PTH112
@@ -60,7 +63,7 @@ def check_twice(domains: Iterable[DomainFiles]) -> None:
 
 def _expand(name: str, folder: Path) -> list[Path]:
     """Return the files of a file name, folder or pattern."""
-    path = Path(name).expanduser()
+    path = user_path(name)
     if os.path.isdir(folder / path):  # noqa: PTH112
         found = list((folder / path).iterdir())
         where, remedy = "in a folder of documents", f"remove it, or give a pattern: '{name}/*.csv'"

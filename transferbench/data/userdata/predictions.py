@@ -104,8 +104,8 @@ def _is_formula(value: object) -> bool:
 
 
 def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> None:
-    """Write the rows as CSV or as JSON lines."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes."""
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)
             return

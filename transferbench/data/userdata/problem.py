@@ -218,9 +218,7 @@ def _matrix_features(
         low, high = (float(f(X.data)) for f in (np.min, np.max))
         X = safe_scale([X], f"{files[0].path}")[0]
         if not entries(X).astype(np.float32).all():  # the type of weights
-            message = (
-                f"numbers from {low:.3g} to {high:.3g}; the largest are too large: correct them."
-            )
+            message = f"numbers from {low:.3g} to {high:.3g} are too far apart; correct them."
             raise UserError(f"{files[0].path}: {message}")
     return weight(X, weighting, unit_length)
 
