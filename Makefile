@@ -11,24 +11,28 @@ WORKERS ?= auto
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Extras for `make test`; report and browser add the tests of diagrams and of the report.
 EXTRAS ?= test
+COMMA := ,
+TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 
 # For every system and Python that pyproject.toml allows, with all extras.
 COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \
 	--no-header --no-annotate pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check tables verify report docs reproduce-all bench chaos constraints clean
+.PHONY: help install run test check tables verify report docs reproduce-all bench chaos constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
 
+install: $(TESTED)  ## Install into .venv, with what the tests need.
+
 run: $(VENV)/.installed  ## Fit GCMF on 20 Newsgroups, comp against rec.
 	$(BIN)/transferbench run comp-vs-rec --model gcmf
 
-test: $(VENV)/.installed-test  ## Run the whole test suite.
+test: $(TESTED)  ## Run the whole test suite.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(VENV)/.installed-test  ## Check format, lint and types.
+check: $(TESTED)  ## Check format, lint and types.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -52,7 +56,7 @@ reproduce-all: $(VENV)/.installed  ## Run every experiment; finished runs are re
 bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
 	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
 
-chaos: $(VENV)/.installed-test  ## Test with kills, full disks and damaged files, for 15 minutes. CHAOS="--times 20 kills" for a part.
+chaos: $(TESTED)  ## Test with kills, full disks and damaged files, for 15 minutes. CHAOS="--times 20 kills" for a part.
 	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
 
 constraints: $(BIN)/python  ## Write the newest versions that fit: constraints.txt, and the lock with hashes.
@@ -70,7 +74,7 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(TESTED): $(VENV)/.installed
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
