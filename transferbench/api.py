@@ -84,6 +84,7 @@ def compare(
     recommended. Raise UserError for a mistake, in one line.
     """
     from transferbench.comparison import compare as comparing
+    from transferbench.comparison.plan import plan
     from transferbench.comparison.table import table
 
     models = [models] if isinstance(models, str) else models
@@ -99,7 +100,7 @@ def compare(
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
+    plans = plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
     compared = comparing.compare(problem, plans, equal_shares=equal_shares, jobs=jobs)
     return table(compared, truth)
 

@@ -33,6 +33,11 @@ def hide_passwords(text: str) -> str:
     return _USERINFO.sub(r"\1", text)
 
 
+def message_text(text: str) -> str:
+    """Return a message as a terminal may show it: printable and without passwords."""
+    return printable(hide_passwords(text))
+
+
 def install_hint(extra: str) -> str:
     """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
     from importlib import metadata
@@ -71,7 +76,7 @@ def reason(error: BaseException) -> str:
 
 def shorten(text: str) -> str:
     """Return a message on one printable line of at most MAX_REASON characters, no passwords."""
-    line = printable(hide_passwords(" ".join(text[: 2 * MAX_REASON].split())))
+    line = message_text(" ".join(text[: 2 * MAX_REASON].split()))
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 
 
@@ -93,7 +98,7 @@ class Excerpt:
         left_out = self.size - len(self._head) - len(self._tail)
         middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
         content = self._head + middle + self._tail
-        return printable(hide_passwords(content.decode("utf-8", "backslashreplace")))
+        return message_text(content.decode("utf-8", "backslashreplace"))
 
 
 def excerpt(text: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence.frame import IDENTITY, read_runs
+from transferbench.evidence.frame import IDENTITY, no_runs, read_runs
 from transferbench.runs import runner
 from transferbench.runs.engines.local import Local
 from transferbench.runs.record import MEASURES, Record
@@ -45,7 +45,7 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
         done = plan.merge(measured[measured["status"] == "done"], on=IDENTITY)
         parts.append(done.assign(experiment=experiment.name)[COLUMNS])
     if not parts:
-        raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
+        raise no_runs(settings.results)
     return pd.concat(parts, ignore_index=True)
 
 

@@ -96,6 +96,13 @@ def test_only_what_can_be_chosen_elsewhere_is(old, new, elsewhere):
     assert table["mean"].notna().all()
 
 
+def test_rows_without_a_group_have_no_column():
+    table = regret.summary(*cells(text=TEXT.replace(", group: B}", "}")))
+    assert list(table) == [*regret.COLUMNS, "A"]
+    page = pages.render(*cells(text=TEXT.replace(", group: A}", "}").replace(", group: B}", "}")))
+    assert "| below LR |\n|---|---|---|---|---|---|\n" in page["regret.md"]
+
+
 def test_page():
     text = pages.render(*cells())["regret.md"]
     assert "| vote | vote | 1.00 | 10.00 | three | 5.00 | -3.50 | 10.00 |" in text

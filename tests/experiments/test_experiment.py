@@ -144,6 +144,12 @@ def test_options_of_a_column_are_checked_on_every_task():
             "row of means named average G; rename this row",
         ),
         (
+            "params: {max_iter: 5}}",
+            f"{GRID}}}\n  NMF (f1): {{model: lr, params: {{C: 1.0, intercept: true}}}}",
+            12,
+            "NMF adds a column named NMF (f1); rename this column",
+        ),
+        (
             "tolerance: {value: 1.0, reason: because}",
             "figure: {label: C, params: [C], values: [1.0, 0.0]}",
             14,

@@ -27,9 +27,10 @@ def text(compared: Comparison, frame: DataFrame, names: list[str], as_json: bool
 
 def report(compared: Comparison, frame: DataFrame) -> list[str]:
     """Return the lines to print: a table, what its numbers are, and why none is recommended."""
-    from transferbench.cli._report import aligned, percent
+    from transferbench.cli._report import percent
     from transferbench.comparison.table_multilabel import MEASURES
     from transferbench.data.userdata.multilabel import MEASURES as TITLES
+    from transferbench.notebook import aligned
 
     measures = [name for name in MEASURES if name in frame]
     several = frame["target"].nunique() > 1
@@ -50,14 +51,12 @@ def report(compared: Comparison, frame: DataFrame) -> list[str]:
 
 def to_json(compared: Comparison, frame: DataFrame) -> dict[str, Any]:
     """Return what `--json` prints."""
-    lines = [
-        {k: None if isinstance(v, float) and v != v else v for k, v in line.items()}
-        for line in frame.to_dict("records")
-    ]
+    from transferbench.cli._report import json_lines
+
     return {
         "classes": compared.problem.classes,
         "source_labels": frame.attrs["labels"],
-        "results": lines,
+        "results": json_lines(frame),
         "recommended": compared.recommended,
         "recommendation": compared.recommendation,
     }

@@ -52,8 +52,9 @@ def report(
 
 def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
-    from transferbench.cli._report import TITLES, aligned, percent
+    from transferbench.cli._report import TITLES, percent
     from transferbench.comparison.table import MEASURES
+    from transferbench.notebook import aligned
 
     few = len(classes) <= 4
     measures = [m for m in MEASURES if m in part and not part[m].isna().all()]
@@ -95,8 +96,8 @@ def _seconds(value: float) -> str:
 
 def _confusions(compared: Comparison, truth: Truth, target: str) -> list[str]:
     """Return for each model the number of documents by true class (row) and decided class."""
-    from transferbench.cli._report import aligned
     from transferbench.comparison.table import confusion
+    from transferbench.notebook import aligned
 
     i = truth.names.index(target)
     rows, lines = truth.scored[i], []
@@ -111,11 +112,11 @@ def _confusions(compared: Comparison, truth: Truth, target: str) -> list[str]:
 
 def to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict[str, Any]:
     """Return what `--json` prints: classes, source, results by target and model, recommendation."""
+    from transferbench.cli._report import json_lines
     from transferbench.comparison.table import confusion
 
     results = []
-    for line in frame.to_dict("records"):
-        line = {k: None if isinstance(v, float) and v != v else v for k, v in line.items()}
+    for line in json_lines(frame):
         entry = compared.entries[line["model"]]
         line["params"] = dict(entry.params)
         for key in ("share", "recall"):

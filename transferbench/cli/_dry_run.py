@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from transferbench.cli._report import aligned
 from transferbench.cli._terminal import echo
 from transferbench.experiments.experiment import PlannedRun
+from transferbench.notebook import aligned
 from transferbench.runs.record import Run
 
 HEADER = ["rows", "column", "model", "varied", "seeds", "done", "to run"]

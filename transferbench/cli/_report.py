@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
 
 from transferbench import experiments
 from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
-from transferbench.notebook import aligned as aligned
+from transferbench.notebook import aligned
 from transferbench.runs.record import Record
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Headings of measures, if they differ from the measure's own name.
 TITLES = {"balanced_accuracy": "balanced"}
@@ -54,6 +58,14 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
             count = f"{len(finished)}"
             rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, place])
     return rows
+
+
+def json_lines(frame: DataFrame) -> list[dict[str, Any]]:
+    """Return the lines of a frame, with None for NaN, which JSON lacks."""
+    return [
+        {k: None if isinstance(v, float) and v != v else v for k, v in line.items()}
+        for line in frame.to_dict("records")
+    ]
 
 
 def percent(value: float, std: float = math.nan) -> str:

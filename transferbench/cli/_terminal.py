@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from transferbench.messages import hide_passwords, printable, shorten
+from transferbench.messages import message_text, printable, shorten
 
 #: Style of a word or line by what it says.
 STYLES: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True, style: str = 
 
     style: a key of STYLES, for all of the message; see `colour` for where it is used.
     """
-    text = printable(hide_passwords(str(message)) if err else str(message))
+    text = (message_text if err else printable)(str(message))
     if style:
         text = click.style(text, **STYLES[style])
     click.echo(text, err=err, nl=nl, color=colour())

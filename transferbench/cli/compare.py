@@ -17,7 +17,8 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.comparison.compare import Comparison, Plan
+    from transferbench.comparison.compare import Comparison
+    from transferbench.comparison.plan import Plan
     from transferbench.data.userdata.documents import Documents
     from transferbench.problem import Family, Problem, Truth
 
@@ -65,7 +66,7 @@ def command(
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
     from transferbench.cli import _compare_labels, _compare_table
-    from transferbench.comparison import compare
+    from transferbench.comparison.plan import plan
     from transferbench.comparison.table import table
 
     if own.scheduler:
@@ -85,7 +86,7 @@ def command(
         params = _params(own, own.family, equal_shares, confusion)
         problem, truth, targets = own.read("any")
         names = [str(target.path) for target in targets]
-    plans = compare.plan(
+    plans = plan(
         problem, own.models, params, repeats=repeats, seed=own.seed, equal_shares=equal_shares
     )
     compared = _compare(problem, plans, equal_shares, jobs, names)
@@ -107,7 +108,7 @@ def command(
 def _load_task(task: str, own: OwnData, settings: Settings) -> tuple[Problem, Truth]:
     """Return the problem of a task and its truth; options of files are refused."""
     from transferbench import models
-    from transferbench.comparison.compare import check_problem
+    from transferbench.comparison.plan import check_problem
     from transferbench.data import tasks
 
     context = click.get_current_context()
@@ -127,7 +128,7 @@ def _params(
     own: OwnData, family: Family, equal_shares: bool, confusion: bool
 ) -> dict[str, dict[str, Any]]:
     """Return all parameters by model. Raise UserError for what does not suit the family."""
-    from transferbench.comparison.compare import model_names
+    from transferbench.comparison.plan import model_names
 
     if family == "multilabel" and (equal_shares or confusion):
         option = "--equal-shares" if equal_shares else "--confusion"

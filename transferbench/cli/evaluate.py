@@ -32,10 +32,11 @@ def command(own: OwnData, as_json: bool) -> int:
     unless --force is given.
     """
     from transferbench.cli._fit import fit_all
-    from transferbench.cli._report import TITLES, aligned
+    from transferbench.cli._report import TITLES
     from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
     from transferbench.metrics import ALL
+    from transferbench.notebook import aligned
 
     names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
     params = own.params(names, own.family)

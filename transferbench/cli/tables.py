@@ -23,10 +23,11 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages
+    from transferbench.evidence.frame import no_runs
 
     names = names or have_run(settings)
     if not names:
-        raise UserError(f"no runs.csv under {settings.results}; run `reproduce` first.")
+        raise no_runs(settings.results)
     outdated: list[Path] = []
     errors: list[UserError] = []
     for name in names:

@@ -10,7 +10,8 @@ import numpy as np
 from transferbench import criteria, metrics
 from transferbench.comparison import table_multilabel
 from transferbench.comparison.choice import JOINT
-from transferbench.comparison.compare import REFERENCE, Comparison, Entry
+from transferbench.comparison.compare import Comparison, Entry
+from transferbench.comparison.plan import REFERENCE
 from transferbench.data.userdata.checks import source_shares
 from transferbench.problem import Truth
 

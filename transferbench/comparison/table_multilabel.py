@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import metrics
-from transferbench.comparison.compare import REFERENCE, Comparison
+from transferbench.comparison.compare import Comparison
+from transferbench.comparison.plan import REFERENCE
 from transferbench.problem import Fit, Truth
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from transferbench.data.download import (
     label,
 )
 from transferbench.errors import Unavailable, UserError
-from transferbench.messages import hide_passwords, printable
+from transferbench.messages import message_text
 from transferbench.settings import Settings
 
 __all__ = ["File", "Members", "Origin", "Plan", "Url", "Wheel", "files_of", "get", "plan"]
@@ -85,7 +85,7 @@ class Plan:
 
 def print_to_stderr(line: str) -> None:
     """Print a line to the user, separate from a command's output."""
-    sys.stderr.write(printable(hide_passwords(line)) + "\n")
+    sys.stderr.write(message_text(line) + "\n")
 
 
 def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print_to_stderr) -> Path:

@@ -22,6 +22,7 @@ from transferbench import models
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
+from transferbench.experiments.schema import choice_label
 from transferbench.runs.record import ADDED_COLUMNS, MEASURES, RUNS_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
@@ -30,8 +31,6 @@ IDENTITY = ["task", "model", "params", "seed"]
 CELL = ["row", "column", "x"]
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
-#: How a column's label names the measure that chose its setting.
-CHOICE_LABELS = {"explained": "label-free"}
 
 NUMBERS = (
     "x", *MEASURES, "documents", "objective", "iterations", "seconds", "load_seconds", "peak_mib",
@@ -52,6 +51,11 @@ OBSERVATION_COLUMNS = [
 
 #: Characters of a field of runs.csv, enough for a curve of 100 million iterations.
 MAX_FIELD = 2**30
+
+
+def no_runs(results: Path) -> UserError:
+    """Return the error that a folder has results of no experiment."""
+    return UserError(f"no runs.csv under {results}; run `reproduce` first.")
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:
@@ -162,7 +166,7 @@ def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
     A column of the experiment has one column in the table for each measure that chooses.
     """
     return [
-        (f"{name} ({CHOICE_LABELS.get(choose, choose)})" if i else name, name, choose)
+        (choice_label(name, choose) if i else name, name, choose)
         for name, column in experiment.spec.columns.items()
         for i, choose in enumerate(column.choose or ("",))
     ]

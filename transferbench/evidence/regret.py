@@ -23,8 +23,9 @@ COLUMNS = ["strategy", "kind", "mean", "worst", "worst_row", "below_reference"]
 
 
 def corpora(experiment: Experiment) -> list[str]:
-    """Return the groups of rows."""
-    return list(dict.fromkeys(row.group for row in experiment.spec.rows.values()))
+    """Return the named groups of rows."""
+    groups = (row.group for row in experiment.spec.rows.values())
+    return list(dict.fromkeys(group for group in groups if group))
 
 
 def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
@@ -51,13 +52,14 @@ def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
         picked = _chosen_elsewhere(regrets[of_kind], corpus)
         regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
         lost[name, "chosen"] = pd.Series({row: lost[key][row] for row, key in picked.items()})
+    named = [group for group in dict.fromkeys(corpus) if group]
     lines = []
     for strategy, kind in regrets:
         regret = regrets[strategy, kind]
-        means = regret.groupby(corpus, sort=False).mean()
+        means = regret.groupby(corpus, sort=False).mean()[named]
         line = [strategy, kind, regret.mean(), regret.max(), regret.idxmax()]
         lines.append([*line, lost[strategy, kind].max(), *means])
-    return pd.DataFrame(lines, columns=[*COLUMNS, *dict.fromkeys(corpus)])
+    return pd.DataFrame(lines, columns=[*COLUMNS, *named])
 
 
 def _reference(experiment: Experiment) -> str:

@@ -19,7 +19,7 @@ from transferbench import experiments
 from transferbench.criteria import MEANINGS
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
-from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
+from transferbench.evidence.frame import no_runs, observations, read_runs, summarise, table_columns
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
@@ -98,8 +98,7 @@ def render(results: Path, errors: list[UserError] | None = None) -> str:
             section = _section(experiment, observed[name], known, results / name, dialogs)
             papers.setdefault(experiment.spec.paper.title, []).append(section)
     if not papers:
-        missing = UserError(f"no runs.csv under {results}; run `reproduce` first.")
-        raise SeveralErrors.of(errors or [missing])
+        raise SeveralErrors.of(errors or [no_runs(results)])
     sections = [section for group in papers.values() for section in group]
     return fill(
         "report.html.j2",

@@ -53,6 +53,11 @@ def average_label(group: str) -> str:
     return f"average {group}".strip()
 
 
+def choice_label(column: str, measure: str) -> str:
+    """Return the label of a column whose setting a further measure chooses."""
+    return f"{column} ({'label-free' if measure == 'explained' else measure})"
+
+
 class Column(StrictModel):
     """A method: a model with all its parameters; `note` states departures from the paper.
 
@@ -205,6 +210,11 @@ class Schema(StrictModel):
             if label in averages:
                 message = f"the table adds a row of means named {label}; rename this row."
                 raise Fault(message, "rows", label)
+        for name, column in self.columns.items():
+            for label in (choice_label(name, measure) for measure in column.choose[1:]):
+                if label in self.columns:
+                    message = f"{name} adds a column named {label}; rename this column."
+                    raise Fault(message, "columns", label)
 
     def _check_figure(self) -> None:
         if self.figure is None:

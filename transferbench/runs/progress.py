@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 
-from transferbench.messages import hide_passwords, printable
+from transferbench.messages import message_text, printable
 
 
 def notify(message: str) -> None:
     """Print a line to stderr without disturbing the progress bar."""
     from tqdm import tqdm
 
-    tqdm.write(printable(hide_passwords(message)), file=sys.stderr)
+    tqdm.write(message_text(message), file=sys.stderr)
 
 
 class ProgressBar:
