@@ -40,13 +40,13 @@ def forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
 def summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
-    known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
+    runs = "run" if total.todo == 1 else "runs"
+    count = f"{total.todo:.0f} {runs} to do, {total.finished:.0f} finished"
     if not total.seconds and total.unknown:
-        return (
-            f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; no times of earlier runs"
-        )
+        return f"{count}; no times of earlier runs"
+    known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
-    return f"{total.todo:.0f} runs to do, {total.finished:.0f} finished; {known}{unknown}"
+    return f"{count}; {known}{unknown}"
 
 
 def megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> float:

@@ -293,7 +293,7 @@ def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     assert "| t | " in table
     assert "0 runs to do, 1 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
     write(here / "t.csv", sentences(1, 28, 2))
-    assert "1 runs to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
+    assert "1 run to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
 
 
 def test_model_and_parameters_are_checked_before_files_are_read(call):
