@@ -49,6 +49,7 @@ NAMES = {
     "logistic regression": {"LG", "LR"},
     "second layer": {"L = 1", "L = 2"},
     "a third": {"L = 3"},
+    "a fourth": {"L = 4"},
 }
 
 
