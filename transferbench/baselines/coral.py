@@ -9,6 +9,8 @@ becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; im
 
 from __future__ import annotations
 
+import numpy as np
+
 from transferbench.baselines import need
 from transferbench.baselines._dense import Features, adapt, dense
 from transferbench.parameters import Count, Positive
@@ -22,7 +24,15 @@ def fit(
 
     features: truncated SVD of the first view, or embeddings in the second view. components:
     coordinates of the SVD. C: inverse regularisation of the logistic regression. Raise
-    Unavailable without the extra `modern`, or if there are no embeddings.
+    Unavailable without the extra `modern`, or if there are no embeddings; ValueError if a
+    covariance is singular.
     """
     skada = need("skada")
-    return adapt(dense(problem, features, components), C, skada.CORAL)
+    vectors = dense(problem, features, components)
+    try:
+        # Rounding makes a zero eigenvalue negative on some processors: its root is then NaN.
+        with np.errstate(divide="raise", invalid="raise"):
+            return adapt(vectors, C, skada.CORAL)
+    except FloatingPointError as error:
+        message = f"{problem.name}: a covariance is singular; take fewer components"
+        raise ValueError(f"{message}, or more documents.") from error
