@@ -11,6 +11,7 @@ from transferbench.data import fetch, tasks
 from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, read_runs, to_runs
 from transferbench.experiments.experiment import PlannedRun
+from transferbench.messages import counted
 from transferbench.runs import runner
 from transferbench.settings import Settings
 
@@ -40,8 +41,7 @@ def forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
 def summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
-    runs = "run" if total.todo == 1 else "runs"
-    count = f"{total.todo:.0f} {runs} to do, {total.finished:.0f} finished"
+    count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} finished"
     if not total.seconds and total.unknown:
         return f"{count}; no times of earlier runs"
     known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"

@@ -38,6 +38,11 @@ def message_text(text: str) -> str:
     return printable(hide_passwords(text))
 
 
+def counted(count: float, noun: str) -> str:
+    """Return a whole number with its noun: "1 run", "2 runs"."""
+    return f"{count:.0f} {noun}{'' if count == 1 else 's'}"
+
+
 def install_hint(extra: str) -> str:
     """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
     from importlib import metadata

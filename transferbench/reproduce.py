@@ -20,6 +20,7 @@ from transferbench.evidence import pages
 from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
 from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.files import write_text
+from transferbench.messages import counted
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
 
@@ -162,7 +163,7 @@ def expect(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, s
     planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
     expected = forecast.forecasts(planned, settings)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
-    count = f"{len(rebuilds)} experiment{'s' * (len(rebuilds) != 1)}"
+    count = counted(len(rebuilds), "experiment")
     size = forecast.megabytes(planned, settings)
     return expected, f"{count}: {forecast.summary(expected)}; {size:.0f} MB to fetch"
 

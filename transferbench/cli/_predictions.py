@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench.cli._terminal import echo
+from transferbench.messages import counted
 
 if TYPE_CHECKING:
     from transferbench.data.userdata.documents import Documents
@@ -52,5 +53,4 @@ def write_predictions(
 
 def written(out: Path, targets: Sequence[Documents]) -> str:
     """Return that predictions are written: the file and their number."""
-    count = sum(map(len, targets))
-    return f"{out}: {count} document{'s' * (count != 1)}"
+    return f"{out}: {counted(sum(map(len, targets)), 'document')}"

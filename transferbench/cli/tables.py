@@ -8,6 +8,7 @@ import click
 
 from transferbench.cli._names import completing, experiment_names, have_run
 from transferbench.cli._terminal import echo
+from transferbench.messages import counted
 from transferbench.settings import Settings
 
 
@@ -46,6 +47,5 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     if errors:
         raise SeveralErrors.of(errors)
     if check and not outdated:
-        many = "s" if len(names) > 1 else ""
-        echo(f"{len(names)} experiment{many}: every table is what its runs.csv yields")
+        echo(f"{counted(len(names), 'experiment')}: every table is what its runs.csv yields")
     return 1 if outdated else 0

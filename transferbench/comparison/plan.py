@@ -1,4 +1,4 @@
-"""What to compare on a problem: models, their parameters and seeds."""
+"""Plan a comparison: choose the models, their parameters and their seeds."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from transferbench.evidence.frame import observations, summarise
 from transferbench.evidence.pages import fill
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
+from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.store import Store
 
@@ -155,7 +156,7 @@ def _cost(source: Any) -> str:
     if math.isnan(source.seconds):
         return ""
     peak = "" if math.isnan(source.peak_mib) else f", at most {source.peak_mib:.0f} MiB"
-    threads = "".join(f", {n:g} thread{'s' * (n != 1)}" for n in source.threads)
+    threads = "".join(f", {counted(n, 'thread')}" for n in source.threads)
     return f"{source.seconds:.3g} s a fit{peak}{threads}"
 
 

@@ -52,7 +52,7 @@ def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
         picked = _chosen_elsewhere(regrets[of_kind], corpus)
         regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
         lost[name, "chosen"] = pd.Series({row: lost[key][row] for row, key in picked.items()})
-    named = [group for group in dict.fromkeys(corpus) if group]
+    named = [group for group in corpora(experiment) if group in corpus]
     lines = []
     for strategy, kind in regrets:
         regret = regrets[strategy, kind]
