@@ -60,7 +60,7 @@ def system(
         terms.append(Term(terms[-1].X, V, ((F[u], F["H1"]),), 0.4))
     if not shared_u:
         tied.append(Tie(F["Us"], F["Ut"], 0.9))
-    return NMTF(terms, tied if ties else (), dtype=dtype), F
+    return NMTF(terms, tied if ties else (), normalize_at="domain", dtype=dtype), F
 
 
 def target(tie: Tie) -> np.ndarray:
@@ -220,7 +220,7 @@ def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
     fixed = F["Vs"].value.copy()
     for _ in range(5):
         model.update(*model.factors)
-        model.normalize(*model.factors)
+        model.end_domain(*model.factors)
     assert not F["Us"].value[3].any()
     np.testing.assert_array_equal(F["Vs"].value, fixed)
 
@@ -230,7 +230,9 @@ def test_permuting_rows_permutes_the_factors():
     (plain, F), (model, G) = (system(graphs=False, ties=False) for _ in range(2))
     G["Vt"].value = G["Vt"].value[order]
     s, t = model.terms
-    permuted = NMTF([s, Term(t.X[order], t.V, t.parts, t.weight)], dtype="float64")
+    permuted = NMTF(
+        [s, Term(t.X[order], t.V, t.parts, t.weight)], normalize_at="domain", dtype="float64"
+    )
     for _ in range(5):
         plain.update(*plain.factors)
         permuted.update(*permuted.factors)
@@ -299,10 +301,12 @@ def test_blocks_of_one_factor_updated_jointly_are_that_factor():
     rng = np.random.default_rng(0)
     X, U, H, V = (rng.random(shape) for shape in ((9, M), (M, 5), (5, C), (9, C)))
     undivided = Factor(H)
-    whole = NMTF([Term(X, Factor(V), ((Factor(U), undivided),))], dtype="float64")
+    whole = NMTF(
+        [Term(X, Factor(V), ((Factor(U), undivided),))], normalize_at="domain", dtype="float64"
+    )
     H0, H1 = Factor(H[:2]), Factor(H[2:])
     parts = ((Factor(U[:, :2]), H0), (Factor(U[:, 2:]), H1))
-    blocks = NMTF([Term(X, Factor(V), parts)], dtype="float64")
+    blocks = NMTF([Term(X, Factor(V), parts)], normalize_at="domain", dtype="float64")
     whole.update(undivided)
     blocks.update_jointly(H0, H1)
     np.testing.assert_allclose(np.vstack([H0.value, H1.value]), undivided.value, rtol=1e-12)
@@ -336,17 +340,17 @@ def test_shapes_and_signs_are_checked(name, value, message):
     model, F = system(graphs=False)
     F[name].value = value
     with pytest.raises(ValueError, match=message):
-        NMTF(model.terms)
+        NMTF(model.terms, normalize_at="domain")
 
 
 def test_the_size_of_a_graph_is_checked():
     model, F = system()
     F["U0"].value = np.ones((M + 1, 2))
     with pytest.raises(ValueError, match="14 rows, expected 13 as in its graph"):
-        NMTF(model.terms)
+        NMTF(model.terms, normalize_at="domain")
 
 
 def test_the_shape_of_a_tie_is_checked():
     model, F = system()
     with pytest.raises(ValueError, match="is tied to shape"):
-        NMTF(model.terms, [Tie(F["Vt"], np.ones((2, C)), 1.0)])
+        NMTF(model.terms, [Tie(F["Vt"], np.ones((2, C)), 1.0)], normalize_at="domain")

@@ -14,8 +14,11 @@ from transferbench.core.init import label_start
 K, P, LAM, GAMMA, ITERATIONS = 5, 3, 2.0, 3.0, 7
 
 
-def algorithm_1(problem, seed, lam=LAM, gamma=GAMMA, starts=None):
-    """Eqs. 7–10 with X_π features × documents as in the paper; returns V and the objectives."""
+def algorithm_1(problem, seed, lam=LAM, gamma=GAMMA, starts=None, at="domain"):
+    """Return V and the objectives of eqs. 7–10, with X_π features × documents as in the paper.
+
+    at: normalise after the updates of a domain, as in Algorithm 1, or after each update.
+    """
     rng = np.random.default_rng(seed)
     c = len(problem.classes)
     H = rng.random((K, c))
@@ -40,17 +43,22 @@ def algorithm_1(problem, seed, lam=LAM, gamma=GAMMA, starts=None):
                     (X[d] @ V[d] @ H.T + lam * Wu[d] @ U[d])
                     / (U[d] @ H @ V[d].T @ V[d] @ H.T + lam * Du[d] @ U[d])
                 )
+            if at == "update":
+                U[d] = U[d] / U[d].sum(axis=0)
             if not domain.seen.all():
                 V[d] = V[d] * np.sqrt(
                     (X[d].T @ U[d] @ H + gamma * Wv[d] @ V[d])
                     / (V[d] @ H.T @ U[d].T @ U[d] @ H + gamma * Dv[d] @ V[d])
                 )
+            if at == "update":
+                V[d] = V[d] / V[d].sum(axis=0)
             H = H * np.sqrt(
                 sum(u.T @ x @ v for u, x, v in zip(U, X, V, strict=True))
                 / sum(u.T @ u @ H @ v.T @ v for u, v in zip(U, V, strict=True))
             )
-            U[d] = U[d] / U[d].sum(axis=0)
-            V[d] = V[d] / V[d].sum(axis=0)
+            if at == "domain":
+                U[d] = U[d] / U[d].sum(axis=0)
+                V[d] = V[d] / V[d].sum(axis=0)
         objectives.append(
             sum(
                 np.linalg.norm(X[d] - U[d] @ H @ V[d].T) ** 2
@@ -67,12 +75,13 @@ def fit(problem, **changes):
     return transferbench.fit("gcmf", problem, seed=4, **(settings | {"dtype": "float64"} | changes))
 
 
+@pytest.mark.parametrize("at", ["domain", "update"])
 @pytest.mark.parametrize("targets", [1, 2])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_equals_algorithm_1(targets, classes):
+def test_equals_algorithm_1(targets, classes, at):
     problem, _ = make_problem(targets=targets, classes=classes)
-    expected, objectives = algorithm_1(problem, seed=4)
-    got = fit(problem)
+    expected, objectives = algorithm_1(problem, seed=4, at=at)
+    got = fit(problem, normalize_at=at)
     for V, scores in zip(expected, got.scores, strict=True):
         np.testing.assert_allclose(scores, V, rtol=1e-9)
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-9)

@@ -35,6 +35,18 @@ def step(F, num, den):
     return F * np.sqrt(num / den)
 
 
+def moments(at):
+    """Return what to apply right after an update, and at the end of a domain's updates."""
+    return {
+        "update": (lambda scale, F: scale(F), lambda scale, F: F),
+        "domain": (lambda scale, F: F, lambda scale, F: scale(F)),
+    }[at]
+
+
+at_both = pytest.mark.parametrize("at", ["update", "domain"])
+both_axes = pytest.mark.parametrize("axis", ["columns", "rows"])
+
+
 def fit(name, problem, **changes):
     settings = {"max_iter": ITERATIONS, "dtype": "float64"} | changes
     return transferbench.fit(name, problem, seed=SEED, **settings)
@@ -46,10 +58,12 @@ def agree(got, V, objectives):
     np.testing.assert_allclose(got.trace, objectives, rtol=1e-8)
 
 
-@pytest.mark.parametrize("axis", ["columns", "rows"])
+@at_both
+@both_axes
 @pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
-def test_dtl_equals_algorithm_1(targets, classes, axis):
-    """With rows of U normalised, all but eq. 4.8 stays."""
+def test_dtl_equals_algorithm_1(targets, classes, axis, at):
+    """Columns of U, normalised at each update, are the paper's; the others are readings."""
+    now, later = moments(at)
     problem, _ = make_problem(targets=targets, classes=classes)
     k, kappa = 6, 2
     sum_one = {"columns": columns, "rows": rows}[axis]
@@ -71,29 +85,36 @@ def test_dtl_equals_algorithm_1(targets, classes, axis):
         for t in everyone:
             # Eq. 4.10
             own[t] = step(own[t], X[t] @ V[t] @ H[kappa:].T, fitted(t) @ V[t] @ H[kappa:].T)
-            own[t] = sum_one(own[t])
+            own[t] = now(sum_one, own[t])
             # Eq. 4.11
             U = step(
                 U,
                 sum(X[r] @ V[r] @ H[:kappa].T for r in everyone),
                 sum(fitted(r) @ V[r] @ H[:kappa].T for r in everyone),
             )
-            U = sum_one(U)
+            U = now(sum_one, U)
             # Eq. 4.12
             if not problem.domains[t].seen.all():
-                V[t] = rows(step(V[t], X[t].T @ full(t) @ H, fitted(t).T @ full(t) @ H))
+                V[t] = step(V[t], X[t].T @ full(t) @ H, fitted(t).T @ full(t) @ H)
+                V[t] = now(rows, V[t])
             # Eq. 4.13
             H = step(
                 H,
                 sum(full(r).T @ X[r] @ V[r] for r in everyone),
                 sum(full(r).T @ fitted(r) @ V[r] for r in everyone),
             )
+            own[t], U, V[t] = later(sum_one, own[t]), later(sum_one, U), later(rows, V[t])
         objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
-    agree(fit("dtl", problem, k=k, kappa=kappa, normalize_U=axis), V, objectives)
+    settings = {"k": k, "kappa": kappa, "normalize_U": axis, "normalize_at": at}
+    agree(fit("dtl", problem, **settings), V, objectives)
 
 
+@at_both
+@both_axes
 @pytest.mark.parametrize("classes", [2, 3])
-def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
+def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes, axis, at):
+    """Columns of U, normalised after a target's updates, are the paper's."""
+    (now, later), sum_one = moments(at), {"columns": columns, "rows": rows}[axis]
     problem, _ = make_problem(targets=2, classes=classes)
     k1, k2, lam = 3, 7, 2.5
     X, V = data(problem)
@@ -119,18 +140,20 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
     objectives = []
     for _ in range(ITERATIONS):
         for p in P:
-            # Eq. 21; normalised after the updates of this pair, as in Algorithm 1.
+            # Eq. 21
             Ut[p] = step(
                 Ut[p],
                 X[p] @ V[p] @ Tt[p].T + lam * X[p] @ V[p] @ sigma.T,
                 F1(p) @ V[p] @ Tt[p].T + lam * F3(p) @ V[p] @ sigma.T,
             )
-            Us[p] = step(Us[p], X[0] @ Y @ Ts[p].T, F2(p) @ Y @ Ts[p].T)
+            Ut[p] = now(sum_one, Ut[p])
+            Us[p] = now(sum_one, step(Us[p], X[0] @ Y @ Ts[p].T, F2(p) @ Y @ Ts[p].T))
             U[p] = step(
                 U[p],
                 X[p] @ V[p] @ Mu[p].T + X[0] @ Y @ Mu[p].T + lam * X[p] @ V[p] @ mu.T,
                 F1(p) @ V[p] @ Mu[p].T + F2(p) @ Y @ Mu[p].T + lam * F3(p) @ V[p] @ mu.T,
             )
+            U[p] = now(sum_one, U[p])
             # Eq. 23
             Mu[p] = step(
                 Mu[p],
@@ -145,7 +168,9 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
                 X[p].T @ one + lam * X[p].T @ three,  # eq. 21 omits λ
                 F1(p).T @ one + lam * F3(p).T @ three,
             )
-            Ut[p], Us[p], U[p], V[p] = columns(Ut[p]), columns(Us[p]), columns(U[p]), rows(V[p])
+            for F in (Ut, Us, U):
+                F[p] = later(sum_one, F[p])
+            V[p] = rows(V[p])
         mu = step(mu, sum(U[p].T @ X[p] @ V[p] for p in P), sum(U[p].T @ F3(p) @ V[p] for p in P))
         sigma = step(
             sigma, sum(Ut[p].T @ X[p] @ V[p] for p in P), sum(Ut[p].T @ F3(p) @ V[p] for p in P)
@@ -158,7 +183,8 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(classes):
                 for p in P
             )
         )
-    agree(fit("mrtl", problem, k1=k1, k2=k2, lam=lam), V, objectives)
+    settings = {"k1": k1, "k2": k2, "lam": lam, "normalize_U": axis, "normalize_at": at}
+    agree(fit("mrtl", problem, **settings), V, objectives)
 
 
 def slow_plsa(X, topics, steps, seed):
@@ -193,11 +219,13 @@ def with_gaps(seed):
     return Problem(problem.name, problem.family, problem.classes, tuple(domains))
 
 
+@at_both
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("start", ["plsa", "random"])
 @pytest.mark.parametrize(("name", "setting"), [("mtrick", 1.7), ("dkt", 0.8)])
-def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, start, seed):
-    """In the order F_s, F_t, G_t, S, each normalised before the next is updated."""
+def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, start, seed, at):
+    """In the order F_s, F_t, G_t, S."""
+    now, later = moments(at)
     problem = with_gaps(seed)
     k = 5
     X, V = data(problem)
@@ -221,10 +249,11 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, sta
                 w[t] * X[t] @ V[t] @ S.T + alpha * F[1 - t],
                 w[t] * F[t] @ S @ V[t].T @ V[t] @ S.T + alpha * F[t],
             )
-            F[t] = filled_rows(F[t])
+            F[t] = now(filled_rows, F[t])
             if t == 1:
                 V[t] = step(V[t], X[t].T @ F[t] @ S, V[t] @ S.T @ F[t].T @ F[t] @ S)
                 V[t] = filled_rows(V[t])
+            F[t] = later(filled_rows, F[t])
         S = step(
             S,
             sum(w[t] * F[t].T @ X[t] @ V[t] for t in (0, 1)),
@@ -235,7 +264,7 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, sta
             + alpha * np.sum((F[0] - F[1]) ** 2)
         )
     options = {"k": k, "start_features": start, "beta" if name == "mtrick" else "alpha": setting}
-    settings = {"max_iter": ITERATIONS, "dtype": "float64"} | options
+    settings = {"max_iter": ITERATIONS, "dtype": "float64", "normalize_at": at} | options
     agree(transferbench.fit(name, problem, seed=seed, **settings), V, objectives)
 
 
@@ -304,7 +333,10 @@ def test_tritl_without_identical_or_alike_concepts():
     assert np.isfinite(got.scores[1]).all()
 
 
-def test_alternating_tritl_equals_the_updates_of_its_objective():
+@at_both
+@both_axes
+def test_alternating_tritl_equals_the_updates_of_its_objective(axis, at):
+    (now, later), sum_one = moments(at), {"columns": columns, "rows": rows}[axis]
     problem, _ = make_problem(targets=2)
     k1, k2, k3, c = 3, 4, 2, 2
     X, V = data(problem)
@@ -331,11 +363,12 @@ def test_alternating_tritl_equals_the_updates_of_its_objective():
                 sum(X[r] @ V[r] @ S1.T for r in everyone),
                 sum(fitted(r) @ V[r] @ S1.T for r in everyone),
             )
-            F2[t] = step(F2[t], X[t] @ V[t] @ S2.T, fitted(t) @ V[t] @ S2.T)
-            F3[t] = step(F3[t], X[t] @ V[t] @ S3[t].T, fitted(t) @ V[t] @ S3[t].T)
+            F1 = now(sum_one, F1)
+            F2[t] = now(sum_one, step(F2[t], X[t] @ V[t] @ S2.T, fitted(t) @ V[t] @ S2.T))
+            F3[t] = now(sum_one, step(F3[t], X[t] @ V[t] @ S3[t].T, fitted(t) @ V[t] @ S3[t].T))
             if t:
                 V[t] = rows(step(V[t], X[t].T @ middle(t), fitted(t).T @ middle(t)))
-            F1, F2[t], F3[t] = columns(F1), columns(F2[t]), columns(F3[t])
+            F1, F2[t], F3[t] = (later(sum_one, F) for F in (F1, F2[t], F3[t]))
             S1 = step(
                 S1,
                 sum(F1.T @ X[r] @ V[r] for r in everyone),
@@ -348,13 +381,22 @@ def test_alternating_tritl_equals_the_updates_of_its_objective():
             )
             S3[t] = step(S3[t], F3[t].T @ X[t] @ V[t], F3[t].T @ fitted(t) @ V[t])
         objectives.append(sum(np.sum((X[r] - fitted(r)) ** 2) for r in everyone))
-    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3, form="alternating"), V, objectives)
+    settings = {"form": "alternating", "normalize_F": axis, "normalize_at": at}
+    agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3, **settings), V, objectives)
 
 
 #: Settings other than the defaults.
 OTHERS = {
-    "dtl": {"k": 5, "kappa": 2, "C": 0.3, "normalize_U": "rows"},
-    "tritl": {"k1": 3, "k2": 4, "k3": 2, "C": 0.3, "form": "alternating"},
+    "dtl": {"k": 5, "kappa": 2, "C": 0.3, "normalize_U": "rows", "normalize_at": "domain"},
+    "tritl": {
+        "k1": 3,
+        "k2": 4,
+        "k3": 2,
+        "C": 0.3,
+        "form": "alternating",
+        "normalize_F": "rows",
+        "normalize_at": "update",
+    },
 }
 
 

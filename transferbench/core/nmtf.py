@@ -35,6 +35,7 @@ from transferbench.core.graph import Graph
 from transferbench.core.products import Held, hold
 from transferbench.core.scale import (
     Normalize,
+    NormalizeAt,
     inner,
     norm2,
     scale_columns,
@@ -53,12 +54,12 @@ class Factor:
 
     value        : (rows, columns), updated in place.
     fixed        : True if the factor is never updated.
-    normalize    : "columns" or "rows": what `NMTF.normalize` scales to sum one.
-    column_shares: shares of the columns (columns,) that `NMTF.normalize` aims at, if any.
+    normalize    : "columns" or "rows": what is scaled to sum one after updates, if anything.
+    column_shares: shares of the columns (columns,) that this scaling aims at, if any.
                    Before rows are scaled to one, columns get these shares of the sum of all
                    entries, as in a step of Sinkhorn. Before columns are, the argmax of the rows
                    gets them (`core.counts`), because the scale of columns is then lost.
-    fill         : True if `NMTF.normalize` makes columns or rows of zeros uniform.
+    fill         : True if this scaling makes columns or rows of zeros uniform.
     graph        : graph over the rows, with weight `graph_weight` (λ).
     version      : number of changes so far, by which cached products are invalidated.
     """
@@ -99,14 +100,22 @@ Share = tuple[np.ndarray, np.ndarray, np.ndarray]
 class NMTF:
     """The objective made of terms and ties, and the updates of its factors.
 
-    Copies the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped.
-    Raises ValueError if shapes do not fit or a factor has a negative value.
+    normalize_at: "update" normalises a factor right after its update, so that the next update sees
+    it normalised; "domain" after all updates of a domain, where a model calls `end_domain`. Copies
+    the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped. Raises
+    ValueError if shapes do not fit or a factor has a negative value.
     """
 
     def __init__(
-        self, terms: Sequence[Term], ties: Sequence[Tie] = (), *, dtype: str = "float32"
+        self,
+        terms: Sequence[Term],
+        ties: Sequence[Tie] = (),
+        *,
+        normalize_at: NormalizeAt,
+        dtype: str = "float32",
     ) -> None:
         self.terms = tuple(terms)
+        self.normalize_at = normalize_at
         self.ties = tuple(tie for tie in ties if tie.weight)
         pairs = [pair for term in self.terms for pair in term.parts]
         #: Every factor once: all V, then U and H in the order of the terms.
@@ -241,7 +250,7 @@ class NMTF:
         return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
 
     def update(self, *factors: Factor) -> None:
-        """Update once each factor that is not fixed, one after the other."""
+        """Update once each factor that is not fixed, one after the other; see `normalize_at`."""
         for factor in factors:
             self.update_jointly(factor)
 
@@ -254,6 +263,13 @@ class NMTF:
         free = [factor for factor in factors if not factor.fixed]
         for factor, shares in [(F, self.shares(F)) for F in free]:
             self._multiply(factor, shares)
+        if self.normalize_at == "update":
+            self._normalize(free)
+
+    def end_domain(self, *factors: Factor) -> None:
+        """Normalise the factors of a domain after its updates, if `normalize_at` says so."""
+        if self.normalize_at == "domain":
+            self._normalize(factors)
 
     def _multiply(self, F: Factor, shares: list[Share]) -> None:
         """Update F ← F ∘ √(num / den), block by block."""
@@ -282,7 +298,7 @@ class NMTF:
             f *= num
         F.version += 1
 
-    def normalize(self, *factors: Factor) -> None:
+    def _normalize(self, factors: Iterable[Factor]) -> None:
         """Scale columns or rows to sum one, as each factor declares; fixed factors stay.
 
         A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.

@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from transferbench.problem import Matrix, Problem
 
 Normalize = Literal["columns", "rows"]
+#: When a factor is normalised: right after its own update, or after all updates of its domain.
+NormalizeAt = Literal["update", "domain"]
 
 #: Largest entries of a view between which squares and sums fit into float32.
 SAFE_ENTRIES = 2.0**-40, 2.0**40

@@ -23,6 +23,7 @@ from transferbench.evidence.frame import no_runs, observations, read_runs, summa
 from transferbench.evidence.pages import fill, setting
 from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Column
 
 #: The facts that the dialog of a cell lists, in order.
 FACTS = (
@@ -104,6 +105,7 @@ def render(results: Path, errors: list[UserError] | None = None) -> str:
         "report.html.j2",
         papers=list(papers.values()),
         verdicts=sum((section["verdicts"] for section in sections), Counter[str]()),
+        with_readings=sum((section["with_readings"] for section in sections), Counter[str]()),
         outcomes=sum((section["outcomes"] for section in sections), Counter[str]()),
         methods=sorted({found.split(":")[0] for section in sections for found in section["found"]}),
         not_run=[experiment.name for experiment in files if experiment not in have_run],
@@ -132,11 +134,13 @@ def _section(
     else:
         values = _table(experiment, described, entries, dialogs)
     own = entries[entries["row"].isin(list(experiment.spec.rows)) & (entries["verdict"] != "")]
+    verdicts, with_readings = tables.totals(experiment, entries)
     results = claims.judge(experiment, cells, known)
     return values | {
         "file": experiment,
         "found": _found(experiment, own),
-        "verdicts": Counter(own["verdict"]),
+        "verdicts": verdicts,
+        "with_readings": with_readings,
         "outcomes": Counter(result.outcome for result in results),
         "notes": [
             *claims_page.identical(experiment, cells),
@@ -176,10 +180,10 @@ def _regret(experiment: Experiment, cells: pd.DataFrame) -> dict[str, Any]:
 def _table(
     experiment: Experiment, known: pd.DataFrame, entries: pd.DataFrame, dialogs: Dialogs
 ) -> dict[str, Any]:
-    """Return a table: columns (label, True if it is a control), rows and averages by label."""
+    """Return a table: columns (label, "control", "reading" or ""), rows and averages by label."""
     by_place = {(source.row, source.column): source for source in known.itertuples()}
     columns = [
-        (label, experiment.spec.columns[name].control)
+        (label, _kind(experiment.spec.columns[name]))
         for label, name, _ in table_columns(experiment)
     ]
     best = tables.best(experiment, entries)
@@ -195,6 +199,10 @@ def _table(
     }
     averages = {row: rows.pop(row) for row in list(rows) if row not in experiment.spec.rows}
     return {"columns": columns, "rows": rows, "averages": averages}
+
+
+def _kind(column: Column) -> str:
+    return "control" if column.control else "reading" if column.reading_of else ""
 
 
 def _points(experiment: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> dict[str, Any]:
@@ -216,7 +224,7 @@ def _points(experiment: Experiment, known: pd.DataFrame, dialogs: Dialogs) -> di
     for label, shown in rows.items() if levels else ():
         level = levels.get(next(iter(grid[label].values())).row)
         shown.append(Cell() if level is None else Cell(_number(experiment, level), sort=level))
-    columns = [(name, False) for name in [*names, *["published"] * bool(levels)]]
+    columns = [(name, "") for name in [*names, *["published"] * bool(levels)]]
     return {"columns": columns, "rows": rows, "averages": {}}
 
 

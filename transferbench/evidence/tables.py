@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from statistics import fmean
 from typing import Any
 
@@ -87,6 +88,21 @@ def _average(experiment: Experiment, label: str, entries: list[dict[str, Any]]) 
         "reason": f"{undecided['row']} is {undecided['verdict']}" if undecided else "",
         "chosen": "",
     }
+
+
+def totals(experiment: Experiment, entries: pd.DataFrame) -> tuple[Counter[str], Counter[str]]:
+    """Count the verdicts of cells: as the paper is read first, and with readings of columns.
+
+    The first count leaves readings out; the second takes them in place of what they read.
+    """
+    rows, columns = experiment.spec.rows, experiment.spec.columns
+    read: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str], str] = {}
+    for entry in entries[entries["published"].notna()].itertuples():
+        if entry.row in rows and not rows[entry.row].reading_of:
+            named = columns[entry.column].reading_of
+            (read if named else first)[entry.row, named or entry.column] = entry.verdict
+    return Counter(first.values()), Counter((first | read).values())
 
 
 def by_row(entries: pd.DataFrame) -> dict[str, dict[str, Any]]:

@@ -102,7 +102,13 @@ class Experiment:
         return self.spec.tolerance.value if own is None else own
 
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
-        """Return the printed mean and standard deviation (None if not printed) of a cell."""
+        """Return the printed mean and standard deviation (None if not printed) of a cell.
+
+        That of a reading is the value of the row and the column that it reads.
+        """
+        rows, columns = self.spec.rows, self.spec.columns
+        row = (row in rows and rows[row].reading_of) or row
+        column = (column in columns and columns[column].reading_of) or column
         value = self.spec.published.get(row, {}).get(column)
         return value if value is None or isinstance(value, tuple) else (value, None)
 

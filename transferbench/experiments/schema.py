@@ -10,6 +10,7 @@ from annotated_types import Ge, Lt, MinLen
 from pydantic import Field, Strict, model_validator
 
 from transferbench.criteria import MEANINGS
+from transferbench.errors import unknown
 from transferbench.experiments.claim import Claim, Finite
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known, gather
 from transferbench.experiments.measures import Metric
@@ -36,7 +37,7 @@ class Row(StrictModel):
     group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
     place of the row in a figure that has the rows along its x axis. `printed` is the experiment and
     the row of its published value in an experiment of readings, if not those that `readings` names
-    and the row's own label.
+    and the row's own label. `reading_of` as for a column: the same data set, built in another way.
     """
 
     task: str
@@ -46,6 +47,7 @@ class Row(StrictModel):
     tolerance: Weight | None = None
     x: Finite | None = None
     printed: tuple[str, str] | None = None
+    reading_of: str = ""
 
 
 def average_label(group: str) -> str:
@@ -66,6 +68,8 @@ class Column(StrictModel):
     Parameters of a `grid` take each of their values in turn, on every task. The table shows the
     setting that is best on average over the task's domains by the first measure of `choose`; each
     further measure adds a column of its own. A `control` is a method that the paper lacks.
+    `reading_of` names another column, of which this is a second reading: it has the same published
+    values and verdicts of its own, which the totals do not count.
     """
 
     model: str
@@ -74,6 +78,7 @@ class Column(StrictModel):
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
     choose: tuple[Metric, ...] = ()
     control: bool = False
+    reading_of: str = ""
     note: str = ""
 
     @model_validator(mode="after")
@@ -188,8 +193,9 @@ class Schema(StrictModel):
 
     @property
     def competitors(self) -> list[str]:
-        """The columns that are no controls."""
-        return [name for name, column in self.columns.items() if not column.control]
+        """The columns that are neither controls nor readings of others."""
+        columns = self.columns.items()
+        return [name for name, column in columns if not (column.control or column.reading_of)]
 
     @property
     def candidates(self) -> list[str]:
@@ -239,8 +245,20 @@ class Schema(StrictModel):
             with below("published", row):
                 check_known("column", self.published[row], self.columns)
 
+        def check_reading(kind: str, label: str, named: str) -> None:
+            known = [name for name, each in getattr(self, kind).items() if not each.reading_of]
+            if named not in known:
+                message = str(unknown(kind.removesuffix("s"), named, known))
+                raise Fault(message, kind, label, "reading_of")
+
+        readings = [
+            partial(check_reading, kind, label, each.reading_of)
+            for kind in ("rows", "columns")
+            for label, each in getattr(self, kind).items()
+            if each.reading_of
+        ]
         check_rows = partial(check_known, "row", self.published, self.rows, "published")
-        gather([check_rows, *(partial(check_columns, row) for row in self.published)])
+        gather([check_rows, *(partial(check_columns, row) for row in self.published), *readings])
 
     def _check_claim(self, i: int) -> None:
         with below("claims", i):

@@ -12,7 +12,14 @@ import numpy as np
 from transferbench.core.init import label_start, stack
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
-from transferbench.core.scale import Normalize, norm2, scale_columns, scale_to_one, sum_one
+from transferbench.core.scale import (
+    Normalize,
+    NormalizeAt,
+    norm2,
+    scale_columns,
+    scale_to_one,
+    sum_one,
+)
 from transferbench.core.shares import Shares, class_shares
 from transferbench.parameters import Prior
 from transferbench.problem import Fit, Problem, Watch
@@ -113,6 +120,7 @@ def shared_association(
     C: float,
     start: Start = "probabilities",
     start_features: StartFeatures = "plsa",
+    normalize_at: NormalizeAt = "update",
     prior: Prior = "equal",
     dtype: str,
     seed: int,
@@ -123,9 +131,10 @@ def shared_association(
         min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
 
     The target is the last domain. Rows of F (m, k) and G (n, c) sum to one; rows of zeros, such as
-    those of F for words that a domain lacks, become uniform. X is divided by its sum, w = weight
-    and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in every domain or at
-    random positive values, S at 1/c, G as in `label_factors`, with the shares of prior.
+    those of F for words that a domain lacks, become uniform; normalize_at says when. X is divided
+    by its sum, w = weight and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in
+    every domain or at random positive values, S at 1/c, G as in `label_factors`, with the shares of
+    prior.
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     S = Factor(np.full((k, c), 1 / c))
@@ -142,13 +151,12 @@ def shared_association(
     weights = [1.0] * len(problem.sources) + [weight]
     terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]
     ties = [Tie(F, Fs[-1], closeness * norm2(X) / m) for X, F in zip(Xs[:-1], Fs[:-1], strict=True)]
-    model = NMTF(terms, ties, dtype=dtype)
+    model = NMTF(terms, ties, normalize_at=normalize_at, dtype=dtype)
 
     def sweep() -> None:
         for F, G in zip(Fs, Gs, strict=True):
-            for factor in (F, G):
-                model.update(factor)
-                model.normalize(factor)
+            model.update(F, G)
+            model.end_domain(F, G)
         model.update(S)
 
     return model.solve(sweep, max_iter, Gs, watch)

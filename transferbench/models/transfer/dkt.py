@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from transferbench.core.scale import NormalizeAt
 from transferbench.models.transfer._shared import (
     StartFeatures,
     fit_each_target,
@@ -40,6 +41,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start_features: StartFeatures = "random",
+    normalize_at: NormalizeAt = "update",
     prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
@@ -49,11 +51,12 @@ def fit(
 
     k: feature clusters. alpha: weight of their similarity. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities are the start of G_t.
-    start_features: start of F, topics of PLSA or random. prior: shares of the classes in the
+    start_features: start of F, topics of PLSA or random. normalize_at: when F and
+    G are normalised, right after their updates or after both. prior: shares of the classes in the
     targets, see `class_shares`.
     """
     fit_one = partial(
         shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C,
-        start_features=start_features, dtype=dtype, seed=seed,
+        start_features=start_features, normalize_at=normalize_at, dtype=dtype, seed=seed,
     )  # fmt: skip
     return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

@@ -6,7 +6,9 @@
 X_τ (m, n_τ) features × documents of domain τ, divided by the sum of its entries; U (m, κ) feature
 clusters common to all domains; U_τ (m, k − κ) those of one domain; H = [H₁; H₂] (k, c) their
 association with the classes, shared; V_τ (n_τ, c) document classes, whose argmax is the decision.
-Eqs. 4.7–4.13, Algorithm 1. With several targets, all targets share U and H (DTL₁ of the MRTL
+Eqs. 4.7–4.13. Algorithm 1: for each domain in turn U_τ, U, V_τ and H are updated, each of the first
+three normalised right after its update (normalize_at = "update"). "domain" is another reading: they
+are normalised after all four. With several targets, all targets share U and H (DTL₁ of the MRTL
 paper), or with pool_tasks = false each is fitted alone with the sources (DTL₀).
 
 Departures from the paper: V_t starts at the probabilities of logistic regression. Its decisions
@@ -27,7 +29,7 @@ from functools import partial
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
-from transferbench.core.scale import Normalize, sum_one
+from transferbench.core.scale import Normalize, NormalizeAt, sum_one
 from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, fit_each_target, label_factors
 from transferbench.parameters import Count, CountOrZero, Positive, Precision, Prior
@@ -43,6 +45,7 @@ def fit(
     C: Positive = 1.0,
     start: Start = "probabilities",
     normalize_U: Normalize = "columns",
+    normalize_at: NormalizeAt = "update",
     pool_tasks: bool = True,
     prior: Prior = "equal",
     dtype: Precision = "float32",
@@ -53,15 +56,16 @@ def fit(
 
     k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of V.
-    normalize_U: what sums to one in U and U_τ. pool_tasks: fit all targets at once. prior:
-    shares of the classes in the targets, see `class_shares`. Raises ValueError if kappa > k.
+    normalize_U: what sums to one in U and U_τ. normalize_at: when, see above. pool_tasks: fit all
+    targets at once. prior: shares of the classes in the targets, see `class_shares`. Raises
+    ValueError if kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
     if not pool_tasks:
         fit_one = partial(
             fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, normalize_U=normalize_U,
-            dtype=dtype, seed=seed,
+            normalize_at=normalize_at, dtype=dtype, seed=seed,
         )  # fmt: skip
         return fit_each_target(problem, fit_one, watch, prior=prior, C=C)
     rng = np.random.default_rng(seed)
@@ -75,13 +79,12 @@ def fit(
         Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
         for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)
     ]
-    model = NMTF(terms, dtype=dtype)
+    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
     def sweep() -> None:
         for own_U, V in zip(own_Us, Vs, strict=True):
-            for factor in (own_U, U, V):
-                model.update(factor)
-                model.normalize(factor)
+            model.update(own_U, U, V)
             model.update_jointly(H1, H2)
+            model.end_domain(own_U, U, V)
 
     return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=shares.diagnostics)

@@ -6,8 +6,9 @@
 X_π (m, n_π) features × documents of domain π, divided by its Frobenius norm; U_π (m, k) feature
 clusters; H (k, c) their association with the classes, shared by all domains; V_π (n_π, c) document
 classes, whose argmax is the decision. W^u, W^v: cosine graphs of the p nearest features and
-documents within a domain, with degrees D. Eqs. 3–10, Algorithm 1. Any number of sources and
-targets.
+documents within a domain, with degrees D. Eqs. 3–10. Algorithm 1: for each domain in turn U_π, V_π
+and H are updated, then U_π and V_π normalised (normalize_at = "domain"). "update" is another
+reading: each is normalised right after its own update. Any number of sources and targets.
 
 Departures from the paper:
 - V_t starts at the probabilities of logistic regression. Its decisions contain zeros, which
@@ -36,7 +37,7 @@ from transferbench.core.counts import match_counts
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
 from transferbench.core.init import stack
 from transferbench.core.nmtf import NMTF, Factor, Term
-from transferbench.core.scale import SCALES, Normalize, drop_empty_columns
+from transferbench.core.scale import SCALES, Normalize, NormalizeAt, drop_empty_columns
 from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
@@ -55,6 +56,7 @@ def fit(
     start: Start = "probabilities",
     scale: Literal["frobenius", "sum", "none"] = "frobenius",
     normalize: Normalize = "columns",
+    normalize_at: NormalizeAt = "domain",
     neighbours: Literal["domain", "all"] = "domain",
     search: Search = "auto",
     prior: Prior = "equal",
@@ -68,11 +70,11 @@ def fit(
     document graphs. max_iter: iterations. C: inverse regularisation of the logistic regression.
     start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
     its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
-    sum to one. neighbours: documents that may be among the p nearest in the document graph: those
-    of the domain, or of all domains, of which only those of the domain are then kept. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them. The feature graphs are always
-    exact, in time linear in the number of documents. prior: shares of the classes in the targets,
-    see `class_shares`. Raises ValueError if a domain has no feature.
+    sum to one. normalize_at: when, see above. neighbours: documents that may be among the p nearest
+    in the document graph: those of the domain, or of all domains, of which only those of the domain
+    are then kept. search: how nearest documents are found; "auto" is exact up to 50,000 of them.
+    The feature graphs are always exact, in time linear in the number of documents. prior: shares of
+    the classes in the targets, see `class_shares`. Raises ValueError if a domain has no feature.
     """
     shares = class_shares(problem, prior, C, search)
     rng = np.random.default_rng(seed)
@@ -98,12 +100,12 @@ def fit(
             graphs.append(V.graph)
         Us.append(U)
         terms.append(Term(SCALES[scale](X), V, ((U, H),)))
-    model = NMTF(terms, dtype=dtype)
+    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
     def sweep() -> None:
         for U, V in zip(Us, Vs, strict=True):
             model.update(U, V, H)
-            model.normalize(U, V)
+            model.end_domain(U, V)
 
     def decide(scores: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         return tuple(

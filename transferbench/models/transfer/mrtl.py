@@ -8,7 +8,12 @@ X (m, n) features × documents of target p or source s, divided by the sum of it
 feature clusters that target p shares with the sources; U_tᵖ and U_sᵖ (m, k₂ − k₁) those of the
 target and of a source; Θ (k, c) associations with the classes: with index p of one target and the
 sources, Θ_μ and Θ_σ shared by all targets; V_p (n_p, c) document classes, whose argmax is the
-decision. Eqs. 19–23, Algorithm 1.
+decision. Eqs. 19–23. Algorithm 1: for each target p in turn U_tᵖ, U_sᵖ, Uᵖ, Θ_μᵖ, Θ_tᵖ, Θ_sᵖ and
+V_p are updated, then every U and V_p normalised (normalize_at = "domain"); Θ_μ and Θ_σ follow last.
+
+Other readings: rows of every U sum to one (normalize_U = "rows"), as Section 3 explains U, but
+against eq. 22; each factor is normalised right after its own update (normalize_at = "update"),
+against Algorithm 1. The experiment readings-mrtl compares them with the printed table.
 
 Departures from the paper: the second part of V's numerator has the factor λ, which the objective
 requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
@@ -25,7 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
-from transferbench.core.scale import sum_one
+from transferbench.core.scale import Normalize, NormalizeAt, sum_one
 from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
@@ -38,6 +43,8 @@ def fit(
     k1: Count = 10,
     k2: Count = 50,
     lam: Weight = 10.0,
+    normalize_U: Normalize = "columns",
+    normalize_at: NormalizeAt = "domain",
     max_iter: Count = 100,
     C: Positive = 1.0,
     prior: Prior = "equal",
@@ -48,9 +55,10 @@ def fit(
     """Return scores V (n, c) of every domain, and the objective after each iteration.
 
     k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
-    relatedness of the targets. max_iter: iterations. C: inverse regularisation of the logistic
-    regression. prior: shares of the classes in the targets, see `class_shares`. Raises ValueError
-    if k1 > k2 or there is no target.
+    relatedness of the targets. normalize_U: what sums to one in every U. normalize_at: when, see
+    above. max_iter: iterations. C: inverse regularisation of the logistic regression. prior: shares
+    of the classes in the targets, see `class_shares`. Raises ValueError if k1 > k2 or there is no
+    target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
@@ -63,7 +71,9 @@ def fit(
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
     targets = [
-        (X, V, *_random_factors(m, c, k1, k2, len(sources), rng)) for X, V in data if not V.fixed
+        (X, V, *_random_factors(m, c, k1, k2, len(sources), normalize_U, rng))
+        for X, V in data
+        if not V.fixed
     ]
     Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
     terms = []
@@ -73,13 +83,13 @@ def fit(
             terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
         if lam:
             terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
-    model = NMTF(terms, dtype=dtype)
+    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
     def sweep() -> None:
         for _, V, U, Ut, Θp, Θt, source_factors in targets:
             Us, Θs = [U for U, _ in source_factors], [Θ for _, Θ in source_factors]
             model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
-            model.normalize(Ut, *Us, U, V)
+            model.end_domain(Ut, *Us, U, V)
         if lam:
             model.update(Θμ, Θσ)
 
@@ -87,12 +97,12 @@ def fit(
 
 
 def _random_factors(
-    m: int, c: int, k1: int, k2: int, sources: int, rng: np.random.Generator
+    m: int, c: int, k1: int, k2: int, sources: int, normalize_U: Normalize, rng: np.random.Generator
 ) -> tuple[Factor, Factor, Factor, Factor, list[tuple[Factor, Factor]]]:
     """Return Uᵖ, U_tᵖ, Θ_μᵖ and Θ_tᵖ of a target p, and U_sᵖ and Θ_sᵖ of each source, at random."""
 
     def clusters(k: int) -> Factor:
-        return Factor(rng.random((m, k)), normalize="columns")
+        return Factor(rng.random((m, k)), normalize=normalize_U)
 
     def association(k: int) -> Factor:
         return Factor(rng.random((k, c)))

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from transferbench.core.scale import NormalizeAt
 from transferbench.models.transfer._shared import (
     Start,
     StartFeatures,
@@ -46,6 +47,7 @@ def fit(
     C: Positive = 1.0,
     start: Start = "probabilities",
     start_features: StartFeatures = "plsa",
+    normalize_at: NormalizeAt = "update",
     prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
@@ -55,11 +57,12 @@ def fit(
 
     k: feature clusters. beta (β): weight of the target's term. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
-    start_features: start of F, topics of PLSA or random. prior: shares of the classes in the
+    start_features: start of F, topics of PLSA or random. normalize_at: when F and
+    G are normalised, right after their updates or after both. prior: shares of the classes in the
     targets, see `class_shares`.
     """
     fit_one = partial(
         shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start,
-        start_features=start_features, dtype=dtype, seed=seed,
+        start_features=start_features, normalize_at=normalize_at, dtype=dtype, seed=seed,
     )  # fmt: skip
     return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

@@ -36,7 +36,7 @@ from typing import Literal
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
-from transferbench.core.scale import rows_sum_one, sum_one
+from transferbench.core.scale import Normalize, NormalizeAt, rows_sum_one, sum_one
 from transferbench.models.transfer._shared import fit_each_target, label_factors, word_topics
 from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
@@ -56,6 +56,8 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     form: Form = "authors",
+    normalize_F: Normalize = "columns",
+    normalize_at: NormalizeAt = "domain",
     pool_tasks: bool = True,
     dtype: Precision = "float32",
     seed: int,
@@ -65,12 +67,15 @@ def fit(
 
     k1, k2, k3: identical, alike and distinct concepts. max_iter: iterations. C: inverse
     regularisation of the logistic regression. form: scale of X, start and order of updates, see
-    above. pool_tasks: fit all targets at once.
+    above. normalize_F: what sums to one in every F. normalize_at: when F and G are normalised in
+    the alternating form, right after their updates or after those of a domain; the authors' form
+    updates all factors, then normalises all. pool_tasks: fit all targets at once.
     """
     if not pool_tasks:
         fit_one = partial(
-            fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, form=form, dtype=dtype, seed=seed
-        )
+            fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, form=form, normalize_F=normalize_F,
+            normalize_at=normalize_at, dtype=dtype, seed=seed,
+        )  # fmt: skip
         return fit_each_target(problem, fit_one, watch)
     Gs = label_factors(problem, C, "rows")
     if form == "authors":
@@ -87,16 +92,18 @@ def fit(
         Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
         for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
     ]
-    model = NMTF(terms, dtype=dtype)
+    for F in (F1, *(F for F2, F3, _ in by_domain for F in (F2, F3))):
+        F.normalize = normalize_F
+    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
     def at_once() -> None:
         model.update_jointly(*model.factors)
-        model.normalize(*model.factors)
+        model.end_domain(*model.factors)
 
     def in_turn() -> None:
         for G, (F2, F3, S3) in zip(Gs, by_domain, strict=True):
             model.update(F1, F2, F3, G)
-            model.normalize(F1, F2, F3, G)
+            model.end_domain(F1, F2, F3, G)
             model.update(S1, S2, S3)
 
     return model.solve(at_once if form == "authors" else in_turn, max_iter, Gs, watch)
@@ -115,13 +122,13 @@ def _topics(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
     S1, S2 = (Factor(np.full((k, c), 1 / c)) for k in (k1, k2))
     by_domain = [
         (
-            Factor(topics[:, k1 : k1 + k2], normalize="columns"),
-            Factor(np.full((m, k3), 1 / m), normalize="columns"),
+            Factor(topics[:, k1 : k1 + k2]),
+            Factor(np.full((m, k3), 1 / m)),
             Factor(np.full((k3, c), 1 / c)),
         )
         for _ in problem.domains
     ]
-    return (Factor(topics[:, :k1], normalize="columns"), S1, S2), by_domain
+    return (Factor(topics[:, :k1]), S1, S2), by_domain
 
 
 def _random(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
@@ -131,7 +138,7 @@ def _random(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
 
     def concepts(k: int) -> Factor:
-        return Factor(rng.random((m, k)), normalize="columns")
+        return Factor(rng.random((m, k)))
 
     def association(k: int) -> Factor:
         return Factor(rng.random((k, c)))
