@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transferbench import experiments
+from transferbench.experiments import statistics
 
 #: Pages of an experiment, in the order in which they are shown.
 PAGES = ("figure.md", "readings.md", "regret.md", "table.md", "claims.md")
@@ -29,7 +30,7 @@ def pages(results: Path, target: Path) -> Iterator[tuple[str, str]]:
     results: the folder of committed results. target: the folder of the site's result pages; the
     figures are copied there.
     """
-    titles = experiments.titles()
+    titles = {**experiments.titles(), statistics.NAME: statistics.read()["title"]}
     with_results = [name for name in titles if (results / name).is_dir()]
     for name in with_results:
         copy_figures(results / name, target / name)
@@ -52,8 +53,9 @@ def page(folder: Path, title: str) -> Iterator[str]:
     """Yield the parts of an experiment's page: its committed pages, one below the other."""
     name = folder.name
     yield f"# {name}\n\n{title}.\n\n"
-    yield f"Repeat it with `transferbench reproduce {name}`; "
-    yield f"`transferbench describe {name}` shows rows, columns and settings.\n\n"
+    yield f"Repeat it with `transferbench reproduce {name}`"
+    settings = f"; `transferbench describe {name}` shows rows, columns and settings"
+    yield f"{settings * (name != statistics.NAME)}.\n\n"
     for file in PAGES:
         if (folder / file).exists():
             text = (folder / file).read_text(encoding="utf-8")

@@ -35,12 +35,30 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
     assert listed["kmeans"]["family"] == "clustering"
 
 
+def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call):
+    code, out, err = call("list", "gtl")
+    title, *lines = out.splitlines()
+    assert (code, err, title) == (0, "", "Experiments on gtl:")
+    assert [line.split()[0] for line in lines[:4]] == [
+        "gtl-table3", "gtl-figure2a", "gtl-figure2b", "gtl-figure2c"
+    ]  # fmt: skip
+    assert "  Table 3: Average classification accuracy" in lines[0]
+    found = {each["name"]: each for each in json.loads(call("list", "gtl", "--json")[1])["gtl"]}
+    assert found["gtl-figure2b"]["place"] == "Figure 2b"
+    assert {"gtl-variants", "readings-gcmf"} <= found.keys()
+    assert not {"choice", "dtl-table3", "readings-dtl"} & found.keys()
+    assert [line.split()[0] for line in call("list", "himls")[1].splitlines()[9:11]] == [
+        "himls-table10", "himls-table11"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "keys"),
     [
         ("gcmf", "model", {"family", "text", "parameters", "random"}),
         ("comp-vs-rec", "task", {"summary", "text", "facts", "options", "files"}),
         ("gtl-table3", "experiment", {"title", "paper", "rows", "columns", "published"}),
+        ("mtc Figure 1", "experiment", {"title", "paper", "rows", "columns", "figure"}),
     ],
 )
 def test_describe_prints_one_json_object(call, name, kind, keys):
@@ -79,7 +97,7 @@ def test_doctor_is_short_and_fails_where_nothing_can_be_reached(call, home):
     for text in ("python ", "scikit-learn", "extras ", " free)", "mirrors    none", "memory "):
         assert text in out
     assert lines[-1].startswith("fault      no original file is cached or can be reached")
-    assert lines[-2].count("newsgroups") == 2, "and mtc-newsgroups"
+    assert lines[-2].count("newsgroups") == 3, "and mtc-newsgroups, zhuang-newsgroups"
 
 
 def test_doctor_succeeds_where_a_file_can_be_reached(call, home, tmp_path):

@@ -72,6 +72,20 @@ def test_a_folder_with_a_name_of_ours_is_not_an_own_experiment(home, mine):
     assert experiments.load("gtl-table3", home.results).spec.title != "My clusters"
 
 
+@pytest.mark.parametrize("name", ["gtl", "GTL", "gtl figure 2", "mrtl.Table2"])
+def test_a_name_that_stands_for_ours_is_refused(call, tmp_path, name):
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(MINE)
+    code, out, err = call("reproduce", str(path))
+    assert (code, out) == (2, "")
+    assert f"the name {name!r} is taken; give the file another." in err
+
+
+def test_the_file_of_an_experiment_is_no_task(call, mine):
+    code, out, err = call("run", str(mine), "-m", "kmeans")
+    assert (code, out, f"use `transferbench reproduce {mine}`" in err) == (2, "", True)
+
+
 def test_two_files_of_one_name_are_refused(call, mine, tmp_path):
     other = tmp_path / "other" / "mine.yaml"
     other.parent.mkdir()

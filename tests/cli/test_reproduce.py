@@ -41,6 +41,35 @@ def lines(folder: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+TABLES = {f"himls-table{number}" for number in range(2, 14)}
+FIGURE2 = {"gtl-figure2a", "gtl-figure2b", "gtl-figure2c"}
+
+
+@pytest.mark.parametrize(
+    ("given", "experiments"),
+    [
+        (["gtl"], {"gtl-table3", *FIGURE2}),
+        (["HiMLS"], {*TABLES, "himls-figure2a", "himls-figure2b", "himls-figure2c"}),
+        (["gtl table 3", "mrtl figure 3b"], {"gtl-table3", "mrtl-figure3b"}),
+        (["GTL Tab. 3", "MRTL Figure 3(b)"], {"gtl-table3", "mrtl-figure3b"}),
+        (["GTL-Table3", "gtl-table3", "choice"], {"gtl-table3", "choice"}),
+        (
+            ["gtl", "Table", "3", "mtc", "fig.", "1", "mulan"],
+            {"gtl-table3", "mtc-figure1", "mulan"},
+        ),
+        (["gtl", "figure", "2"], FIGURE2),
+        (["himls table 2", "readings dtl"], {"himls-table2", "readings-dtl"}),
+    ],
+)
+def test_papers_and_places_are_experiments(monkeypatch, call, given, experiments):
+    from transferbench import reproduce
+
+    planned = []
+    monkeypatch.setattr(reproduce, "plan", lambda names, *_, **__: planned.extend(names) or [])
+    call("reproduce", *given, "--dry-run")
+    assert (set(planned), len(planned)) == (experiments, len(experiments))
+
+
 def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
     assert code == 0, err

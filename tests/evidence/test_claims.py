@@ -95,6 +95,12 @@ NOISY = A_FIRST | {("rec-vs-sci", "B"): 90 + 2 * NOISE[::-1]}
         ("better: {columns: [B], over: [A], rows: some}", NOISY, "undetermined"),
         ("better: {columns: [A], rows: average, by: 9.9}", A_FIRST, "holds"),
         ("better: {columns: [A], rows: average, by: 10.1}", A_FIRST, "fails"),
+        ("better: {columns: [A], value: 85}", A_FIRST, "holds"),
+        ("better: {columns: [B], value: 85}", A_FIRST, "fails"),
+        ("better: {columns: [A], value: 85}", A_FIRST | {"A": 85 + NOISE}, "undetermined"),
+        ("better: {columns: [A], over: [B], fewer_errors: 0.4}", A_FIRST, "holds"),
+        ("better: {columns: [A], over: [B], fewer_errors: 0.6}", A_FIRST, "fails"),
+        ("better: {columns: [A], rows: average, fewer_errors: 0.49}", A_FIRST, "holds"),
         ("better: {columns: [B], over: [A], by: -9}", A_FIRST, "fails"),
         ("better: {columns: [B], over: [A], by: -11}", A_FIRST, "holds"),
         ("better: {columns: [C], over: [C2]}", A_FIRST, None),
@@ -178,6 +184,11 @@ def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
         assert found.outcome == outcome
         file = experiments.read(COST, PATH)
         assert claims_page.comparisons(file, found)[0][3] == "× 2.50"
+    for most, outcome in ((1.5, "holds"), (0.5, "fails")):
+        claim = f"better: {{columns: [A], value: {most}}}"
+        found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
+        assert found.outcome == outcome
+        assert claims_page.comparisons(file, found)[0][3] == f"× {most:.2f}"
 
 
 def test_a_claim_about_some_rows_only(tmp_path):
@@ -218,6 +229,11 @@ def test_the_published_rows_are_counted(tmp_path):
     [
         ("better: {columns: [A], over: [B], by: 2}", "A more than 2 ahead of B on every row"),
         ("better: {columns: [A], over: [B], by: -2}", "A less than 2 behind B on every row"),
+        ("better: {columns: [A], value: 85}", "A ahead of 85 on every row"),
+        (
+            "better: {columns: [A], over: [B], fewer_errors: 0.294}",
+            "A with at least 29.4% fewer errors than B on every row",
+        ),
         (
             "better: {columns: [A, B], rows: some}",
             "A and B ahead of every other method on some row",
@@ -504,6 +520,8 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "[B]", "[B], rows: all", "rows"),
         (TABLE, "[B]", "[B], x: 5", "are for figures over parameters or iterations"),
         (TABLE, "[B]", "[B], times: 2", "times is for seconds"),
+        (TABLE, "[B]", "[B], value: 2", "expected over or value, not both"),
+        (COST, "[B]", "[B], fewer_errors: 0.2", "no errors can be fewer in seconds"),
         (TABLE, "}}", "}, measure: f1}", "no row shows f1; expected accuracy"),
         (TABLE, "}}", "}, also: [gtl-tabel3]}", "Did you mean 'gtl-table3'?"),
         (TABLE, "}}", "}, among: [comp-vs-rex]}", "Did you mean 'comp-vs-rec'?"),

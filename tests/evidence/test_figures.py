@@ -22,7 +22,8 @@ columns:
   DTL:
     model: dtl
     params: {k: 20, kappa: 10, max_iter: 5, C: 1.0, start: probabilities,
-             normalize_U: columns, pool_tasks: true, prior: equal, dtype: float32}
+             normalize_U: columns, normalize_at: update, pool_tasks: true, prior: equal,
+             dtype: float32}
   LG: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: κ, params: [kappa], values: [0, 10], levels: {experiment: gtl-table3, column: GCMF}}
 """

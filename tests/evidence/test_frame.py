@@ -128,7 +128,7 @@ def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
 
 
 def test_results_make_the_values_of_the_published_table():
-    found = transferbench.results("gtl-table3")
+    found = transferbench.results("gtl-unit-length")
     assert {"experiment", "row", "column", "seed", "value", "status"} <= set(found)
     means = found[found["chosen"]].groupby(["row", "column"])["value"].mean()
     assert means["comp vs rec", "GCMF"] == pytest.approx(99.19, abs=0.005)

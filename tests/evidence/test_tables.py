@@ -57,6 +57,21 @@ def test_verdicts(tmp_path, values, verdict):
     assert entry({"LG": [0.8], "NMF": values}, tmp_path, "NMF").verdict == verdict
 
 
+def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
+    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, reading_of: one}"
+    column = "  LG2: {model: lr, reading_of: LG, params: {C: 2.0, intercept: true}}\n"
+    text = GOOD.replace("comp-vs-rec}", rows).replace("  NMF:", f"{column}  NMF:")
+    file = experiments.read(text, PATH)
+    values = {"LG": 0.5, "LG2": 0.817, "NMF": 0.79}
+    found = write_runs(tmp_path, file, lambda planned: values[planned.column])
+    made = tables.entries(file, cells_of(file, found))
+    judged = {(one.row, one.column): one.verdict for one in made.itertuples()}
+    assert judged["one", "LG2"] == judged["again", "LG2"] == "within"
+    first, with_readings = tables.totals(file, made)
+    assert first == {"below": 1, "within": 1}
+    assert with_readings == {"within": 2}
+
+
 def test_a_deterministic_model_needs_one_run(tmp_path):
     found = entry({"LG": [0.8171], "NMF": OK}, tmp_path, "LG")
     assert (found.verdict, found.runs, found.planned) == ("within", 1, 1)

@@ -1,21 +1,21 @@
-"""Names that the shell completes, found without heavy imports."""
+"""Names in arguments: completed by the shell, without heavy imports, and resolved."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import click
 
-from transferbench.settings import Settings
+from transferbench import experiments
+from transferbench.errors import UserError
+from transferbench.settings import Settings, load
 
 
 def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """Return a shell_complete callback for the names that `known` returns."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return sorted(name for name in known() if name.startswith(incomplete))
-
-    return complete
+    return lambda ctx, param, start: sorted(name for name in known() if name.startswith(start))
 
 
 def model_names() -> Iterable[str]:
@@ -33,23 +33,45 @@ def task_names() -> Iterable[str]:
     return {*names, *(name.rpartition("/")[2] for name in names)}
 
 
-def experiment_names(settings: Settings | None = None) -> Iterable[str]:
-    """Return the names of all experiments, also of the user's own ones that have results."""
-    from transferbench import experiments
-    from transferbench.settings import load
-
-    return [*experiments.names(), *experiments.own_names((settings or load()).results)]
-
-
-def have_run(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the experiments that have results, sorted."""
-    return tuple(
-        name
-        for name in sorted(experiment_names(settings))
-        if (settings.results / name / "runs.csv").is_file()
-    )
+def experiment_names() -> Iterable[str]:
+    """Return the names of papers and of all experiments, also of the user's own with results."""
+    return [*experiments.papers(), *experiments.names(), *experiments.own_names(load().results)]
 
 
 def all_names() -> Iterable[str]:
     """Return the names of all models, tasks and experiments."""
     return {*model_names(), *task_names(), *experiment_names()}
+
+
+def have_run(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the experiments that have results, sorted."""
+    have_runs = {file.parent.name for file in settings.results.glob("*/runs.csv")}
+    known = [*experiments.names(), *experiments.own_names(settings.results)]
+    return tuple(sorted(have_runs.intersection(known)))
+
+
+#: The arguments of a command for several experiments.
+several_experiments = click.argument(
+    "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
+    callback=lambda _, __, given: tuple(experiments.expand(given) if given else ()),
+)  # fmt: skip
+
+
+def experiments_named(name: str) -> list[str]:
+    """Return the experiments in our folder that a name stands for, or the path of the user's."""
+    from transferbench import strict_yaml
+
+    if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():
+        data, _ = strict_yaml.load(Path(name))
+        return [name] * (isinstance(data, dict) and "columns" in data)  # no task has columns
+    found = experiments.expand([name])
+    return found if found[0] in experiments.names() else []
+
+
+def task(name: str) -> str:
+    """Return the name of a task as it is. Raise UserError for one of experiments."""
+    if found := experiments_named(name):
+        command = f"`transferbench reproduce {shlex.quote(name)}`"
+        remedy = f"use {command}, or a task that `transferbench describe {found[0]}` lists"
+        raise UserError(f"{name}: expected a task, got experiments; {remedy}.")
+    return name

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._names import (
-    all_names,
-    completing,
-    experiment_names,
-    model_names,
-    task_names,
-)
+from transferbench import experiments
+from transferbench.cli import _names
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings
 
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", shell_complete=completing(all_names))
+@click.argument("name", shell_complete=_names.completing(_names.all_names))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, name: str, as_json: bool) -> None:
@@ -41,9 +35,9 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
                   licence); of your own: family and facts
       experiment  the keys of its file
     """
-    if name in model_names():
+    if name in _names.model_names():
         found, lines = _model(name)
-    elif name in experiment_names(settings) or _is_experiment(name):
+    elif _names.experiments_named(name) or name in experiments.own_names(settings.results):
         found, lines = _experiment(name, settings)
     else:
         found, lines = _task(name, settings)
@@ -54,17 +48,6 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
     echo(first, style="header")
     for line in others:
         echo(line)
-
-
-def _is_experiment(name: str) -> bool:
-    """True for the path of a YAML file that has the key columns, which no task has."""
-    from transferbench import strict_yaml
-    from transferbench.experiments import SUFFIXES
-
-    if Path(name).suffix not in SUFFIXES:
-        return False
-    data, _ = strict_yaml.load(Path(name))
-    return isinstance(data, dict) and "columns" in data
 
 
 def _parameters(known: Iterable[Parameter]) -> list[dict[str, Any]]:
@@ -105,8 +88,8 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     from transferbench.errors import unknown
 
     base = name.partition(":")[0]
-    if base not in task_names() and not base.endswith(tasks.YAML_SUFFIXES):
-        raise unknown("name", name, all_names(), "See `transferbench list`.")
+    if base not in _names.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
+        raise unknown("name", name, _names.all_names(), "See `transferbench list`.")
     task = tasks.Task.named(name)
     if not task.options.get("path"):
         return _known_task(task)
@@ -154,8 +137,6 @@ def _facts(facts: Mapping[str, object]) -> list[str]:
 
 
 def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
-    from transferbench import experiments
-
     experiment = experiments.load(name, settings.results)
     name, spec = experiment.name, experiment.spec
     paper, tolerance = spec.paper, spec.tolerance

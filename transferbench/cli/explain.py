@@ -33,7 +33,7 @@ def command(
     """Explain a number of a table or figure.
 
     Print the command that runs it again, its runs, what they took, and what has changed since.
-    EXPERIMENT is a name or, of your own experiment, its name or its file.
+    EXPERIMENT is a name, a place in a paper ("gtl table 3"), or your own FILE.yaml.
 
     \b
     With --json, an object with
@@ -44,6 +44,7 @@ def command(
       objective  a list, one value an iteration
     """
     from transferbench import experiments
+    from transferbench.data import tasks
     from transferbench.errors import UserError
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_runs
@@ -57,7 +58,9 @@ def command(
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     runs = read_runs(settings.results / file.name / "runs.csv")
     source = explain.find(file, runs, row, column, x)
-    facts = explain.facts(file, source, _digest(source.runs_behind[0].task, settings))
+    task = tasks.Task.named(source.runs_behind[0].task)
+    digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
+    facts = explain.facts(file, source, digest)
     trace, note = explain.objective(source, Store(settings.results))
     if save and trace:
         _plot.save(trace, f"{file.name}, {source.row}, {source.column}", save)
@@ -70,14 +73,6 @@ def command(
     for line in lines:
         is_verdict = verdict and line.startswith("  verdict ")
         echo_marked(line, verdict) if is_verdict else echo(line)
-
-
-def _digest(name: str, settings: Settings) -> str:
-    """Return the digest of a task that is built here, "" if it is not."""
-    from transferbench.data import tasks
-
-    task = tasks.Task.named(name)
-    return tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
 
 
 def _objective(trace: Sequence[float], note: str, save: Path | None) -> str:

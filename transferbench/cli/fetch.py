@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from transferbench.cli._names import completing, task_names
+from transferbench.cli._names import completing, task, task_names
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
 @click.command()
-@click.argument("names", nargs=-1, shell_complete=completing(task_names))
+@click.argument("names", nargs=-1, type=task, shell_complete=completing(task_names))
 @click.option("--dry-run", is_flag=True, help="Only show what would be fetched, and from where.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:

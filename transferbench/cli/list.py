@@ -7,18 +7,20 @@ from typing import Any
 
 import click
 
+from transferbench import experiments
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings
 
 WIDTH = 80
+WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["all", "models", "tasks", "experiments"]), default="all")
+@click.argument("what", type=WHAT, default="all")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, what: str, as_json: bool) -> None:
-    """List models, tasks and experiments.
+    """List models, tasks and experiments, or the experiments of a paper.
 
     A model marked * needs a library that is not installed. Long lines are cut; `describe NAME`
     shows all. Your own experiments are listed once they have results.
@@ -28,9 +30,12 @@ def command(settings: Settings, what: str, as_json: bool) -> None:
       models       name, family, summary, missing (libraries that are not installed)
       tasks        name, summary
       experiments  name, title, own (true for your own)
+      a paper      name, title, place (in the paper)
     """
     sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
     found = {title: read(settings) for title, read in sections.items() if what in ("all", title)}
+    if what in experiments.papers():
+        found[what] = _of_paper(what)
     if as_json:
         echo_json(found)
         return
@@ -42,6 +47,9 @@ def command(settings: Settings, what: str, as_json: bool) -> None:
         titles = {e["name"]: e["title"] for e in found.get("experiments", ()) if e["own"] is own}
         if titles:
             _print(title, titles)
+    if what in experiments.papers():
+        places = {each["name"]: f"{each['place']}: {each['title']}" for each in found[what]}
+        _print(f"Experiments on {what}", places)
 
 
 def _models(settings: Settings) -> list[dict[str, Any]]:
@@ -68,12 +76,26 @@ def _tasks(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _experiments(settings: Settings) -> list[dict[str, Any]]:
-    from transferbench import experiments
-
     own = set(experiments.own_names(settings.results))
     return [
         {"name": name, "title": title, "own": name in own}
         for name, title in experiments.titles(settings.results).items()
+    ]
+
+
+def _of_paper(paper: str) -> list[dict[str, Any]]:
+    """Return the experiments on a paper with their places in it: tables, figures, others."""
+    from transferbench import strict_yaml
+
+    files = {name: strict_yaml.load(experiments.path(name))[0] for name in experiments.names()}
+    published = experiments.expand([paper])
+    names = [
+        n for n in files if files[n]["paper"]["title"] == files[published[0]]["paper"]["title"]
+    ]
+    names.sort(key=lambda name: (name not in published, len(name), name))
+    return [
+        {"name": name, "title": files[name]["title"], "place": files[name]["paper"]["place"]}
+        for name in names
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._names import completing, experiment_names
+from transferbench.cli._names import several_experiments
 from transferbench.cli._options import REPEATS, execution
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
+@several_experiments
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
     "--repeats",
@@ -46,17 +46,27 @@ def command(
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
+    EXPERIMENT is a name, a place in a paper (gtl table 3), your own FILE.yaml, or a paper: dtl,
+    gtl, himls, mrtl or mtc. A paper stands for its published tables and figures. Name its other
+    experiments, such as gtl-variants and readings-gcmf, each; `transferbench list gtl` lists all.
+
     Missing runs are performed. Each results/EXPERIMENT/ is written as soon as its last run has
     ended; of several experiments, the quickest come first.
     """
     from transferbench import experiments, reproduce
     from transferbench.cli._execute import execute, say
     from transferbench.errors import UserError
+    from transferbench.experiments import statistics
     from transferbench.files import exclusive
 
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
-    names = names or tuple(experiments.names())
+    names = names or (*experiments.names(), statistics.NAME)
+    if statistics.NAME in names and not execution["dry_run"]:
+        say("\n".join(map(str, statistics.write(settings.results / statistics.NAME))))
+    names = tuple(name for name in names if name != statistics.NAME)
+    if not names:
+        return 0
     rebuilds = reproduce.plan(names, settings, repeats, missing=missing, outdated=outdated)
     if execution["dry_run"]:
         _show(rebuilds, settings, force=execution["force"])

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from transferbench.cli._names import completing, model_names, task_names
+from transferbench.cli._names import completing, model_names, task, task_names
 from transferbench.cli._options import REPEATS, execution, seeds
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
 @click.command()
-@click.argument("task", shell_complete=completing(task_names))
+@click.argument("task", type=task, shell_complete=completing(task_names))
 @click.option(
     "--model",
     "-m",

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._names import completing, experiment_names, have_run
+from transferbench.cli._names import have_run, several_experiments
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
 
 
 @click.command()
-@click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
+@several_experiments
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
@@ -25,21 +25,27 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages
     from transferbench.evidence.frame import no_runs
+    from transferbench.experiments import statistics
 
-    names = names or have_run(settings)
+    has_statistics = (settings.results / statistics.NAME).is_dir()
+    names = names or (*have_run(settings), *[statistics.NAME] * has_statistics)
     if not names:
         raise no_runs(settings.results)
     outdated: list[Path] = []
     errors: list[UserError] = []
     for name in names:
         try:
-            file = experiments.load(name, settings.results)
-            folder = settings.results / file.name
+            if name == statistics.NAME:
+                folder = settings.results / name
+                made = statistics.outdated(folder) if check else statistics.write(folder)
+            else:
+                file = experiments.load(name, settings.results)
+                folder = settings.results / file.name
+                made = (pages.outdated if check else pages.write)(file, folder)
             if check:
-                outdated += pages.outdated(file, folder)
-                continue
-            for path in pages.write(file, folder):
-                echo(path)
+                outdated += made
+            else:
+                echo("\n".join(map(str, made)))
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     for path in outdated:

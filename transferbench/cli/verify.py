@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from transferbench.cli._names import completing, experiment_names, have_run
+from transferbench.cli._names import have_run, several_experiments
 from transferbench.cli._options import Seconds
 from transferbench.cli._terminal import echo, echo_marked
 from transferbench.settings import Settings
 
 
 @click.command()
-@click.argument("names", nargs=-1, shell_complete=completing(experiment_names))
+@several_experiments
 @click.option(
     "--seconds",
     type=Seconds(),

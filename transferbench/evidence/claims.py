@@ -127,6 +127,7 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
     points: dict[tuple[str, str], dict[float | None, Values]] = {}
     printed: dict[tuple[str, str], float] = {}
     identical: dict[str, list[list[str]]] = {}
+    given = claim.better
     for i, (file, cells) in enumerate(known):
         same = identical_columns(file, cells)
         for column in claim.columns:
@@ -134,18 +135,26 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure = claim.measure or file.spec.metric
         scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
+        whole = 100 if file.spec.unit == "percent" else 1
         for cell in cells.itertuples():
+            rival = given and cell.column not in given.columns
+            avoided = given.fewer_errors if given and rival else 0.0
             among = i or not claim.among or cell.row in claim.among
+            if file.spec.rows[cell.row].reading_of and cell.row not in claim.among:
+                continue
             if not among or file.metric(cell.row) != measure:
                 continue
             place = (f"{file.name}, {cell.row}" if i else cell.row, cell.column)
-            values = {seed: scale(value) for seed, value in cell.by_seed.items()}
+            values = {s: scale(v + avoided * (whole - v)) for s, v in cell.by_seed.items()}
             x = None if math.isnan(cell.x) else cell.x
             problems[place[0]] = file.problem(cell.row)
             identical[place[0]] = same
             points.setdefault(place, {})[x] = Values(values, cell.reason, cell.variance)
             if published := file.published(cell.row, cell.column):
-                printed[place] = scale(published[0])
+                printed[place] = scale(published[0] + avoided * (whole - published[0]))
+            if given and given.value is not None:
+                stated = Values({None: scale(given.value)}, "", 0.0)
+                points[place[0], f"{given.value:g}"] = {None: stated}
     return Subject(problems, points, printed, identical, _matters(claim, known[0][0]))
 
 

@@ -86,7 +86,10 @@ def _better(given: Better, claim: Claim) -> str:
     elif given.by:
         margin = f"{abs(given.by):g}"
         relation = f"more than {margin} ahead of" if given.by > 0 else f"less than {margin} behind"
+    elif given.fewer_errors:
+        relation = f"with at least {given.fewer_errors:.1%} fewer errors than"
     over = " and ".join(given.over) if given.over else "every other method"
+    over = over if given.value is None else f"{given.value:g}"
     place = f", at x = {span(given.x)}" if given.x is not None else ""
     return f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}{place}"
 

@@ -80,7 +80,8 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
     with pictures.style(experiment.name):
         import matplotlib.pyplot as plt
 
-        size = (max(3.2 * across, 5.2), (3.2 if figure.rows else 2.5) * down + 0.7)
+        width = max(3.2 * across, 5.2, bars * 1.1 * len(spec.rows))
+        size = (width, (3.2 if figure.rows else 2.5) * down + 0.7)
         drawing, axes = plt.subplots(
             down, across, figsize=size, squeeze=False, layout="constrained"
         )

@@ -38,7 +38,10 @@ def render(
 
     cells: the experiment's cells; others: see `claims.judge`.
     """
-    common = {"name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper}
+    common = {
+        "name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper,
+        "tolerance": experiment.compared.tolerance,
+    }  # fmt: skip
     if experiment.spec.figure:
         points = figures.points(experiment, cells)
         growth = figures.growth(experiment, points)

@@ -37,7 +37,11 @@ def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
     if there are fewer than three methods or five problems, or if a cell has too few runs.
     """
     spec = experiment.spec
-    rows = [row for row in spec.rows if experiment.metric(row) == spec.metric]
+    rows = [
+        name
+        for name, row in spec.rows.items()
+        if experiment.metric(name) == spec.metric and not row.reading_of
+    ]
     problems = [experiment.problem(row) for row in rows]
     methods = spec.competitors
     if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_PROBLEMS:

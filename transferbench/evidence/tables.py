@@ -93,8 +93,11 @@ def _average(experiment: Experiment, label: str, entries: list[dict[str, Any]]) 
 def totals(experiment: Experiment, entries: pd.DataFrame) -> tuple[Counter[str], Counter[str]]:
     """Count the verdicts of cells: as the paper is read first, and with readings of columns.
 
-    The first count leaves readings out; the second takes them in place of what they read.
+    The first count leaves readings out; the second takes them in place of what they read. A control
+    of another experiment counts for nothing.
     """
+    if experiment.spec.control_of:
+        return Counter(), Counter()
     rows, columns = experiment.spec.rows, experiment.spec.columns
     read: dict[tuple[str, str], str] = {}
     first: dict[tuple[str, str], str] = {}

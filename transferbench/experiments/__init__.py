@@ -6,6 +6,7 @@ Importing this package, `names` and `titles` import no model and validate nothin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from os.path import realpath
@@ -26,8 +27,10 @@ SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
 COPY = "experiment.yaml"
 #: Names in the folder of results that are not those of experiments.
-RESERVED = ("records", "slurm", "report.html")
+RESERVED = ("records", "slurm", "report.html", "data-statistics")
 REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
+#: A published table, figure or part of a figure; groups: its name without the part, its paper.
+PUBLISHED = re.compile(r"((\w+)-(?:table|figure)\d+)[a-z]?")
 #: A name that is that of a folder on every system: no "..", no device of Windows, no control code.
 NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))\w([\w .+,()-]*[\w+)])?", re.IGNORECASE)
 
@@ -35,6 +38,34 @@ NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))\w([\w .+,()-]*[\w+)]
 def names() -> list[str]:
     """Return the names of all experiments in the folder."""
     return sorted(file.stem for file in settings.experiments_dir().glob("*.yaml"))
+
+
+def papers() -> list[str]:
+    """Return the short names of the papers that have published tables or figures."""
+    return sorted({found[2] for found in map(PUBLISHED.fullmatch, names()) if found})
+
+
+def expand(given: Iterable[str]) -> list[str]:
+    """Return the names of the experiments that the given names stand for, each once.
+
+    The short name of a paper, as gtl, stands for its published tables and figures, "gtl figure 2"
+    for the parts of the figure, and "GTL Table 3" for gtl-table3; its words may be separate names.
+    Paths, names of the user's own experiments and unknown names stay as they are.
+    """
+    meant: dict[str, list[str]] = {}
+    for name in names():
+        found = PUBLISHED.fullmatch(name)
+        for key in {name, *(found.groups() if found else ())}:
+            meant.setdefault(_letters(key), []).append(name)
+    meant |= {name: [name] for name in names()}
+    joined = re.sub(r"(?i)\n(tab\.?|table|fig\.?|figure)\n(?=\d)", r" \1 ", "\n".join(given))
+    lists = (meant.get(each) or meant.get(_letters(each), [each]) for each in joined.split("\n"))
+    return list(dict.fromkeys(name for each in lists for name in each))
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, with `tab` for table and `fig` for figure."""
+    return re.sub(r"[\W_]|(?<=tab)le|(?<=fig)ure", "", name.casefold())
 
 
 def titles(results: Path | None = None) -> dict[str, str]:
@@ -62,37 +93,52 @@ def _title(file: Path) -> str:
 
 def own_names(results: Path) -> list[str]:
     """Return the names of the user's own experiments in a folder of results."""
-    packaged = set(names())
-    found = (file.parent.name for file in results.glob(f"*/{COPY}"))
-    return sorted(name for name in found if name not in packaged)
+    return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))
 
 
 def path(name: str, results: Path | None = None) -> Path:
     """Return the file of an experiment: in our folder, in that of the results, or given by path.
 
-    The user's own must not have the name of one in our folder, nor one that is no name of a folder
-    of results. Raise UserError for such a name and for an unknown one.
+    The user's own must not have a name that stands for one in our folder, nor one that is no name
+    of a folder of results. Raise UserError for such a name, an unknown one and one of several.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
-        if name in names():
-            return folder / f"{name}.yaml"
-        own = own_names(results) if results else []
-        if name not in own or results is None:
-            known = [*names(), *own]
-            remedy = "See `transferbench list experiments`, or give the path of a YAML file."
-            raise unknown("experiment", name, known, remedy)
-        return results / name / COPY
+        if results and name in own_names(results):
+            return results / name / COPY
+        first, *others = expand([name])
+        if others:
+            raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")
+        if first not in names():
+            raise _unknown(name, results)
+        return folder / f"{first}.yaml"
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
     # Some file systems do not distinguish case.
-    taken = {*RESERVED, *map(str.casefold, names())}
-    if file.stem.casefold() in taken or REPEATS.fullmatch(file.stem):
+    reserved = file.stem.casefold() in RESERVED or REPEATS.fullmatch(file.stem)
+    if reserved or expand([file.stem])[0] in names():
         raise UserError(f"{file}: the name {brief(file.stem)} is taken; give the file another.")
     if not NAME.fullmatch(file.stem):
         message = f"the results cannot be in a folder named {brief(file.stem)}"
         raise UserError(f"{file}: {message}; use letters, digits and -_.+ in the name.")
     return file
+
+
+def _unknown(name: str, results: Path | None) -> UserError:
+    """Return the error for an unknown experiment; that for a task names those that have it."""
+    from transferbench import strict_yaml
+    from transferbench.data import datasets
+
+    try:
+        task = datasets.full_name(name.partition(":")[0])
+    except UserError:
+        remedy = "See `transferbench list experiments`, or give the path of a YAML file."
+        return unknown("experiment", name, titles(results), remedy)
+    rows = {each: strict_yaml.load(path(each))[0]["rows"].values() for each in names()}
+    having = [e for e in rows if task in (row["task"].partition(":")[0] for row in rows[e])]
+    having.sort(key=lambda each: not PUBLISHED.fullmatch(each))
+    remedy = f"`transferbench run {name} --model MODEL`, or name an experiment that has it"
+    return UserError(f"{name} is a task: use {remedy}: {', '.join(having) or 'none'}.")
 
 
 def load(name: str, results: Path | None = None) -> Experiment:
@@ -104,8 +150,8 @@ def load(name: str, results: Path | None = None) -> Experiment:
     from transferbench import strict_yaml
 
     file = path(name, results)
-    by_name = Path(name).suffix not in SUFFIXES
-    return read(strict_yaml.read_text(file), file, name if by_name else file.stem)
+    own = file.name == COPY and Path(name).suffix not in SUFFIXES
+    return read(strict_yaml.read_text(file), file, name if own else file.stem)
 
 
 @lru_cache(maxsize=128)

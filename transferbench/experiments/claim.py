@@ -6,11 +6,17 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from annotated_types import Gt, Lt, MinLen
+from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import model_validator
 
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known
-from transferbench.experiments.measures import COSTS, MATTERS, MATTERS_RATIO, Metric
+from transferbench.experiments.measures import (
+    COSTS,
+    LOWER_IS_BETTER,
+    MATTERS,
+    MATTERS_RATIO,
+    Metric,
+)
 from transferbench.parameters import Positive, Weight
 
 if TYPE_CHECKING:
@@ -26,7 +32,9 @@ class Better(StrictModel):
 
     Without `over`, they are compared with every other column that is no control. The comparison
     must hold on every row, most, some, or on the average of the rows; in a figure, at each `x`.
-    Seconds and MiB are compared as ratios: `times` as fast, or as small.
+    Seconds and MiB are compared as ratios: `times` as fast, or as small. `value` is a number that
+    the paper states, to compare with in place of columns. `fewer_errors` is the share of a rival's
+    errors (what its value lacks to 1, or 100 per cent) that must be avoided.
     """
 
     columns: Annotated[tuple[str, ...], MinLen(1)]
@@ -34,16 +42,25 @@ class Better(StrictModel):
     rows: Literal["every", "most", "some", "average"] = "every"
     by: Finite = 0.0
     times: Positive = 1.0
+    value: Finite | None = None
+    fewer_errors: Annotated[float, Ge(0), Lt(1)] = 0.0
     x: Span | None = None
 
     @model_validator(mode="after")
     def _check_columns_differ(self) -> Self:
         if set(self.columns) & set(self.over):
             raise Fault("a column is named under columns and under over; remove one.")
+        if self.over and self.value is not None:
+            raise Fault("expected over or value, not both.", "value")
         return self
 
     def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns to compare with; competitors are the columns that are no controls."""
+        """Return the columns to compare with, or the stated value as a text.
+
+        competitors: the columns that are no controls.
+        """
+        if self.value is not None:
+            return (f"{self.value:g}",)
         return self.over or tuple(name for name in competitors if name not in self.columns)
 
 
@@ -109,6 +126,8 @@ class Claim(StrictModel):
     def has_threshold(self) -> bool:
         """True if the predicate states how large a difference must be, or may be."""
         given = self.predicate
+        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
+            return True
         return isinstance(given, Stable) or bool(given.by) or getattr(given, "times", 1.0) != 1
 
     def matters_on(self, ratio: bool, unit: int) -> float:
@@ -147,6 +166,8 @@ class Claim(StrictModel):
         given = self.better
         if given and given.times != 1 and (measure not in COSTS or given.by):
             raise Fault(f"times is for {' and '.join(COSTS)}, in place of by.", "better", "times")
+        if given and given.fewer_errors and measure in LOWER_IS_BETTER:
+            raise Fault(f"no errors can be fewer in {measure}.", "better", "fewer_errors")
 
 
 def _check_span(span: Span, figure: Figure | None) -> None:

@@ -49,7 +49,7 @@ class Experiment:
         curve = bool(self.spec.figure and self.spec.figure.iterations)
         for label, row in self.spec.rows.items():
             for name, column in self.spec.columns.items():
-                task = tasks.Task.named(row.task, **column.options).name
+                task = tasks.Task.named(column.task or row.task, **column.options).name
                 random = parameters.takes_seed(models.load(column.model))
                 seeds = range(repeats or self.spec.repeats) if random else (None,)
                 for x, params in settings(name):
@@ -96,10 +96,15 @@ class Experiment:
 
         None if no value is published.
         """
-        if self.spec.tolerance is None:
+        if self.compared.tolerance is None:
             return None
         own = self.spec.rows[row].tolerance
-        return self.spec.tolerance.value if own is None else own
+        return self.compared.tolerance.value if own is None else own
+
+    @property
+    def compared(self) -> Schema:
+        """The file with the published values and the tolerance: this one, or the controlled one."""
+        return experiments.load(self.spec.control_of).spec if self.spec.control_of else self.spec
 
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
         """Return the printed mean and standard deviation (None if not printed) of a cell.
@@ -109,7 +114,7 @@ class Experiment:
         rows, columns = self.spec.rows, self.spec.columns
         row = (row in rows and rows[row].reading_of) or row
         column = (column in columns and columns[column].reading_of) or column
-        value = self.spec.published.get(row, {}).get(column)
+        value = self.compared.published.get(row, {}).get(column)
         return value if value is None or isinstance(value, tuple) else (value, None)
 
     def printed(self, source: Printed) -> dict[str, float]:
@@ -136,6 +141,9 @@ def check_names(spec: Schema, faults: Faults) -> None:
                     raise unknown(
                         "experiment", name, experiments.names(), "See `transferbench list`."
                     )
+    if spec.control_of:
+        with faults.at("control_of"):
+            experiments.load(spec.control_of)
     if spec.figure and spec.figure.levels:
         with faults.at("figure", "levels"):
             _printed_table(spec.figure.levels)
@@ -182,6 +190,11 @@ def check_columns(
         with faults.at("columns", label, "model"):
             models.load(column.model)
             _check_params(label, column, figure, faults)
+        for row in rows.values() if column.task else ():
+            with faults.at("columns", label, "task"):
+                domains = tasks.documents(tasks.Task.named(column.task))
+                if row.domain and row.domain not in domains:
+                    raise unknown("domain", row.domain, domains)
         for row in rows.values() if column.options else ():
             with suppress(UserError):  # a fault of the row
                 tasks.Task.named(row.task)

@@ -64,7 +64,7 @@ class Column(StrictModel):
     """A method: a model with all its parameters; `note` states departures from the paper.
 
     `options` are dataset options of this column's runs, added to those of the row's task, which may
-    not state the same ones.
+    not state the same ones. `task` replaces the rows' task, if a method needs less of the data.
     Parameters of a `grid` take each of their values in turn, on every task. The table shows the
     setting that is best on average over the task's domains by the first measure of `choose`; each
     further measure adds a column of its own. A `control` is a method that the paper lacks.
@@ -74,6 +74,7 @@ class Column(StrictModel):
 
     model: str
     params: dict[str, object] = Field(default_factory=dict)
+    task: str = ""
     options: dict[str, object] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
     choose: tuple[Metric, ...] = ()
@@ -172,7 +173,8 @@ class Schema(StrictModel):
 
     Values are per cent if `unit` says so, else as measured; costs are always as measured. The
     columns may be `readings` of published values: ways to fill what the paper leaves open. Their
-    runs have curves.
+    runs have curves. A `control_of` another experiment, for instance on data in another form, has
+    the published values and the tolerance of that one; the totals do not count its verdicts.
     """
 
     title: str
@@ -183,6 +185,7 @@ class Schema(StrictModel):
     limits: Limit = Limit()
     rows: Annotated[dict[str, Row], MinLen(1)]
     columns: Annotated[dict[str, Column], MinLen(1)]
+    control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     tolerance: Tolerance | None = None
     figure: Figure | None = None
@@ -240,6 +243,8 @@ class Schema(StrictModel):
     def _check_published(self) -> None:
         if not self.figure and bool(self.published) != bool(self.tolerance):
             raise Fault("missing key published or tolerance; they go together.")
+        if self.control_of and self.published:
+            raise Fault("expected control_of or published, not both.", "published")
 
         def check_columns(row: str) -> None:
             with below("published", row):

@@ -1,0 +1,75 @@
+"""The papers' printed data statistics: complete, judged by the facts of the tasks, up to date."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from conftest import ROOT, originals
+
+from transferbench.data import datasets
+from transferbench.data.datasets import rcv1
+from transferbench.experiments import statistics
+
+ROWS = statistics.read()["rows"]
+FOLDER = ROOT / "results" / statistics.NAME
+
+
+def test_committed_pages_are_what_the_facts_yield():
+    assert statistics.outdated(FOLDER) == []
+
+
+def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
+    module = datasets.tasks()["mtc/webkb4"]
+    facts = copy.deepcopy(module.FACTS)
+    facts["mtc/webkb4"]["documents"]["cornell"] = 227
+    monkeypatch.setattr(module, "FACTS", facts)
+    assert [path.name for path in statistics.outdated(FOLDER)] == ["table.csv", "table.md"]
+    assert "| 227 | 2000 | 4 |" in statistics.pages()["table.md"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [
+        ("2.880", 2.8797, "equal"), ("2.880", 2.8950, "differs"), ("0.029", 0.02851, "equal"),
+        ("227", 226, "differs"), ("about 8000", 7862, "rough"), ("ibm, mac", "ibm, mac", "equal"),
+        ("ibm, mac", "mac, ibm", "differs"),
+    ],
+)  # fmt: skip
+def test_a_figure_is_compared_to_the_printed_decimals(printed, ours, verdict):
+    assert statistics.judge(printed, ours) == verdict
+
+
+def test_every_row_is_of_a_paper_and_says_why_nothing_is_known():
+    for row in ROWS:
+        assert row["paper"] in statistics.PAPERS
+        unknown = {entry.verdict for entry in statistics.entries(row)} == {"unknown"}
+        assert not unknown or "note" in row or row["printed"].keys() <= {"documents", "classes"}
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_what_was_measured_on_rcv1_is_so(number):
+    (path,) = originals(f"rcv1/subset{number}").values()
+    for suffix, read in (("file", rcv1._published), ("corrected", rcv1._corrected)):
+        X, Y = read(path)
+        (row,) = (r for r in ROWS if r["row"] == f"RCV1V2_{number}, {suffix}")
+        measured = dict(row["measured"])
+        assert measured.get("documents", len(Y)) == len(Y)
+        assert measured.get("features", X.shape[1]) == X.shape[1]
+        assert measured["classes"] == Y.shape[1]
+        assert measured["label sets"] == len(np.unique(Y, axis=0))
+        assert measured["labels"] == pytest.approx(Y.sum() / len(Y), abs=5e-5)
+        assert measured["density"] == pytest.approx(Y.mean(), abs=5e-6)
+
+
+def test_commands_write_and_check_the_pages(call, home):
+    assert call("reproduce", statistics.NAME)[0] == 0
+    page = home.results / statistics.NAME / "table.md"
+    assert page.read_text(encoding="utf-8") == statistics.pages()["table.md"]
+    assert call("tables", "--check")[0] == 0
+    page.write_text("old", encoding="utf-8")
+    code, _, err = call("tables", "--check")
+    assert (code, "table.md: not what" in err) == (1, True)
+    assert call("tables")[0] == 0
+    assert statistics.outdated(page.parent) == []
