@@ -35,7 +35,7 @@ NAMES = {
     "not scaled to unit length": {"raw length"},
     "rows of U": {"rows of U"},
     "After 500": {"500 iterations"},
-    "at least one label": {"HiMLS ≥ 1 label", "MLS top1"},
+    "at least one label": {"HiMLS ≥ 1 label", "MLS ≥ 1 label"},
     "labels of training documents alone": {"MLS train-label tasks"},
     "random tasks": {"MLS random tasks"},
     "b = 10": {"LNKMTC b=10", "b = 10"},

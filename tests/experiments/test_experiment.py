@@ -30,11 +30,11 @@ def test_every_experiment_in_the_folder_is_complete(name):
     for label, column in spec.columns.items():
         stated = column.params | column.grid
         assert set(stated) == set(parameters.schema(models.load(column.model)))
-        printed = [row for row in spec.published if label in spec.published[row]]
-        assert not spec.published or bool(printed) != column.control, (
+        printed = [row for row in spec.rows if file.published(row, label)]
+        assert not file.compared.published or bool(printed) != column.control, (
             f"{label}: published values or control: true"
         )
-        assert column.note or not column.control
+        assert column.note or not (column.control or column.reading_of)
     for row in spec.rows.values():
         assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
     planned = list(file.runs())
@@ -64,6 +64,41 @@ def test_options_of_a_column_change_its_tasks_alone_and_keep_its_published_value
     }
     assert file.published("one", "LG") == (81.71, None)
     assert file.spec.competitors == ["LG", "NMF"]
+
+
+def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_nothing():
+    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, reading_of: one}"
+    column = "  LG2: {model: lr, reading_of: LG, params: {C: 2.0, intercept: true}}\n"
+    text = GOOD.replace("comp-vs-rec}", rows).replace("  NMF:", f"{column}  NMF:")
+    file = experiments.read(text, PATH)
+    for row in ("one", "again"):
+        assert file.published(row, "LG2") == file.published(row, "LG") == (81.71, None)
+        assert file.tolerance(row) == file.spec.tolerance.value
+    assert file.spec.competitors == ["LG", "NMF"]
+    for old, new in (("reading_of: LG", "reading_of: LF"), ("reading_of: one", "reading_of: ones")):
+        with pytest.raises(UserError, match="Did you mean"):
+            experiments.read(text.replace(old, new), PATH)
+
+
+def test_a_control_has_the_published_values_of_another_experiment():
+    start = GOOD[: GOOD.index("published:")].replace("one:", "comp vs rec:")
+    file = experiments.read(start + "control_of: gtl-table3\n", PATH)
+    table = experiments.load("gtl-table3")
+    assert file.published("comp vs rec", "LG") == table.published("comp vs rec", "LG")
+    assert file.tolerance("comp vs rec") == table.tolerance("comp vs rec")
+    with pytest.raises(UserError, match="unknown experiment 'gtl-table33'"):
+        experiments.read(start + "control_of: gtl-table33\n", PATH)
+    with pytest.raises(UserError, match="expected control_of or published, not both"):
+        experiments.read(GOOD + "control_of: gtl-table3\n", PATH)
+
+
+def test_a_column_may_have_a_task_of_its_own():
+    text = GOOD.replace("{model: nmf,", "{model: nmf, task: generated/small,")
+    file = experiments.read(text, PATH)
+    planned = {(p.column, p.run.task) for p in file.runs()}
+    assert planned == {("LG", "gtl/comp-vs-rec"), ("NMF", "generated/small")}
+    with pytest.raises(UserError, match="unknown domain 'x'"):
+        experiments.read(text.replace("comp-vs-rec}", "comp-vs-rec, domain: x}"), PATH)
 
 
 def test_an_option_of_both_row_and_column_is_refused():

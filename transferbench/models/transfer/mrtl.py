@@ -32,7 +32,7 @@ import numpy as np
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
 from transferbench.core.shares import class_shares
-from transferbench.models.transfer._shared import label_factors
+from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -47,6 +47,7 @@ def fit(
     normalize_at: NormalizeAt = "domain",
     max_iter: Count = 100,
     C: Positive = 1.0,
+    start: Start = "probabilities",
     prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
@@ -56,9 +57,9 @@ def fit(
 
     k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
     relatedness of the targets. normalize_U: what sums to one in every U. normalize_at: when, see
-    above. max_iter: iterations. C: inverse regularisation of the logistic regression. prior: shares
-    of the classes in the targets, see `class_shares`. Raises ValueError if k1 > k2 or there is no
-    target.
+    above. max_iter: iterations. C: inverse regularisation of the logistic regression whose
+    probabilities or decisions are the start of V. prior: shares of the classes in the targets, see
+    `class_shares`. Raises ValueError if k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
@@ -67,7 +68,7 @@ def fit(
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     shares = class_shares(problem, prior, C)
-    Vs = label_factors(problem, C, "rows", shares=shares)
+    Vs = label_factors(problem, C, "rows", start, shares=shares)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
     targets = [

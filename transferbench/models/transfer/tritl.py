@@ -37,7 +37,7 @@ import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import Normalize, NormalizeAt, rows_sum_one, sum_one
-from transferbench.models.transfer._shared import fit_each_target, label_factors, word_topics
+from transferbench.models.transfer._shared import Start, fit_each_target, label_factors, word_topics
 from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
 
@@ -55,6 +55,7 @@ def fit(
     k3: CountOrZero = 10,
     max_iter: Count = 100,
     C: Positive = 1.0,
+    start: Start = "probabilities",
     form: Form = "authors",
     normalize_F: Normalize = "columns",
     normalize_at: NormalizeAt = "domain",
@@ -66,18 +67,19 @@ def fit(
     """Return scores G_τ (n_τ, c) of every domain, and the objective after each iteration.
 
     k1, k2, k3: identical, alike and distinct concepts. max_iter: iterations. C: inverse
-    regularisation of the logistic regression. form: scale of X, start and order of updates, see
-    above. normalize_F: what sums to one in every F. normalize_at: when F and G are normalised in
-    the alternating form, right after their updates or after those of a domain; the authors' form
+    regularisation of the logistic regression whose probabilities or decisions are the start of G
+    (of P in the authors' form). form: scale of X, start and order of updates, see above.
+    normalize_F: what sums to one in every F. normalize_at: when F and G are normalised in the
+    alternating form, right after their updates or after those of a domain; the authors' form
     updates all factors, then normalises all. pool_tasks: fit all targets at once.
     """
     if not pool_tasks:
         fit_one = partial(
-            fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, form=form, normalize_F=normalize_F,
-            normalize_at=normalize_at, dtype=dtype, seed=seed,
+            fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, start=start, form=form,
+            normalize_F=normalize_F, normalize_at=normalize_at, dtype=dtype, seed=seed,
         )  # fmt: skip
         return fit_each_target(problem, fit_one, watch)
-    Gs = label_factors(problem, C, "rows")
+    Gs = label_factors(problem, C, "rows", start)
     if form == "authors":
         scale = rows_sum_one
         shared, by_domain = _topics(problem, (k1, k2, k3), seed)
