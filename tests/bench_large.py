@@ -9,7 +9,6 @@ scikit-learn's `TfidfVectorizer`, read from the same file with `csv`.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -100,51 +99,8 @@ def usage(arguments: list) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-WORKERS = """
-import json, sys, time
-import transferbench
-from distributed import Client, LocalCluster
-from transferbench.distributed import on_workers
-
-if __name__ == "__main__":
-    problem, _ = transferbench.load_task("generated/transfer", documents=200_000)
-    spent = {}
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        client = Client(cluster)
-        for iterations in (1, 21):
-            before = client.run(time.process_time)
-            start = time.process_time()
-            with on_workers(cluster.scheduler_address) as usage:
-                transferbench.fit("dtl", problem, max_iter=iterations)
-            after = client.run(time.process_time)
-            workers = [after[name] - before[name] for name in after]
-            spent[iterations] = [time.process_time() - start, *workers, usage.sent, usage.received]
-        client.close()
-    start = time.process_time()
-    transferbench.fit("dtl", problem, max_iter=1)
-    begun = time.process_time()
-    transferbench.fit("dtl", problem, max_iter=21)
-    local = (time.process_time() - begun) - (begun - start)
-    print(json.dumps([local, *(b - a for a, b in zip(spent[1], spent[21]))]))
-"""
-
-
-def workers(folder: Path) -> None:
-    """Fit DTL on 200,000 documents held by two workers; 20 iterations."""
-    script = folder / "workers.py"
-    script.write_text(WORKERS)
-    out = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    local, caller, one, two, sent, received = json.loads(out.stdout.splitlines()[-1])
-    print(
-        f"DTL, 200,000 documents, CPU of 20 iterations: here {local:.1f} s; on two workers "
-        f"{one:.1f} + {two:.1f} s and {caller:.1f} s of the caller; "
-        f"{sent / 40e6:.2f} MB to and {received / 40e6:.2f} MB from a worker an iteration"
-    )
-
-
 if __name__ == "__main__":
     neighbours()
     reuse()
     with tempfile.TemporaryDirectory() as temporary:
         text(Path(temporary))
-        workers(Path(temporary))

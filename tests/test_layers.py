@@ -36,7 +36,6 @@ PARTS = {
     "baselines": {"core", "data", "models"},
     "criteria": {"core", "models"},
     "runs": {"core", "models", "data", "criteria"},
-    "distributed": {"core", "runs"},
     "experiments": {"models", "data", "criteria", "runs"},
     "evidence": {"models", "criteria", "experiments", "runs"},
     "comparison": {"models", "data", "criteria", "runs"},

@@ -138,7 +138,6 @@ def python() -> Iterator[str]:
     modules = {
         "transferbench.metrics": "Measures and decision rules",
         "transferbench.criteria": "Label-free criteria of a fit",
-        "transferbench.distributed": "One fit over several machines",
     }
     for module, heading in modules.items():
         yield f"## {heading}\n\n`{module}`\n\n"

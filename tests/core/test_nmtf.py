@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
-from transferbench.core.products import Held, by_rows
+from transferbench.core.products import Products, by_rows
 from transferbench.core.scale import (
     drop_empty_columns,
     frobenius_one,
@@ -253,7 +253,7 @@ def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
 def test_a_sparse_product_is_the_dense_one(columns):
     rng = np.random.default_rng(columns)
     X, B = rng.random((9, M)) * (rng.random((9, M)) < 0.5), rng.random((M, columns))
-    product = Held(sp.csr_array(X), np.dtype(float)).times(B)
+    product = Products(sp.csr_array(X), np.dtype(float)).times(B)
     np.testing.assert_allclose(product, X @ B, rtol=1e-12)
     assert product.flags.c_contiguous
 

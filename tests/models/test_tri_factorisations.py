@@ -6,6 +6,8 @@ by hand from the terms of the objective.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.core.init import label_start
+from transferbench.models.transfer._shared import label_factors
 from transferbench.problem import Domain, Problem
 
 ITERATIONS, SEED = 6, 4
@@ -495,3 +498,16 @@ def test_levels_on_real_data(real, name, level):
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
     measures = evaluate(transferbench.fit(name, problem, seed=0), truth)
     assert 100 * measures["target"]["accuracy"] == pytest.approx(level, abs=1)
+
+
+def test_probabilities_that_are_rounded_to_zero_do_not_stay_zero():
+    """Long documents saturate the logistic regression; a zero in V would never change."""
+    problem, _ = make_problem()
+    domains = [replace(d, views=tuple(1e5 * view for view in d.views)) for d in problem.domains]
+    problem = replace(problem, domains=tuple(domains))
+    assert (label_start(problem)[1] == 0).any()
+    source, target = label_factors(problem, 1.0, "rows")
+    np.testing.assert_array_equal(source.value, problem.domains[0].Y)
+    assert target.value.min() > 0
+    decided = label_factors(problem, 1.0, "rows", "decisions")[1].value
+    assert set(np.unique(decided)) == {0, 1}

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferbench.cli._own import OwnData, print_findings
-from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
     from transferbench.problem import Fit, Problem
@@ -34,7 +33,7 @@ def fit_all(
     for model, values in params.items():
         fit = _fit(own, problem, model, values)
         reverse: dict[str, float] = {}
-        if problem.family == "transfer" and not own.scheduler:
+        if problem.family == "transfer":
             with warnings.catch_warnings():  # those of the way back concern the source
                 warnings.simplefilter("ignore")
                 reverse = carried_back(model, problem, values, own.seed, fit)
@@ -54,19 +53,15 @@ def _fit(own: OwnData, problem: Problem, model: str, params: Mapping[str, Any]) 
     from transferbench.errors import UserError
 
     try:
-        with own.workers() as usage:
-            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
+        with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
 
-                def watch(iteration: int, planned: int, scores: object) -> None:
-                    bar.total = planned
-                    bar.update(iteration - bar.n)
+            def watch(iteration: int, planned: int, scores: object) -> None:
+                bar.total = planned
+                bar.update(iteration - bar.n)
 
-                fit = fit_in_tasks(
-                    problem,
-                    lambda tasks: api.fit(model, tasks, seed=own.seed, watch=watch, **params),
-                )
-            if usage:
-                echo(f"note: {usage.summary(len(fit.trace))}", err=True)
+            fit = fit_in_tasks(
+                problem, lambda tasks: api.fit(model, tasks, seed=own.seed, watch=watch, **params)
+            )
     except (ValueError, ArithmeticError) as error:
         raise UserError(fit_failed(model, error)) from error
     if problem.family == "transfer" and fit.columns == "clusters":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import wraps
 from os.path import realpath
@@ -18,7 +17,6 @@ from transferbench.cli._terminal import echo
 if TYPE_CHECKING:
     from transferbench.data.userdata.checks import Finding
     from transferbench.data.userdata.documents import Documents, Labels
-    from transferbench.distributed import Usage
     from transferbench.problem import Family, Problem, Truth
 
 LIKE = "Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a task."
@@ -53,9 +51,6 @@ def _options(optional: bool) -> tuple[Callable[[Any], Any], ...]:
         click.option("--option", "options", multiple=True, metavar="NAME=VALUE",
                      help="How texts become features (`describe own`); repeatable."),
         click.option("--like", metavar="NAME", help=LIKE),
-        click.option("--scheduler", metavar="ADDRESS",
-                     help="Dask scheduler whose workers hold the rows of large domains during the "
-                     "fit, for example tcp://host:8786."),
         click.option("--force", is_flag=True,
                      help="Accept a worthless result; without it the exit code is 1."),
     )  # fmt: skip
@@ -77,7 +72,6 @@ class OwnData:
     id_column: str | None
     options: tuple[str, ...]
     like: str | None
-    scheduler: str | None
     force: bool
 
     @property
@@ -126,8 +120,6 @@ class OwnData:
 
         options = options_like(self.like) if self.like else {}
         options |= parameters.parse(self.options)
-        with self.workers():
-            pass
         found = load(
             self.sources,
             self.targets,
@@ -144,14 +136,6 @@ class OwnData:
         if self.family == "multilabel" and len(found.sources) > 1:
             echo(f"note: tasks: {describe_tasks(found.problem)}", err=True)
         return found.problem, found.truth, found.targets
-
-    def workers(self) -> AbstractContextManager[Usage | None]:
-        """Return the block in which workers of the scheduler, if one is given, hold matrices."""
-        if not self.scheduler:
-            return nullcontext()
-        from transferbench.distributed import on_workers
-
-        return on_workers(self.scheduler)
 
     def check_out(self, out: Path) -> None:
         """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""

@@ -69,8 +69,6 @@ def command(
     from transferbench.comparison.plan import plan
     from transferbench.comparison.table import table
 
-    if own.scheduler:
-        raise click.UsageError("--scheduler is for one large fit (predict, evaluate).")
     given = bool(task), bool(own.sources), bool(own.targets)
     if given not in ((True, False, False), (False, True, True)) or (task and out):
         raise click.UsageError("expected --source and --target, or a TASK without --out.")

@@ -19,8 +19,6 @@ reading tall arrays, so each is read as rarely as possible:
 - A factor is updated in blocks of rows whose numerator and denominator stay in the processor's
   cache; neither is ever held as a whole.
 - λ W F is fastest if neighbours in the graph have nearby rows: see `Graph.order`.
-- X and the graphs of V have a row for each document. `core.products` holds them, here or in blocks
-  of rows on other machines (`transferbench.distributed`).
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ import numpy as np
 
 from transferbench.core.counts import redistribute
 from transferbench.core.graph import Graph
-from transferbench.core.products import Held, hold
+from transferbench.core.products import Products
 from transferbench.core.scale import (
     Normalize,
     NormalizeAt,
@@ -129,12 +127,11 @@ class NMTF:
         self._check()
         # Terms with the same X share it, and each product Xᵀ V.
         matrices = {id(term.X): term.X for term in self.terms}
-        self._X = {i: hold.get()(X, self.dtype) for i, X in matrices.items()}
+        self._X = {i: Products(X, self.dtype) for i, X in matrices.items()}
         # λ W, and λ times the degrees (rows, 1).
-        of_documents = {term.V: hold.get() for term in self.terms}
         self._graphs = {
             factor: (
-                of_documents.get(factor, Held)(factor.graph.W * factor.graph_weight, self.dtype),
+                Products(factor.graph.W * factor.graph_weight, self.dtype),
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
             for factor in self.factors

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,22 +14,8 @@ from transferbench.problem import Matrix
 FEW_COLUMNS = 3
 
 
-class Products(Protocol):
-    """X (n, m), held for products. `norm2` is ‖X‖²."""
-
-    @property
-    def norm2(self) -> float:
-        """Return ‖X‖²."""
-
-    def times(self, A: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return X A (n, c) for A (m, c); `out` may be written over and returned."""
-
-    def transposed_times(self, V: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return Xᵀ V (m, c) for V (n, c); `out` may be written over and returned."""
-
-
-class Held:
-    """Products with a matrix in this process's memory; see `Products`.
+class Products:
+    """Products with a matrix X (n, m).
 
     X and Xᵀ are both stored by rows, because a product with a matrix stored by columns is slow. Xᵀ
     is made when it is first needed.
@@ -43,7 +26,7 @@ class Held:
 
     @cached_property
     def norm2(self) -> float:
-        """See Products."""
+        """‖X‖²."""
         return norm2(self._X)
 
     @cached_property
@@ -51,17 +34,12 @@ class Held:
         return by_rows(self._X.T, self._X.dtype)
 
     def times(self, A: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """See Products."""
+        """Return X A (n, c) for A (m, c); `out` may be written over and returned."""
         return _times(self._X, A, out)
 
     def transposed_times(self, V: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """See Products."""
+        """Return Xᵀ V (m, c) for V (n, c); `out` may be written over and returned."""
         return _times(self._Xt, V, out)
-
-
-#: Holds a matrix for the fits of this context. `transferbench.distributed` sets another function,
-#: which holds the rows of large matrices on other machines.
-hold: ContextVar[Callable[[Matrix, np.dtype], Products]] = ContextVar("hold", default=Held)
 
 
 def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:

@@ -8,8 +8,8 @@ and B differ, so their files are never mixed. Inbox 0 belongs to user 1. A mail 
 thousands of times; the weighting "log-tf" reduces the effect. The DAM paper published the inboxes
 of task A in the form of the options weighting=tf, min_df=1.
 
-Task A's public mails have two origins, verified by one git blob id; if both are out of reach and no
-mirror has them, `email-spam` is unavailable. Its FACTS are those that the papers state; those of
+Task A's public mails have three origins, verified by one git blob id; if all are out of reach and
+no mirror has them, `email-spam` is unavailable. Its FACTS are those that the papers state; those of
 the other tasks were computed from the built tasks.
 """
 
@@ -82,6 +82,8 @@ PUBLIC_A = _file(
     None,
     "git-blob:d6bbc2a546d8aadc4601e54d00c8623ae624d2b1",
     f"{ORIGIN_2}/data_task_a/task_a_labeled_train.tf",
+    "https://raw.githubusercontent.com/hnjzlishuang/DAM/"
+    "ac51f0357cbe85e403aadb2b25dfdf7b12d6dd76/data_Emailspam/emailspam/task_a_u03_eval_lab.tf",
 )
 PUBLIC_B = _file(
     "task_b/task_b_labeled_train.tf",

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from transferbench.data.datasets import newsgroups
@@ -164,13 +163,10 @@ def _distributed(pair: str, files: dict[str, Path]) -> dict[str, sp.csr_array]:
     """Return by sub-category the weights (documents, words) of a pair's files."""
     weights = {}
     for group in _groups(pair):
-        path = files[_path(pair, group)]
-        table = pd.read_csv(path, sep=" ", names=["word", "document", "value"])
-        rows = table["document"].to_numpy() - 1
-        weights[group] = sp.csr_array(
-            (table["value"].to_numpy(), (rows, table["word"].to_numpy() - 1)),
-            shape=(rows.max() + 1, PAIRS[pair][1]),
-        )
+        lines = np.fromfile(files[_path(pair, group)], sep=" ").reshape(-1, 3)
+        words, rows = lines[:, :2].astype(np.intp).T - 1
+        shape = (rows.max() + 1, PAIRS[pair][1])
+        weights[group] = sp.csr_array((lines[:, 2], (rows, words)), shape=shape)
     return weights
 
 

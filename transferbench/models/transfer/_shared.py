@@ -29,6 +29,10 @@ Start = Literal["probabilities", "decisions"]
 #: Start of feature clusters F: topics of PLSA, or random positive values.
 StartFeatures = Literal["plsa", "random"]
 
+#: Least start of V in unlabelled documents: the precision of the regression's float32. Smaller
+#: probabilities are rounded to 0, which multiplicative updates cannot change.
+LEAST_START = float(np.finfo(np.float32).eps)
+
 #: Steps of PLSA in the authors' code of MTrick.
 PLSA_STEPS = 50
 
@@ -52,6 +56,8 @@ def label_factors(
     for domain, V, share in zip(problem.domains, label_start(problem, C), stated, strict=True):
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
+        else:
+            V = np.where(domain.seen[:, None], V, np.maximum(V, LEAST_START))
         fixed = bool(domain.seen.all())
         if share is not None:
             V = scale_columns(V, share)
