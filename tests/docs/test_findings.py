@@ -104,7 +104,8 @@ def carried(names: tuple[str, ...]) -> tuple[dict[str, set[float]], dict[str, se
             continue
         with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
             for line in csv.DictReader(file):
-                if row := spec.rows.get(line["row"]):
+                row = spec.rows.get(line["row"])
+                if row and not row.reading_of:
                     corpus = Task.named(row.task).base.rpartition("/")[0], row.metric
                     for value in ("ours", "published"):
                         if line[value]:
