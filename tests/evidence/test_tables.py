@@ -58,7 +58,7 @@ def test_verdicts(tmp_path, values, verdict):
 
 
 def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
-    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, reading_of: one}"
+    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, group: others, reading_of: one}"
     column = "  LG2: {model: lr, reading_of: LG, params: {C: 2.0, intercept: true}}\n"
     text = GOOD.replace("comp-vs-rec}", rows).replace("  NMF:", f"{column}  NMF:")
     file = experiments.read(text, PATH)

@@ -67,7 +67,7 @@ def test_options_of_a_column_change_its_tasks_alone_and_keep_its_published_value
 
 
 def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_nothing():
-    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, reading_of: one}"
+    rows = "comp-vs-rec}\n  again: {task: gtl/comp-vs-sci, group: others, reading_of: one}"
     column = "  LG2: {model: lr, reading_of: LG, params: {C: 2.0, intercept: true}}\n"
     text = GOOD.replace("comp-vs-rec}", rows).replace("  NMF:", f"{column}  NMF:")
     file = experiments.read(text, PATH)
@@ -75,9 +75,22 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
         assert file.published(row, "LG2") == file.published(row, "LG") == (81.71, None)
         assert file.tolerance(row) == file.spec.tolerance.value
     assert file.spec.competitors == ["LG", "NMF"]
-    for old, new in (("reading_of: LG", "reading_of: LF"), ("reading_of: one", "reading_of: ones")):
-        with pytest.raises(UserError, match="Did you mean"):
+    for old, new, message in (
+        ("reading_of: LG", "reading_of: LF", "Did you mean"),
+        ("reading_of: one", "reading_of: ones", "Did you mean"),
+        ("group: others, ", "", "a group of its own"),
+        ("group: others, ", "group: others, metric: f1, ", "the metric of the row one"),
+        ("reading_of: LG", "reading_of: LG, control: true", "no control"),
+        ("one: {LG: 81.71", "again: {LG: 9}\n  one: {LG: 81.71", "published values of its own"),
+        ("one: {LG: 81.71", "one: {LG2: 9, LG: 81.71", "published values of its own"),
+    ):
+        with pytest.raises(UserError, match=message):
             experiments.read(text.replace(old, new), PATH)
+    twice = column.replace("LG2", "LG3")
+    with pytest.raises(UserError, match="one reading of a column"):
+        experiments.read(text.replace("  NMF:", f"{twice}  NMF:"), PATH)
+    text = text.replace("task: gtl/comp-vs-rec}", "task: gtl/comp-vs-rec, tolerance: 7}")
+    assert experiments.read(text, PATH).tolerance("again") == 7
 
 
 def test_a_control_has_the_published_values_of_another_experiment():
@@ -86,8 +99,17 @@ def test_a_control_has_the_published_values_of_another_experiment():
     table = experiments.load("gtl-table3")
     assert file.published("comp vs rec", "LG") == table.published("comp vs rec", "LG")
     assert file.tolerance("comp vs rec") == table.tolerance("comp vs rec")
-    with pytest.raises(UserError, match="unknown experiment 'gtl-table33'"):
-        experiments.read(start + "control_of: gtl-table33\n", PATH)
+    for named in ("gtl-table33", "mine.yaml"):
+        with pytest.raises(UserError, match=f"unknown experiment '{named}'"):
+            experiments.read(start + f"control_of: {named}\n", PATH)
+    for changed in (
+        start + "unit: fraction\ncontrol_of: gtl-table3\n",
+        start.replace("metric: accuracy", "metric: f1") + "control_of: gtl-table3\n",
+        start.replace("comp vs rec:", "comp vs reck:") + "control_of: gtl-table3\n",
+        start + "control_of: gtl-unit-length\n",
+    ):
+        with pytest.raises(UserError, match="expected rows and columns with published values"):
+            experiments.read(changed, PATH)
     with pytest.raises(UserError, match="expected control_of or published, not both"):
         experiments.read(GOOD + "control_of: gtl-table3\n", PATH)
 
@@ -99,6 +121,11 @@ def test_a_column_may_have_a_task_of_its_own():
     assert planned == {("LG", "gtl/comp-vs-rec"), ("NMF", "generated/small")}
     with pytest.raises(UserError, match="unknown domain 'x'"):
         experiments.read(text.replace("comp-vs-rec}", "comp-vs-rec, domain: x}"), PATH)
+    text = GOOD.replace(
+        "{model: nmf,", "{model: nmf, task: zhuang/comp-vs-sci, options: {split: dtl},"
+    )
+    planned = {p.run.task for p in experiments.read(text, PATH).runs() if p.column == "NMF"}
+    assert planned == {"zhuang/comp-vs-sci:split=dtl"}
 
 
 def test_an_option_of_both_row_and_column_is_refused():

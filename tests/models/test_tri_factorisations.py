@@ -511,3 +511,7 @@ def test_probabilities_that_are_rounded_to_zero_do_not_stay_zero():
     assert target.value.min() > 0
     decided = label_factors(problem, 1.0, "rows", "decisions")[1].value
     assert set(np.unique(decided)) == {0, 1}
+    # A class that no document is labelled with gets no document.
+    empty = [replace(d, Y=np.pad(d.Y, ((0, 0), (0, 1)))) for d in problem.domains]
+    problem = replace(problem, classes=(*problem.classes, "other"), domains=tuple(empty))
+    assert not label_factors(problem, 1.0, "columns")[1].value[:, -1].any()

@@ -53,7 +53,9 @@ def have_run(settings: Settings) -> tuple[str, ...]:
 #: The arguments of a command for several experiments.
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
-    callback=lambda _, __, given: tuple(experiments.expand(given) if given else ()),
+    callback=lambda context, _, given: tuple(
+        experiments.expand(given, experiments.own_names(context.obj.results)) if given else ()
+    ),
 )  # fmt: skip
 
 

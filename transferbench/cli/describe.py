@@ -139,12 +139,13 @@ def _facts(facts: Mapping[str, object]) -> list[str]:
 def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     experiment = experiments.load(name, settings.results)
     name, spec = experiment.name, experiment.spec
-    paper, tolerance = spec.paper, spec.tolerance
+    paper, tolerance = spec.paper, experiment.compared.tolerance
     columns = []
     for label, column in spec.columns.items():
         params = ", ".join(f"{key}={value}" for key, value in column.params.items())
         control = " (control)" if column.control else ""
-        options = ", ".join(f"{key}={value}" for key, value in column.options.items())
+        control += f" (reading of {column.reading_of})" if column.reading_of else ""
+        options = ", ".join(f"{key}={value}" for key, value in column.data.items())
         on = f", tasks with {options}" if options else ""
         columns.append(f"  {label}{control}: {column.model}({params}){on}")
     found = {"kind": "experiment", "name": name} | spec.model_dump(mode="json")
@@ -154,9 +155,13 @@ def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str
         "",
         f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
         f"Tolerance: {tolerance.value:g}; {tolerance.reason}" if tolerance else "",
+        f"Control of: {spec.control_of}" if spec.control_of else "",
         "",
         "Rows:",
-        *(f"  {label}: {row.task}" for label, row in spec.rows.items()),
+        *(
+            f"  {label}: {row.task}" + f" (reading of {row.reading_of})" * bool(row.reading_of)
+            for label, row in spec.rows.items()
+        ),
         "",
         "Columns:",
         *columns,

@@ -153,7 +153,8 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
             if published := file.published(cell.row, cell.column):
                 printed[place] = scale(published[0] + avoided * (whole - published[0]))
             if given and given.value is not None:
-                stated = Values({None: scale(given.value)}, "", 0.0)
+                whole_value = given.value + given.fewer_errors * (whole - given.value)
+                stated = Values({None: scale(whole_value)}, "", 0.0)
                 points[place[0], f"{given.value:g}"] = {None: stated}
     return Subject(problems, points, printed, identical, _matters(claim, known[0][0]))
 

@@ -83,11 +83,11 @@ def _better(given: Better, claim: Claim) -> str:
     if given.times != 1:
         adjective = "small" if claim.measure == "peak_mib" else "fast"
         relation = f"at least {given.times:g} times as {adjective} as"
+    elif given.fewer_errors:
+        relation = f"with at least {given.fewer_errors:.1%} fewer errors than"
     elif given.by:
         margin = f"{abs(given.by):g}"
         relation = f"more than {margin} ahead of" if given.by > 0 else f"less than {margin} behind"
-    elif given.fewer_errors:
-        relation = f"with at least {given.fewer_errors:.1%} fewer errors than"
     over = " and ".join(given.over) if given.over else "every other method"
     over = over if given.value is None else f"{given.value:g}"
     place = f", at x = {span(given.x)}" if given.x is not None else ""

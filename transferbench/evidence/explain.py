@@ -118,6 +118,7 @@ def page(found: dict[str, Any], curve: str) -> str:
 def _number(experiment: Experiment, source: Any) -> dict[str, str]:
     """Return the facts about the number itself."""
     spec, metric = experiment.spec, experiment.metric(source.row)
+    paper = experiment.compared.paper
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(metric, "")
     unit = " %" if experiment.scale(source.row) == 100 else unit
 
@@ -131,7 +132,7 @@ def _number(experiment: Experiment, source: Any) -> dict[str, str]:
     column = spec.columns.get(source.column)
     return {
         "ours": f"{ours}, {metric}, {source.runs} of {source.planned} runs",
-        "paper": f"{printed}; {spec.paper.title}, {spec.paper.venue}, {spec.paper.place}",
+        "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else _verdict(experiment, source),
         "again": source.command,
         "setting": ", ".join(f"{k}={v}" for k, v in source.runs_behind[0].params.items()),

@@ -122,9 +122,9 @@ def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any])
     spec, entries = experiment.spec, tables.entries(experiment, cells)
     identical = claims_page.identical(experiment, cells)
     notes = [
-        f"{name}: {'; '.join(filter(None, [setting(column.options), column.note]))}"
+        f"{name}: {'; '.join(filter(None, [setting(column.data), column.note]))}"
         for name, column in spec.columns.items()
-        if column.note or column.options
+        if column.note or column.data
     ]
     unit = {"percent": "per cent"}.get(spec.unit, "fractions")
     context = common | {

@@ -281,7 +281,7 @@ def _compared(experiment: Experiment, entry: Any) -> dict[str, str]:
     if verdict and not math.isnan(entry.difference):
         verdict += f", {entry.difference:+.{tables.digits(experiment)}f}"
     return {
-        "Published": f"{printed}, {experiment.spec.paper.place}" if printed else "",
+        "Published": f"{printed}, {experiment.compared.paper.place}" if printed else "",
         "Verdict": verdict + (f": {entry.reason}" if entry.reason else ""),
         "Chosen": entry.chosen,
     }

@@ -6,7 +6,7 @@ Importing this package, `names` and `titles` import no model and validate nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from os.path import realpath
@@ -29,8 +29,9 @@ COPY = "experiment.yaml"
 #: Names in the folder of results that are not those of experiments.
 RESERVED = ("records", "slurm", "report.html", "data-statistics")
 REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
-#: A published table, figure or part of a figure; groups: its name without the part, its paper.
-PUBLISHED = re.compile(r"((\w+)-(?:table|figure)\d+)[a-z]?")
+#: A published table, figure, part of a figure or sentence; groups: its name without the part, its
+#: paper.
+PUBLISHED = re.compile(r"((\w+)-(?:(?:table|figure)\d+|text-\w+))[a-z]?")
 #: A name that is that of a folder on every system: no "..", no device of Windows, no control code.
 NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))\w([\w .+,()-]*[\w+)])?", re.IGNORECASE)
 
@@ -45,19 +46,19 @@ def papers() -> list[str]:
     return sorted({found[2] for found in map(PUBLISHED.fullmatch, names()) if found})
 
 
-def expand(given: Iterable[str]) -> list[str]:
+def expand(given: Iterable[str], own: Container[str] = ()) -> list[str]:
     """Return the names of the experiments that the given names stand for, each once.
 
     The short name of a paper, as gtl, stands for its published tables and figures, "gtl figure 2"
     for the parts of the figure, and "GTL Table 3" for gtl-table3; its words may be separate names.
-    Paths, names of the user's own experiments and unknown names stay as they are.
+    Paths, names of the user's own experiments (`own`) and unknown names stay as they are.
     """
     meant: dict[str, list[str]] = {}
     for name in names():
         found = PUBLISHED.fullmatch(name)
         for key in {name, *(found.groups() if found else ())}:
             meant.setdefault(_letters(key), []).append(name)
-    meant |= {name: [name] for name in names()}
+    meant |= {name: [name] for name in names()} | {name: [name] for name in given if name in own}
     joined = re.sub(r"(?i)\n(tab\.?|table|fig\.?|figure)\n(?=\d)", r" \1 ", "\n".join(given))
     lists = (meant.get(each) or meant.get(_letters(each), [each]) for each in joined.split("\n"))
     return list(dict.fromkeys(name for each in lists for name in each))

@@ -52,6 +52,8 @@ class Better(StrictModel):
             raise Fault("a column is named under columns and under over; remove one.")
         if self.over and self.value is not None:
             raise Fault("expected over or value, not both.", "value")
+        if self.by and self.fewer_errors:
+            raise Fault("expected by or fewer_errors, not both.", "fewer_errors")
         return self
 
     def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -98,8 +98,11 @@ class Experiment:
         """
         if self.compared.tolerance is None:
             return None
-        own = self.spec.rows[row].tolerance
-        return self.compared.tolerance.value if own is None else own
+        rows, others = self.spec.rows, self.compared.rows
+        read = rows[row].reading_of or row
+        places = (rows[row], rows.get(read), others.get(read))
+        own = (each.tolerance for each in places if each and each.tolerance is not None)
+        return next(own, self.compared.tolerance.value)
 
     @property
     def compared(self) -> Schema:
@@ -143,7 +146,7 @@ def check_names(spec: Schema, faults: Faults) -> None:
                     )
     if spec.control_of:
         with faults.at("control_of"):
-            experiments.load(spec.control_of)
+            _check_control(spec)
     if spec.figure and spec.figure.levels:
         with faults.at("figure", "levels"):
             _printed_table(spec.figure.levels)
@@ -151,6 +154,21 @@ def check_names(spec: Schema, faults: Faults) -> None:
         for label, row in spec.rows.items():
             with faults.at(*(("rows", label, "printed") if row.printed else ("readings",))):
                 _check_printed(spec.readings, label, row)
+
+
+def _check_control(spec: Schema) -> None:
+    """Raise UserError unless a control shares published values, measure and unit with its table."""
+    if spec.control_of not in experiments.names():
+        raise unknown("experiment", spec.control_of, experiments.names())
+    table = experiments.load(spec.control_of).spec
+    shared = [row for row in spec.rows if table.published.get(row, {}).keys() & spec.columns.keys()]
+    same = all((spec.rows[r].metric or spec.metric) == (table.rows[r].metric or table.metric)
+               for r in shared)  # fmt: skip
+    if not (shared and same and spec.unit == table.unit):
+        raise UserError(
+            f"{spec.control_of}: expected rows and columns with published values, named as here, "
+            "with the same metric and unit."
+        )
 
 
 def _check_printed(readings: Printed, label: str, row: Row) -> None:
@@ -178,28 +196,33 @@ def check_rows(rows: Mapping[str, Row], columns: Mapping[str, Column], faults: F
         with faults.at("rows", label, "task"):
             domains = tasks.documents(tasks.Task.named(row.task))
         with faults.at("rows", label, "domain"):
-            if row.domain and domains and row.domain not in (*domains, *joined):
-                raise unknown("domain", row.domain, domains)
+            _check_domain(row, domains, joined)
+
+
+def _check_domain(row: Row, domains: Mapping[str, int], joined: Sequence[str]) -> None:
+    """Raise UserError if the row's domain is none of those of its task, or `all` where allowed."""
+    if row.domain and domains and row.domain not in (*domains, *joined):
+        raise unknown("domain", row.domain, domains)
 
 
 def check_columns(
     columns: Mapping[str, Column], rows: Mapping[str, Row], figure: Figure | None, faults: Faults
 ) -> None:
     """Check the models of columns, their parameters, and their options on the tasks of the rows."""
+    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
     for label, column in columns.items():
         with faults.at("columns", label, "model"):
             models.load(column.model)
             _check_params(label, column, figure, faults)
-        for row in rows.values() if column.task else ():
-            with faults.at("columns", label, "task"):
-                domains = tasks.documents(tasks.Task.named(column.task))
-                if row.domain and row.domain not in domains:
-                    raise unknown("domain", row.domain, domains)
+        with faults.at("columns", label, "task"):
+            domains = tasks.documents(tasks.Task.named(column.task)) if column.task else {}
+            for row in rows.values():
+                _check_domain(row, domains, joined)
         for row in rows.values() if column.options else ():
-            with suppress(UserError):  # a fault of the row
-                tasks.Task.named(row.task)
+            with suppress(UserError):  # a fault of the row, or of the column's task
+                tasks.Task.named(column.task or row.task)
                 with faults.at("columns", label, "options"):
-                    tasks.Task.named(row.task, **column.options)
+                    tasks.Task.named(column.task or row.task, **column.options)
 
 
 def _check_params(label: str, column: Column, figure: Figure | None, faults: Faults) -> None:

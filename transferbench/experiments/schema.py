@@ -82,6 +82,11 @@ class Column(StrictModel):
     reading_of: str = ""
     note: str = ""
 
+    @property
+    def data(self) -> dict[str, object]:
+        """The task and the options of this column's runs, if they are not the rows'."""
+        return {"task": self.task} | self.options if self.task else self.options
+
     @model_validator(mode="after")
     def _check_grid(self) -> Self:
         if bool(self.grid) != bool(self.choose):
@@ -209,8 +214,8 @@ class Schema(StrictModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         claims = [partial(self._check_claim, i) for i in range(len(self.claims))]
-        parts = [self._check_labels, self._check_figure, self._check_published, self._check_regret]
-        gather([*parts, *claims])
+        parts = [self._check_labels, self._check_figure, self._check_published]
+        gather([*parts, self._check_readings, self._check_regret, *claims])
         return self
 
     def _check_labels(self) -> None:
@@ -250,20 +255,34 @@ class Schema(StrictModel):
             with below("published", row):
                 check_known("column", self.published[row], self.columns)
 
-        def check_reading(kind: str, label: str, named: str) -> None:
-            known = [name for name, each in getattr(self, kind).items() if not each.reading_of]
-            if named not in known:
-                message = str(unknown(kind.removesuffix("s"), named, known))
-                raise Fault(message, kind, label, "reading_of")
-
-        readings = [
-            partial(check_reading, kind, label, each.reading_of)
-            for kind in ("rows", "columns")
-            for label, each in getattr(self, kind).items()
-            if each.reading_of
-        ]
         check_rows = partial(check_known, "row", self.published, self.rows, "published")
-        gather([check_rows, *(partial(check_columns, row) for row in self.published), *readings])
+        gather([check_rows, *(partial(check_columns, row) for row in self.published)])
+
+    def _check_readings(self) -> None:
+        """Check that a reading names what it reads, and has no published values of its own."""
+        named = [("rows", n, each.reading_of) for n, each in self.rows.items()]
+        named += [("columns", n, each.reading_of) for n, each in self.columns.items()]
+        others = {(kind, name) for kind, name, read in named if not read}
+
+        def check(kind: str, name: str, read: str) -> None:
+            known = [other for of, other in others if of == kind]
+            message = ""
+            if read not in known:
+                message = str(unknown(kind.removesuffix("s"), read, known))
+            elif name in self.published or any(name in row for row in self.published.values()):
+                message = "has published values of its own; remove them."
+            elif kind == "columns":
+                first = next(n for n, each in self.columns.items() if each.reading_of == read)
+                if first != name or self.columns[name].control:
+                    message = "expected one reading of a column, and no control."
+            elif self.rows[name].metric != self.rows[read].metric:
+                message = f"expected the metric of the row {read}."
+            elif self.rows[name].group in {self.rows[other].group for other in known}:
+                message = "expected a group of its own, which is averaged apart."
+            if message:
+                raise Fault(message, kind, name, "reading_of")
+
+        gather(partial(check, *each) for each in named if each[2])
 
     def _check_claim(self, i: int) -> None:
         with below("claims", i):
@@ -272,8 +291,8 @@ class Schema(StrictModel):
     def _check_regret(self) -> None:
         if self.regret is None:
             return
-        if self.figure or any(column.grid for column in self.columns.values()):
-            raise Fault("expected no figure and no grid beside regret.", "regret")
+        if self.figure or any(column.grid or column.task for column in self.columns.values()):
+            raise Fault("expected no figure, grid or task of a column beside regret.", "regret")
         named = [self.regret.reference, *self.regret.votes]
         named += [rule.column for rule in self.regret.rules.values()]
         check_known("column", named, self.columns, "regret")

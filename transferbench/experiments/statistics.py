@@ -125,4 +125,4 @@ def write(folder: Path) -> list[Path]:
 def outdated(folder: Path) -> list[Path]:
     """Return the pages in the folder that are missing or differ from what is made now."""
     paths = {folder / name: text for name, text in pages().items()}
-    return [p for p, t in paths.items() if not p.is_file() or p.read_text("utf-8") != t]
+    return [p for p, t in paths.items() if not p.is_file() or p.read_text("utf-8", "replace") != t]

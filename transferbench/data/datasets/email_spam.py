@@ -165,7 +165,7 @@ def build(
         task,
         "transfer",
         ("ham", "spam"),
-        cut(parts, ("ham", "spam"), class_sizes, unequal_in),
+        cut(parts, ("ham", "spam"), class_sizes, unequal_in if "source" in parts else "both"),
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

@@ -57,7 +57,9 @@ def label_factors(
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
         else:
-            V = np.where(domain.seen[:, None], V, np.maximum(V, LEAST_START))
+            # A class that no document is labelled with stays empty.
+            rounded = ~domain.seen[:, None] & V.any(axis=0)
+            V = np.where(rounded, np.maximum(V, LEAST_START), V)
         fixed = bool(domain.seen.all())
         if share is not None:
             V = scale_columns(V, share)
