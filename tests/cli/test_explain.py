@@ -62,10 +62,10 @@ def test_the_command_makes_the_number_again(real, tmp_path, capfd):
 
 
 def test_a_number_is_explained(explain):
-    code, out, _ = explain("gtl-table3", "comp-vs-rec", "gcmf")
+    code, out, _ = explain("gtl-unit-length", "comp-vs-rec", "gcmf")
     assert code == 0
     for text in (
-        "gtl-table3, comp vs rec, GCMF\n",
+        "gtl-unit-length, comp vs rec, GCMF\n",
         "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 10\n",
         "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
         "verdict   above, +6.8",
@@ -79,14 +79,14 @@ def test_a_number_is_explained(explain):
 
 
 def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
-    folder = tmp_path / "gtl-table3"
+    folder = tmp_path / "gtl-unit-length"
     folder.mkdir()
-    text = (ROOT / "results" / "gtl-table3" / "runs.csv").read_text(encoding="utf-8")
-    line = read_lines(ROOT / "results" / "gtl-table3" / "runs.csv")[10]
+    text = (ROOT / "results" / "gtl-unit-length" / "runs.csv").read_text(encoding="utf-8")
+    line = read_lines(ROOT / "results" / "gtl-unit-length" / "runs.csv")[10]
     assert line["model"] == "lr"
     changed = text.replace(line["code"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
     (folder / "runs.csv").write_text(changed, encoding="utf-8")
-    arguments = ["--results", str(tmp_path), "explain", "gtl-table3", "comp vs rec", "LG"]
+    arguments = ["--results", str(tmp_path), "explain", "gtl-unit-length", "comp vs rec", "LG"]
     assert invoke(arguments) == 0
     out = capfd.readouterr().out
     assert f"code      {'0' * 16}; now " in out

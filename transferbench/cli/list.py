@@ -92,7 +92,7 @@ def _of_paper(paper: str) -> list[dict[str, Any]]:
     names = [
         n for n in files if files[n]["paper"]["title"] == files[published[0]]["paper"]["title"]
     ]
-    names.sort(key=lambda name: (name not in published, len(name), name))
+    names.sort(key=lambda name: (name not in published, "-text-" in name, len(name), name))
     return [
         {"name": name, "title": files[name]["title"], "place": files[name]["paper"]["place"]}
         for name in names
