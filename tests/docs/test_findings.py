@@ -32,6 +32,7 @@ NAMES = {
     "document graph alone": {"graph only"},
     "among the documents of both domains": {"neighbours among all"},
     "As we read the paper": {"as in the table"},
+    "rows at the moment of Algorithm 1": {"rows, later"},
     "not scaled to unit length": {"raw length"},
     "rows of U": {"rows of U"},
     "After 500": {"500 iterations"},

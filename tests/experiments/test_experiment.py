@@ -78,7 +78,7 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
     for old, new, message in (
         ("reading_of: LG", "reading_of: LF", "Did you mean"),
         ("reading_of: one", "reading_of: ones", "Did you mean"),
-        ("group: others, ", "", "a group of its own"),
+        ("group: others, ", "", "a group that no other row has"),
         ("group: others, ", "group: others, metric: f1, ", "the metric of the row one"),
         ("reading_of: LG", "reading_of: LG, control: true", "no control"),
         ("one: {LG: 81.71", "again: {LG: 9}\n  one: {LG: 81.71", "published values of its own"),
@@ -87,7 +87,7 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
         with pytest.raises(UserError, match=message):
             experiments.read(text.replace(old, new), PATH)
     twice = column.replace("LG2", "LG3")
-    with pytest.raises(UserError, match="one reading of a column"):
+    with pytest.raises(UserError, match="expected one reading of LG"):
         experiments.read(text.replace("  NMF:", f"{twice}  NMF:"), PATH)
     text = text.replace("task: gtl/comp-vs-rec}", "task: gtl/comp-vs-rec, tolerance: 7}")
     assert experiments.read(text, PATH).tolerance("again") == 7

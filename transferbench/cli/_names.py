@@ -75,5 +75,5 @@ def task(name: str) -> str:
     if found := experiments_named(name):
         command = f"`transferbench reproduce {shlex.quote(name)}`"
         remedy = f"use {command}, or a task that `transferbench describe {found[0]}` lists"
-        raise UserError(f"{name}: expected a task, got experiments; {remedy}.")
+        raise UserError(f"{name}: expected a task, got an experiment; {remedy}.")
     return name

@@ -17,6 +17,7 @@ from transferbench.criteria import MEANINGS
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Column, Row
 from transferbench.files import write_text
 
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
@@ -122,10 +123,11 @@ def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any])
     spec, entries = experiment.spec, tables.entries(experiment, cells)
     identical = claims_page.identical(experiment, cells)
     notes = [
-        f"{name}: {'; '.join(filter(None, [setting(column.data), column.note]))}"
+        f"{name}: {'; '.join(filter(None, [_reading(column), setting(column.data), column.note]))}"
         for name, column in spec.columns.items()
-        if column.note or column.data
+        if column.note or column.data or column.reading_of
     ]
+    notes += [f"{name}: {_reading(row)}" for name, row in spec.rows.items() if row.reading_of]
     unit = {"percent": "per cent"}.get(spec.unit, "fractions")
     context = common | {
         "columns": [label for label, _, _ in table_columns(experiment)],
@@ -143,6 +145,10 @@ def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any])
         "table.csv": _csv(entries),
         "table.tex": fill("table.tex.j2", **context),
     }
+
+
+def _reading(each: Row | Column) -> str:
+    return each.reading_of and f"a reading of {each.reading_of}, which the totals leave out"
 
 
 def _csv(table: pd.DataFrame) -> str:

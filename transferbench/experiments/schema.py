@@ -37,7 +37,8 @@ class Row(StrictModel):
     group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
     place of the row in a figure that has the rows along its x axis. `printed` is the experiment and
     the row of its published value in an experiment of readings, if not those that `readings` names
-    and the row's own label. `reading_of` as for a column: the same data set, built in another way.
+    and the row's own label. `reading_of` as for a column: the same data set, built in another way;
+    its `group` is one of its own, with an average of its own.
     """
 
     task: str
@@ -274,11 +275,14 @@ class Schema(StrictModel):
             elif kind == "columns":
                 first = next(n for n, each in self.columns.items() if each.reading_of == read)
                 if first != name or self.columns[name].control:
-                    message = "expected one reading of a column, and no control."
+                    message = (
+                        f"expected one reading of {read}, and no control; for more readings make a "
+                        "file with `readings`."
+                    )
             elif self.rows[name].metric != self.rows[read].metric:
                 message = f"expected the metric of the row {read}."
             elif self.rows[name].group in {self.rows[other].group for other in known}:
-                message = "expected a group of its own, which is averaged apart."
+                message = "expected a group that no other row has, such as `group: rebuilt`."
             if message:
                 raise Fault(message, kind, name, "reading_of")
 

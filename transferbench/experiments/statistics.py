@@ -91,7 +91,10 @@ def pages() -> dict[str, str]:
     lines = [
         f"# {NAME}: {content['title']}\n\n{len(found)} comparisons of a printed figure with ours: "
         f"{counts['equal']} equal, {counts['differs']} differ (≠, then ours), {counts['rough']} "
-        "printed roughly and not judged (ours in brackets), the others not known here (–). Ours "
+        "printed roughly and not judged (ours in brackets), the others not known here (–). Without "
+        "a sign ours is equal; an empty cell is not printed. Rows name the tasks `gtl/…`, `dtl/…` "
+        "and `mrtl/…` unless they say authors' file; groups are newsgroups, density is the share "
+        "of labels that a document has, label sets are different ones. Ours "
         "are facts that each build of a task checks, or were measured on the files of the data. "
         "Numbers: [table.csv](table.csv).",
     ]

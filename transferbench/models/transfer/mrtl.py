@@ -11,7 +11,7 @@ sources, Θ_μ and Θ_σ shared by all targets; V_p (n_p, c) document classes, w
 decision. Eqs. 19–23. Algorithm 1: for each target p in turn U_tᵖ, U_sᵖ, Uᵖ, Θ_μᵖ, Θ_tᵖ, Θ_sᵖ and
 V_p are updated, then every U and V_p normalised (normalize_at = "domain"); Θ_μ and Θ_σ follow last.
 
-Other readings: rows of every U sum to one (normalize_U = "rows"), as Section 3 explains U, but
+Other readings: rows of every U sum to one (normalize_U = "rows"), as Section 2 describes U, but
 against eq. 22; each factor is normalised right after its own update (normalize_at = "update"),
 against Algorithm 1. The experiment readings-mrtl compares them with the printed table.
 

@@ -30,10 +30,14 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
             scores.append(domain.Y)
             continue
         # In float32 scikit-learn's updates overflow from some starts: they divide by tiny numbers.
-        X = sp.csr_matrix(domain.X, dtype=np.float64)
-        W, _, _ = non_negative_factorization(
-            X, n_components=len(problem.classes), init="random", solver="mu",
-            max_iter=max_iter, tol=0, random_state=rng,
-        )  # fmt: skip
+        X = sp.csc_matrix(domain.X, dtype=np.float64)
+        # With words that no document has, they overflow from some starts all the same.
+        for words in (X, X[:, np.diff(X.indptr) > 0]):
+            W, _, _ = non_negative_factorization(
+                words.tocsr(), n_components=len(problem.classes), init="random", solver="mu",
+                max_iter=max_iter, tol=0, random_state=rng,
+            )  # fmt: skip
+            if np.isfinite(W).all():
+                break
         scores.append(np.asarray(W))
     return Fit(scores=tuple(scores), columns="clusters")

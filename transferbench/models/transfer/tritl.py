@@ -24,8 +24,7 @@ The published code starts G_τ at random and has the start above as a comment; P
 early here.
 
 The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
-G_τ = P, and updates in turn, domain by domain. It was the more accurate in trials (comp vs sci 93
-against 82, orgs vs people 77 against 69).
+G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants has both.
 """
 
 from __future__ import annotations
