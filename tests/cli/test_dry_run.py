@@ -11,7 +11,7 @@ def planned(name: str) -> list:
 
 
 def test_a_table_has_a_line_for_each_column(call):
-    code, out, _ = call("reproduce", "gtl-table3", "--dry-run")
+    code, out, _ = call("reproduce", "gtl-unit-length", "--dry-run")
     lines = out.splitlines()
     assert code == 0
     assert len(lines) < 40
@@ -30,7 +30,7 @@ def test_varied_parameters_are_shown():
 
 
 def test_rows_in_another_state_have_a_line_of_their_own():
-    runs = planned("gtl-table3")
+    runs = planned("gtl-unit-length")
     done = {each.run: each.row == "comp vs rec" for each in runs}
     lines = [line for line in table(runs, done) if "MTrick" in line]
     assert lines == [

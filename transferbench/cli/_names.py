@@ -54,7 +54,9 @@ def have_run(settings: Settings) -> tuple[str, ...]:
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
     callback=lambda context, _, given: tuple(
-        experiments.expand(given, experiments.own_names(context.obj.results)) if given else ()
+        experiments.expand(given, experiments.own_names(context.obj.results) if context.obj else ())
+        if given
+        else ()
     ),
 )  # fmt: skip
 
