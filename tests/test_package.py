@@ -63,7 +63,7 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     ran = run([program, "--data", str(real.data), "run", "comp-vs-rec", "-m", "lr"], **options)
     assert "81.71" in ran
     assert list((tmp_path / "results" / "records").glob("*/*.json"))
-    dry = [program, "--data", str(real.data), "reproduce", "gtl-table3", "--dry-run"]
+    dry = [program, "--data", str(real.data), "reproduce", "gtl-unit-length", "--dry-run"]
     assert "494 runs to do, 1 finished" in run(dry, **options)
     for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
         assert "Next:" in run([program, "new", kind, f"my-{kind}"], **options)

@@ -227,7 +227,8 @@ def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
     first.get_by_role("button").click()
     assert rows.all_inner_texts() == sorted(as_written)
     assert head.get_attribute("aria-sort") is None
-    assert page.locator("#gtl-table3 .results tfoot th").inner_text() == "average"
+    averages = page.locator("#gtl-table3 .results tfoot th").all_inner_texts()
+    assert averages == ["average", "average of the rebuilt"]
 
 
 def test_a_cell_opens_and_closes(look, small):
@@ -238,8 +239,8 @@ def test_a_cell_opens_and_closes(look, small):
     dialog = page.get_by_role("dialog", name="gtl-table3: GCMF, comp vs rec")
     said = dialog.inner_text()
     for text in (
-        "transferbench run gtl/comp-vs-rec --model gcmf --repeats 10",
-        "9: 99.1", "46cf0558026be379", "scikit-learn", "10 of 10 runs", "MiB",
+        "transferbench run zhuang/comp-vs-rec-rebuilt --model gcmf --repeats 5",
+        "4: 98.8", "269d0c9d8e198334", "scikit-learn", "5 of 5 runs", "MiB",
     ):  # fmt: skip
         assert text in said
     page.keyboard.press("Escape")

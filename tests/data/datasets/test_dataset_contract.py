@@ -64,7 +64,8 @@ def test_facts_hold_when_built_from_the_originals(name):
         zip(problem.domains, truth.Y, truth.scored, strict=True)
     ):
         if problem.family != "multilabel":
-            labelled = transfer and i == 0
+            # The inboxes alone are for methods that need no labels.
+            labelled = transfer and i == 0 and name != "email-spam/inboxes"
             assert (domain.seen == labelled).all()
             np.testing.assert_array_equal(Y.sum(axis=1), 1)
         assert (scored == ~domain.seen).all()

@@ -16,7 +16,7 @@ PLAIN = {"min_df": 1, "weighting": "tf", "unit_length": False}
 def test_the_tasks():
     pairs = [f"email-spam/inbox-{p}" for p in ("0-to-1", "0-to-2", "1-to-0", "1-to-2", "2-to-0")]
     assert list(email_spam.TASKS) == [
-        "email-spam", *pairs, "email-spam/inbox-2-to-1", "email-spam/task-b"
+        "email-spam", "email-spam/inboxes", *pairs, "email-spam/inbox-2-to-1", "email-spam/task-b"
     ]  # fmt: skip
     assert tasks.Task.named("task-b").name == "email-spam/task-b"
     assert tasks.Task.named("email-spam:min_df=3").name == "email-spam:min_df=3"
