@@ -100,11 +100,16 @@ def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
 
 @cache
 def _experiments(task: str, model: str) -> list[Experiment]:
-    """Return our experiments in per cent that mention this task and model.
+    """Return our experiments with published percentages that mention this task and model.
 
     No other is parsed, so few models are imported.
     """
     words = (f"model: {model}", task.partition(":")[0].rpartition("/")[2])
     texts = {n: experiments.path(n).read_text(encoding="utf-8") for n in experiments.names()}
-    files = [experiments.load(n) for n, text in texts.items() if all(w in text for w in words)]
+    compared = ("\npublished:", "\ncontrol_of:")
+    files = [
+        experiments.load(n)
+        for n, text in texts.items()
+        if all(w in text for w in words) and any(w in text for w in compared)
+    ]
     return [file for file in files if file.spec.unit == "percent"]
