@@ -278,7 +278,7 @@ def test_experiments_are_filtered(look, small, choices, expected):
     linked = page.locator("#contents li[data-of]:visible").all_inner_texts()
     assert set(linked) == expected
     page.get_by_role("button", name="Clear").click()
-    page.locator(f"{TABLE}:visible").wait_for()
+    page.get_by_role("status").get_by_text(f"{len(SOME)} of").wait_for()
     assert set(shown(page)) == set(SOME)
 
 
