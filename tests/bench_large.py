@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 
 import transferbench
-from transferbench import settings
-from transferbench.core import artefacts
+from transferbench import artefacts, settings
 from transferbench.core.graph import cosine_graph
 from transferbench.data import fetch
-from transferbench.data.datasets import newsgroups
+from transferbench.datasets import newsgroups
 
 TASK = "gtl/comp-vs-rec"
 #: Documents of the graphs: the newsgroup documents of one domain, repeated.

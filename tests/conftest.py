@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench import settings
-from transferbench.data import datasets, fetch, tasks
+from transferbench import datasets, settings
+from transferbench.data import fetch, tasks
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Problem, Truth
 from transferbench.settings import Settings

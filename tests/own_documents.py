@@ -6,7 +6,7 @@ import csv
 import json
 from pathlib import Path
 
-from transferbench.data.userdata.documents import Documents
+from transferbench.userdata.documents import Documents
 
 
 def write_csv(path: Path, rows, head=("text", "label"), delimiter=",") -> Path:

@@ -7,7 +7,7 @@ import pytest
 from conftest import make_problem
 
 import transferbench
-from transferbench import criteria
+from transferbench.choose import criteria
 
 
 def test_values_of_a_separable_problem():

@@ -26,24 +26,26 @@ SMALL = {
     "parameters": {"errors"},
     "settings": {"errors", "files", "parameters", "strict_yaml"},
     "metrics": {"problem"},
+    "artefacts": {"errors", "files", "fingerprint", "settings"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.
 PARTS = {
     "core": set(),
     "models": {"core"},
-    "data": {"core"},
+    "data": {"core", "datasets"},
+    "datasets": {"core", "data", "userdata"},
+    "userdata": {"core", "data", "datasets"},
     # Found by entry points only, as a plug-in of another package.
-    "baselines": {"core", "data", "models"},
-    "criteria": {"core", "models"},
-    "runs": {"core", "models", "data", "criteria"},
-    "experiments": {"models", "data", "criteria", "runs"},
-    "evidence": {"models", "criteria", "experiments", "runs"},
-    "comparison": {"models", "data", "criteria", "runs"},
+    "baselines": {"core", "data", "datasets", "models"},
+    "runs": {"core", "models", "data", "userdata", "datasets", "choose"},
+    "experiments": {"models", "data", "datasets", "choose", "runs"},
+    "evidence": {"models", "choose", "experiments", "runs"},
+    "choose": {"core", "models", "data", "datasets", "userdata", "runs"},
     # What the command line and Python users call.
-    "api": {"models", "data", "comparison", "experiments", "evidence"},
-    "estimators": {"api", "data"},
-    "forecast": {"data", "experiments", "runs", "evidence"},
-    "reproduce": {"data", "evidence", "experiments", "runs", "forecast"},
+    "api": {"models", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
+    "estimators": {"api", "data", "datasets", "userdata"},
+    "forecast": {"data", "datasets", "experiments", "runs", "evidence"},
+    "reproduce": {"data", "datasets", "evidence", "experiments", "runs", "forecast"},
     "verify": {"experiments", "runs", "evidence"},
 }
 

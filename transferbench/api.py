@@ -79,13 +79,13 @@ def compare(
     labels are used; labels of a target add measures. models: by default the quick ones; logistic
     regression and the recommended model are always compared. params: {model: {name: value}}.
     repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
-    target have equal shares. See `comparison.table.table` for the columns. A multi-label model, or
-    problem, compares multi-label models, see `comparison.table_multilabel.table`; none is
+    target have equal shares. See `choose.table.table` for the columns. A multi-label model, or
+    problem, compares multi-label models, see `choose.table_multilabel.table`; none is
     recommended. Raise UserError for a mistake, in one line.
     """
-    from transferbench.comparison import compare as comparing
-    from transferbench.comparison.plan import plan
-    from transferbench.comparison.table import table
+    from transferbench.choose import compare as comparing
+    from transferbench.choose.plan import plan
+    from transferbench.choose.table import table
 
     models = [models] if isinstance(models, str) else models
     given = problem is not None, bool(source), bool(target)
@@ -109,8 +109,8 @@ def _own_problem(
     source: str | Sequence[str], target: str | Sequence[str], options: Params, names: Sequence[str]
 ) -> tuple[Problem, Truth]:
     """Return the problem of the user's files, of the family of the first named model."""
-    from transferbench.data.userdata.load import load
-    from transferbench.data.userdata.multilabel import choose_family
+    from transferbench.userdata.load import load
+    from transferbench.userdata.multilabel import choose_family
 
     first = models.get(names[0]).family if names else "transfer"
     sources, targets = ([files] if isinstance(files, str) else files for files in (source, target))
@@ -177,7 +177,7 @@ def results(name: str) -> DataFrame:
     seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the
         task, largest resident memory.
     threads, iterations, trace, data, code, versions, finished, key : as in runs.csv.
-    criteria : label-free criteria by name, see `transferbench.criteria`; empty unless the
+    criteria : label-free criteria by name, see `transferbench.choose.criteria`; empty unless the
         experiment has the key `regret`.
     run : the `Run`: task, model, all parameters, seed.
 

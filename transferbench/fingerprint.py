@@ -23,7 +23,7 @@ from typing import Any
 PACKAGE = Path(__file__).parent
 #: Modules without influence on results: they name, check, fetch and store things.
 PLUMBING = {
-    *("core.artefacts", "data.fetch", "errors", "files", "messages"),
+    *("artefacts", "data.fetch", "errors", "files", "messages"),
     *("parameters", "problem", "settings"),
 }
 

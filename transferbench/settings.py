@@ -40,7 +40,7 @@ class Settings:
     mirrors : folders or URLs of original files, tried in order.
     offline : if true, use no network.
     max_size : GiB of one of the user's own files; larger ones are refused.
-    max_artefacts : GiB of artefacts in the data folder, see `core.artefacts`; 0 stores none.
+    max_artefacts : GiB of artefacts in the data folder, see `artefacts`; 0 stores none.
     """
 
     data: Path

@@ -15,9 +15,8 @@ from docstrings import cell, escape, meanings, to_markdown, without_parameters
 from pydantic import BaseModel
 
 import transferbench
-from transferbench import estimators, models, parameters
+from transferbench import datasets, estimators, models, parameters
 from transferbench.cli import main
-from transferbench.data import datasets
 from transferbench.experiments import claim, schema
 from transferbench.runs import record
 
@@ -137,7 +136,7 @@ def python() -> Iterator[str]:
             yield _described("class", f"transferbench.{name}", thing)
     modules = {
         "transferbench.metrics": "Measures and decision rules",
-        "transferbench.criteria": "Label-free criteria of a fit",
+        "transferbench.choose.criteria": "Label-free criteria of a fit",
     }
     for module, heading in modules.items():
         yield f"## {heading}\n\n`{module}`\n\n"

@@ -13,8 +13,8 @@ from conftest import originals, reachable
 from transferbench import fingerprint, settings
 from transferbench.baselines import _minilm, embedded
 from transferbench.data import fetch, tasks
-from transferbench.data.datasets import newsgroups
 from transferbench.data.facts import Facts
+from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint
 

@@ -14,9 +14,8 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 import transferbench
-from transferbench import models
+from transferbench import datasets, models
 from transferbench.baselines import _dense
-from transferbench.data import datasets
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint
@@ -189,7 +188,7 @@ def test_names_and_parameters_are_available_without_the_libraries():
     code = f"""
 import sys
 from transferbench import models, parameters
-from transferbench.data import datasets
+from transferbench import datasets
 from transferbench import experiments
 assert all(parameters.schema(models.load(name))["components"].default == 100 for name in {NAMES})
 assert "embedded/comp-vs-rec" in datasets.tasks()

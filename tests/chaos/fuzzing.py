@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
 from transferbench import experiments
-from transferbench.data.datasets import own_multilabel, own_task
 from transferbench.data.formats import rda
-from transferbench.data.userdata import read as own_read
-from transferbench.data.userdata.problem import documents_problem
+from transferbench.datasets import own_multilabel, own_task
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages
 from transferbench.runs.record import Record, runs_csv
 from transferbench.runs.store import Store
+from transferbench.userdata import read as own_read
+from transferbench.userdata.problem import documents_problem
 
 Parts = dict[str, bytes]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from transferbench import api
+from transferbench.choose import choice, compare
 from transferbench.cli import _compare_table
 from transferbench.cli._report import percent
-from transferbench.comparison import choice, compare
 from transferbench.errors import UserError
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.core import artefacts, graph, init, plsa, spectral
-from transferbench.core.artefacts import Folder, artefact, use
+from transferbench import artefacts
+from transferbench.artefacts import Folder, artefact, use
+from transferbench.core import graph, init, plsa, spectral
 from transferbench.models.multilabel import _training
 
 ROOM = 2**20

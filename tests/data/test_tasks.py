@@ -34,7 +34,7 @@ def own(plugin, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     for name in [name for name in sys.modules if name.startswith("plugged")]:
         monkeypatch.delitem(sys.modules, name)
-    from transferbench.data import datasets
+    from transferbench import datasets
 
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()

@@ -14,9 +14,8 @@ import docstrings
 import gallery
 import reference
 
-from transferbench import models, parameters, settings
+from transferbench import datasets, models, parameters, settings
 from transferbench.cli import main
-from transferbench.data import datasets
 
 
 @pytest.fixture(scope="module")

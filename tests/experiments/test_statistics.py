@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from conftest import ROOT, originals
 
-from transferbench.data import datasets
-from transferbench.data.datasets import rcv1
+from transferbench import datasets
+from transferbench.datasets import rcv1
 from transferbench.experiments import statistics
 
 ROWS = statistics.read()["rows"]

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
-from transferbench import models, parameters
-from transferbench.core import artefacts, graph
+from transferbench import artefacts, models, parameters
+from transferbench.core import graph
 from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth

@@ -39,7 +39,7 @@ FILES = toys.FILES | {
     """,
     "shares.py": """
         import time
-        from transferbench.core.artefacts import artefact
+        from transferbench.artefacts import artefact
         from transferbench.problem import Fit
         @artefact
         def start(Y):

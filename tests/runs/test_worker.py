@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from conftest import make_problem
 
-from transferbench import metrics, models, parameters
-from transferbench.core import artefacts, graph
-from transferbench.core.artefacts import Folder
+from transferbench import artefacts, metrics, models, parameters
+from transferbench.artefacts import Folder
+from transferbench.core import graph
 from transferbench.data.facts import Facts
 from transferbench.problem import Fit, Truth
 from transferbench.runs import worker

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from transferbench.baselines import _minilm
 from transferbench.baselines._minilm import SIZE
-from transferbench.data.datasets import newsgroups
+from transferbench.datasets import newsgroups
 
 if TYPE_CHECKING:
     import numpy as np

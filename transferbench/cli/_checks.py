@@ -104,7 +104,8 @@ def _bytes(folder: Path) -> int:
 
 def originals(found: Settings, network: bool) -> list[dict[str, Any]]:
     """Return every original file once, with its corpus, its source and whether that answers."""
-    from transferbench.data import datasets, fetch
+    from transferbench import datasets
+    from transferbench.data import fetch
 
     files = {f.name: f for module in datasets.modules().values() for f in module.FILES.values()}
     plans = [fetch.plan(file, found) for file in files.values()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from transferbench.comparison.compare import Comparison
+    from transferbench.choose.compare import Comparison
 
 
 def text(compared: Comparison, frame: DataFrame, names: list[str], as_json: bool) -> str:
@@ -27,10 +27,10 @@ def text(compared: Comparison, frame: DataFrame, names: list[str], as_json: bool
 
 def report(compared: Comparison, frame: DataFrame) -> list[str]:
     """Return the lines to print: a table, what its numbers are, and why none is recommended."""
+    from transferbench.choose.table_multilabel import MEASURES
     from transferbench.cli._report import percent
-    from transferbench.comparison.table_multilabel import MEASURES
-    from transferbench.data.userdata.multilabel import MEASURES as TITLES
     from transferbench.notebook import aligned
+    from transferbench.userdata.multilabel import MEASURES as TITLES
 
     measures = [name for name in MEASURES if name in frame]
     several = frame["target"].nunique() > 1

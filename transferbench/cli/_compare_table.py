@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from transferbench.comparison.compare import Comparison
+    from transferbench.choose.compare import Comparison
     from transferbench.problem import Truth
 
 WIDTH = 100
@@ -52,8 +52,8 @@ def report(
 
 def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
+    from transferbench.choose.table import MEASURES
     from transferbench.cli._report import TITLES, percent
-    from transferbench.comparison.table import MEASURES
     from transferbench.notebook import aligned
 
     few = len(classes) <= 4
@@ -96,7 +96,7 @@ def _seconds(value: float) -> str:
 
 def _confusions(compared: Comparison, truth: Truth, target: str) -> list[str]:
     """Return for each model the number of documents by true class (row) and decided class."""
-    from transferbench.comparison.table import confusion
+    from transferbench.choose.table import confusion
     from transferbench.notebook import aligned
 
     i = truth.names.index(target)
@@ -112,8 +112,8 @@ def _confusions(compared: Comparison, truth: Truth, target: str) -> list[str]:
 
 def to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict[str, Any]:
     """Return what `--json` prints: classes, source, results by target and model, recommendation."""
+    from transferbench.choose.table import confusion
     from transferbench.cli._report import json_lines
-    from transferbench.comparison.table import confusion
 
     results = []
     for line in json_lines(frame):

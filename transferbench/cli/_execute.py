@@ -7,12 +7,12 @@ from typing import Any
 
 from transferbench.cli import _dry_run
 from transferbench.cli._terminal import echo
-from transferbench.data.userdata.checks import from_output
 from transferbench.messages import shorten
 from transferbench.runs import engines, runner
 from transferbench.runs.job import TaskFiles, is_built
 from transferbench.runs.record import Limits, Record, Run
 from transferbench.settings import Settings
+from transferbench.userdata.checks import from_output
 
 
 def execute(

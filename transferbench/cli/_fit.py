@@ -23,8 +23,8 @@ def fit_all(
     params: all parameters by model. names: what findings call the targets. Return the fits, and
     whether the documents or the first model's decisions are worthless.
     """
-    from transferbench.criteria import carried_back
-    from transferbench.data.userdata.checks import check_data, check_fit
+    from transferbench.choose.criteria import carried_back
+    from transferbench.userdata.checks import check_data, check_fit
 
     findings = check_data(problem, names)
     print_findings(findings)
@@ -48,9 +48,9 @@ def _fit(own: OwnData, problem: Problem, model: str, params: Mapping[str, Any]) 
     from tqdm import tqdm
 
     from transferbench import api
-    from transferbench.comparison.compare import fit_failed
-    from transferbench.data.userdata.multilabel import fit_in_tasks
+    from transferbench.choose.compare import fit_failed
     from transferbench.errors import UserError
+    from transferbench.userdata.multilabel import fit_in_tasks
 
     try:
         with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:

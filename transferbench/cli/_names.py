@@ -27,7 +27,7 @@ def model_names() -> Iterable[str]:
 
 def task_names() -> Iterable[str]:
     """Return the names of all tasks, with and without the data set."""
-    from transferbench.data import datasets
+    from transferbench import datasets
 
     names = datasets.tasks()
     return {*names, *(name.rpartition("/")[2] for name in names)}

@@ -15,9 +15,9 @@ from transferbench.cli._names import completing, model_names
 from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
-    from transferbench.data.userdata.checks import Finding
-    from transferbench.data.userdata.documents import Documents, Labels
     from transferbench.problem import Family, Problem, Truth
+    from transferbench.userdata.checks import Finding
+    from transferbench.userdata.documents import Documents, Labels
 
 LIKE = "Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a task."
 
@@ -78,7 +78,7 @@ class OwnData:
     def family(self) -> Family:
         """The family of the problem, by that of the first model."""
         from transferbench import models
-        from transferbench.data.userdata.multilabel import choose_family
+        from transferbench.userdata.multilabel import choose_family
 
         first = models.get(self.models[0]).family if self.models else "transfer"
         return choose_family(bool(self.sources), first, self.label_separator)
@@ -103,7 +103,7 @@ class OwnData:
     @property
     def separator(self) -> str:
         """The text between the labels of a document, "" if labels are whole."""
-        from transferbench.data.userdata.multilabel import SEPARATOR
+        from transferbench.userdata.multilabel import SEPARATOR
 
         return SEPARATOR if self.label_separator is None else self.label_separator
 
@@ -113,10 +113,10 @@ class OwnData:
         Options and workers are checked first: reading large files takes long. Print what is used.
         """
         from transferbench import parameters
-        from transferbench.data.userdata.documents import Columns
-        from transferbench.data.userdata.load import load
-        from transferbench.data.userdata.multilabel import describe_tasks
-        from transferbench.data.userdata.problem import options_like
+        from transferbench.userdata.documents import Columns
+        from transferbench.userdata.load import load
+        from transferbench.userdata.multilabel import describe_tasks
+        from transferbench.userdata.problem import options_like
 
         options = options_like(self.like) if self.like else {}
         options |= parameters.parse(self.options)
@@ -139,9 +139,9 @@ class OwnData:
 
     def check_out(self, out: Path) -> None:
         """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""
-        from transferbench.data.userdata.paths import find_domains
-        from transferbench.data.userdata.predictions import SUFFIXES
         from transferbench.errors import UserError
+        from transferbench.userdata.paths import find_domains
+        from transferbench.userdata.predictions import SUFFIXES
 
         if out.suffix not in SUFFIXES:
             raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
@@ -177,7 +177,7 @@ def by_model(
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Print the sizes, classes and options that are used to stderr."""
-    from transferbench.data.userdata.checks import shares_text, source_shares
+    from transferbench.userdata.checks import shares_text, source_shares
 
     sizes = zip(names, problem.domains, strict=True)
     files = ", ".join(f"{name} {len(domain.seen)}" for name, domain in sizes)

@@ -12,8 +12,8 @@ from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 
 if TYPE_CHECKING:
-    from transferbench.data.userdata.documents import Documents
     from transferbench.problem import Fit, Problem
+    from transferbench.userdata.documents import Documents
 
 FILE = click.Path(path_type=Path)
 escape_formulas = click.option(
@@ -38,8 +38,8 @@ def write_predictions(
 
     In a CSV file escape what a spreadsheet would run, or warn of it.
     """
-    from transferbench.data.userdata import predictions
     from transferbench.errors import brief
+    from transferbench.userdata import predictions
 
     rows = predictions.rows(problem, fits, targets, separator=separator, with_scores=with_scores)
     value = predictions.formula(problem, targets) if out.suffix == ".csv" else None

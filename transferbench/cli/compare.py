@@ -17,10 +17,10 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.comparison.compare import Comparison
-    from transferbench.comparison.plan import Plan
-    from transferbench.data.userdata.documents import Documents
+    from transferbench.choose.compare import Comparison
+    from transferbench.choose.plan import Plan
     from transferbench.problem import Family, Problem, Truth
+    from transferbench.userdata.documents import Documents
 
 #: Options of own data that are not for a task.
 OPTIONS_OF_FILES = {field.name for field in fields(OwnData)} - {
@@ -65,9 +65,9 @@ def command(
     For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
+    from transferbench.choose.plan import plan
+    from transferbench.choose.table import table
     from transferbench.cli import _compare_labels, _compare_table
-    from transferbench.comparison.plan import plan
-    from transferbench.comparison.table import table
 
     given = bool(task), bool(own.sources), bool(own.targets)
     if given not in ((True, False, False), (False, True, True)) or (task and out):
@@ -106,7 +106,7 @@ def command(
 def _load_task(task: str, own: OwnData, settings: Settings) -> tuple[Problem, Truth]:
     """Return the problem of a task and its truth; options of files are refused."""
     from transferbench import models
-    from transferbench.comparison.plan import check_problem
+    from transferbench.choose.plan import check_problem
     from transferbench.data import tasks
 
     context = click.get_current_context()
@@ -126,7 +126,7 @@ def _params(
     own: OwnData, family: Family, equal_shares: bool, confusion: bool
 ) -> dict[str, dict[str, Any]]:
     """Return all parameters by model. Raise UserError for what does not suit the family."""
-    from transferbench.comparison.plan import model_names
+    from transferbench.choose.plan import model_names
 
     if family == "multilabel" and (equal_shares or confusion):
         option = "--equal-shares" if equal_shares else "--confusion"
@@ -140,7 +140,7 @@ def _compare(
     """Compare with a progress bar; print each finding once, with the models that it concerns."""
     from tqdm import tqdm
 
-    from transferbench.comparison.compare import compare
+    from transferbench.choose.compare import compare
 
     with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
 

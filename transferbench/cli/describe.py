@@ -100,8 +100,8 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
 
 
 def _known_task(task: Task) -> tuple[dict[str, Any], list[str]]:
-    from transferbench import parameters
-    from transferbench.data import datasets, tasks
+    from transferbench import datasets, parameters
+    from transferbench.data import tasks
 
     name, module = task.base, datasets.tasks()[task.base]
     doc, facts = (module.__doc__ or "").strip(), module.FACTS.get(task.base, {})

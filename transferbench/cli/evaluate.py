@@ -33,10 +33,10 @@ def command(own: OwnData, as_json: bool) -> int:
     """
     from transferbench.cli._fit import fit_all
     from transferbench.cli._report import TITLES
-    from transferbench.data.userdata.multilabel import MEASURES
     from transferbench.errors import UserError
     from transferbench.metrics import ALL
     from transferbench.notebook import aligned
+    from transferbench.userdata.multilabel import MEASURES
 
     names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
     params = own.params(names, own.family)
@@ -80,7 +80,7 @@ def _code(worthless: bool, force: bool) -> int:
 
 def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
-    from transferbench.comparison.table import recall
+    from transferbench.choose.table import recall
     from transferbench.metrics import ALL, evaluate
 
     found = []

@@ -18,7 +18,8 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     Without names, fetch those of all tasks.
     """
-    from transferbench.data import datasets, fetch, tasks
+    from transferbench import datasets
+    from transferbench.data import fetch, tasks
     from transferbench.errors import Unavailable
 
     files: dict[str, fetch.File] = {}

@@ -68,7 +68,7 @@ def _models(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _tasks(settings: Settings) -> list[dict[str, Any]]:
-    from transferbench.data import datasets
+    from transferbench import datasets
 
     return [
         {"name": name, "summary": module.TASKS[name]} for name, module in datasets.tasks().items()

@@ -67,8 +67,7 @@ def command(kind: str, name: str, folder: Path) -> None:
 
 def _check(kind: str, name: str, folder: Path) -> None:
     """Raise UserError if the name is taken or cannot be used."""
-    from transferbench import experiments, models
-    from transferbench.data import datasets
+    from transferbench import datasets, experiments, models
     from transferbench.errors import UserError, brief
 
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):

@@ -53,9 +53,9 @@ def command(
     writes ' before it, and the label is no longer equal to the source's.
     """
     from transferbench.cli._fit import fit_all
-    from transferbench.data.userdata.problem import MAX_CLASSES
     from transferbench.errors import UserError, Worthless
     from transferbench.files import writing
+    from transferbench.userdata.problem import MAX_CLASSES
 
     own.check_out(out)
     if bool(own.sources) == bool(clusters):

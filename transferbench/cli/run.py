@@ -57,10 +57,10 @@ def command(
     from transferbench import models, parameters
     from transferbench.cli._execute import execute
     from transferbench.cli._report import report
-    from transferbench.data.userdata.checks import from_output
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.job import TaskFiles
+    from transferbench.userdata.checks import from_output
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sparse_dot_topn import sp_matmul_topn
 
+from transferbench.artefacts import artefact
 from transferbench.core import rare_words
-from transferbench.core.artefacts import artefact
 from transferbench.core.rare_words import Edges, nearest
 from transferbench.problem import Matrix
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.artefacts import artefact
+from transferbench.artefacts import artefact
 from transferbench.problem import Matrix, Problem
 
 if TYPE_CHECKING:

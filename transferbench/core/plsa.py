@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transferbench.core.artefacts import artefact
+from transferbench.artefacts import artefact
 from transferbench.core.losses import divide_by_product, entry_rows, flush
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.problem import Matrix

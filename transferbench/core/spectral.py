@@ -15,7 +15,7 @@ from scipy.linalg import helmert
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from transferbench.core.artefacts import artefact
+from transferbench.artefacts import artefact
 from transferbench.core.graph import Graph, Search, cosine_graph
 from transferbench.problem import Matrix
 

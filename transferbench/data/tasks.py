@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench import parameters
-from transferbench.data import datasets, fetch
+from transferbench import datasets, parameters
+from transferbench.data import fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.files import open_arrays, open_regular, user_path, write_arrays, writing

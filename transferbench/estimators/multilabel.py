@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, column_or_1d
 
-from transferbench.data.userdata.multilabel import fit_in_tasks
 from transferbench.estimators._base import (
     MASKED,
     SOURCE,
@@ -18,6 +17,7 @@ from transferbench.estimators._base import (
     classes_of,
 )
 from transferbench.metrics import THRESHOLD, normalize_scores
+from transferbench.userdata.multilabel import fit_in_tasks
 
 #: Nearest fitted documents that decide about a new one.
 NEIGHBOURS = 10

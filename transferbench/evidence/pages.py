@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench.criteria import MEANINGS
+from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment

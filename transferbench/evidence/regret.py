@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from transferbench.criteria import MEANINGS
+from transferbench.choose.criteria import MEANINGS
 from transferbench.experiments.experiment import Experiment
 
 #: Kinds of strategies, in the order of the page.

@@ -16,7 +16,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from transferbench import experiments
-from transferbench.criteria import MEANINGS
+from transferbench.choose.criteria import MEANINGS
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import no_runs, observations, read_runs, summarise, table_columns

@@ -127,8 +127,7 @@ def path(name: str, results: Path | None = None) -> Path:
 
 def _unknown(name: str, results: Path | None) -> UserError:
     """Return the error for an unknown experiment; that for a task names those that have it."""
-    from transferbench import strict_yaml
-    from transferbench.data import datasets
+    from transferbench import datasets, strict_yaml
 
     try:
         task = datasets.full_name(name.partition(":")[0])

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import Field, Strict, model_validator
 
-from transferbench.criteria import MEANINGS
+from transferbench.choose.criteria import MEANINGS
 from transferbench.errors import unknown
 from transferbench.experiments.claim import Claim, Finite
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known, gather

@@ -7,9 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transferbench import settings, strict_yaml
-from transferbench.data import datasets
-from transferbench.data.datasets import newsgroups
+from transferbench import datasets, settings, strict_yaml
+from transferbench.datasets import newsgroups
 from transferbench.files import write_text
 
 NAME = "data-statistics"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transferbench import models
-from transferbench.core.artefacts import Folder
+from transferbench.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable

@@ -114,7 +114,7 @@ class Record:
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
     criteria      : target → criterion → value; None if `Run.criteria` is false.
-    seconds       : wall time of the fit, as if it had made all its artefacts (`core.artefacts`).
+    seconds       : wall time of the fit, as if it had made all its artefacts (`artefacts`).
     reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
     load_seconds  : wall time to load the task.
     cpu_seconds   : processor time of both, as if the run had made all its artefacts.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transferbench import models, parameters
-from transferbench.core.artefacts import Folder
+from transferbench.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine

@@ -28,16 +28,16 @@ from typing import NoReturn
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench import __version__, criteria, metrics, models
-from transferbench.core import artefacts
+from transferbench import __version__, artefacts, metrics, models
+from transferbench.choose import criteria
 from transferbench.data import tasks
-from transferbench.data.userdata.checks import check_data, check_fit, to_output
 from transferbench.errors import Unavailable
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, Run, now
+from transferbench.userdata.checks import check_data, check_fit, to_output
 
 #: Sends progress to the caller as JSON: [key, iteration, planned], or null when this process has
 #: started. A run has no access to it: this process passes on what is valid.

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
-from transferbench.core.artefacts import artefact
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.init import stack as stack_matrices
 from transferbench.core.losses import Loss

@@ -1,0 +1,95 @@
+"""Amazon reviews: content of the files, options; damaged files are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import originals
+
+from transferbench import api
+from transferbench.data import tasks
+from transferbench.datasets import amazon
+
+PAIR = "amazon/books-vs-kitchen"
+PLAIN = {"min_df": 1, "weighting": "tf", "unit_length": False}
+
+
+def test_there_are_twelve_ordered_pairs_of_four_files_each():
+    assert len(amazon.TASKS) == 12
+    assert list(tasks.needed(tasks.Task.named("books-vs-kitchen"))) == [
+        "amazon-reviews/books/negative.review",
+        "amazon-reviews/books/positive.review",
+        "amazon-reviews/kitchen/negative.review",
+        "amazon-reviews/kitchen/positive.review",
+    ]
+
+
+def test_counts_are_those_of_the_lines():
+    files = originals(PAIR)
+    problem, truth = amazon.build(PAIR, files, **PLAIN)
+    vocabulary = amazon._read([files[name] for name in amazon.needed(PAIR)])[2]
+    negative, positive = list(files.values())[2:]
+    for row, path, line in ((0, negative, 0), (9, negative, 9), (-1, positive, -1)):
+        *pairs, label = path.read_text(encoding="utf-8").strip().split("\n")[line].split()
+        expected = {term: int(n) for term, _, n in (pair.rpartition(":") for pair in pairs)}
+        X = problem.domains[1].X[[row]]
+        assert dict(zip(vocabulary[X.indices].tolist(), X.data.tolist(), strict=True)) == expected
+        assert f"#label#:{problem.classes[truth.Y[1][row].argmax()]}" == label
+
+
+def test_options_have_their_documented_effect():
+    files = originals(PAIR)
+
+    def features(**options):
+        return amazon.build(PAIR, files, **options)[0].domains[0].X.shape[1]
+
+    both, one, two = (features(terms=terms) for terms in ("both", "unigrams", "bigrams"))
+    assert both == one + two
+    assert min(one, two) > 1000
+    assert features(min_df=20) < both
+    assert features(max_features=100) == 100
+    assert features(stop_words="english", terms="unigrams") < one
+
+
+def test_logistic_regression_is_at_the_level_of_the_literature():
+    """Unigrams and bigrams without transfer: about 75 to 80 per cent for books to kitchen."""
+    problem, truth = amazon.build(PAIR, originals(PAIR))
+    accuracy = api.evaluate(api.fit("lr", problem), truth)["target"]["accuracy"]
+    assert 0.74 < accuracy < 0.82
+
+
+@pytest.fixture
+def made_up(tmp_path):
+    """Writes the four files of a pair; returns the builder's files."""
+
+    def write(**changes):
+        files = {}
+        for name in amazon.needed(PAIR):
+            label = name.rpartition("/")[2].removesuffix(".review")
+            text = changes.get(label, f"dull:1 so_dull:2 #label#:{label}\na:b:3 #label#:{label}\n")
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\r\n")
+            files[name] = path
+        return files
+
+    return write
+
+
+def test_made_up_files_are_read(made_up):
+    problem, truth = amazon.build(PAIR, made_up(), **PLAIN)
+    assert problem.classes == ("negative", "positive")
+    expected = [[0, 1, 2], [3, 0, 0]] * 2  # terms a:b, dull, so_dull
+    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+        np.testing.assert_array_equal(domain.X.toarray(), expected)
+        np.testing.assert_array_equal(Y, [[1, 0], [1, 0], [0, 1], [0, 1]])
+    assert not problem.domains[1].Y.any()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "dull:1", "dull:x #label#:negative", "dull #label#:negative", "#label#:bad"]
+)
+def test_a_line_in_another_format_is_refused(made_up, text):
+    message = r"^negative.review, line 1: expected 'term:count … #label#:positive' or negative$"
+    with pytest.raises(ValueError, match=message):
+        amazon.build(PAIR, made_up(negative=text), **PLAIN)

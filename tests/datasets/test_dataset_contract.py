@@ -1,0 +1,83 @@
+"""Contract of every task of every dataset; a new dataset file is tested by existing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ELSEWHERE, originals
+
+from transferbench import datasets, parameters
+from transferbench.data import tasks
+from transferbench.data.facts import Facts
+from transferbench.errors import Unavailable
+
+OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
+#: Tasks from the user's own files, which the option `path` names.
+OWN = [name for name, options in OPTIONS.items() if "path" in options]
+#: Built in other tests: embeddings take minutes, and need a library of an extra.
+EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
+FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED}]
+
+
+@pytest.mark.parametrize("name", datasets.tasks())
+def test_a_task_states_its_files_and_facts(name):
+    module = datasets.tasks()[name]
+    assert name in module.FACTS
+    if name not in {*ELSEWHERE, *OWN}:
+        assert "digest" in module.FACTS[name]
+        assert name in EMBEDDED or "items" in module.FACTS[name]
+    assert tasks.Task.named(name).has_default_options
+    needed = tasks.needed(tasks.Task.named(name))
+    assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
+    for key, file in needed.items():
+        assert file.name == key
+        assert file.origins
+        assert file.licence
+        assert file.size or name in ELSEWHERE
+
+
+@pytest.mark.parametrize("module", datasets.modules().values(), ids=list(datasets.modules()))
+def test_every_original_and_every_fact_belongs_to_a_task(module):
+    assert set(module.FACTS) <= set(module.TASKS)
+    used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.named(name))}
+    assert used == set(module.FILES)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_without_the_users_files_the_error_states_the_remedy(name, home):
+    with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
+        tasks.load(tasks.Task.named(name), home)
+    assert "\n" not in str(error.value)
+    assert datasets.tasks()[name].own_files(home.data) == []
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_facts_hold_when_built_from_the_originals(name):
+    """The cache of built tasks is not used, so that the builder itself runs."""
+    module = datasets.tasks()[name]
+    problem, truth = module.build(name, originals(name), **tasks.Task.named(name).options)
+    Facts.of(problem, truth).check(name, module.FACTS[name])
+
+    transfer = problem.family == "transfer"
+    unit_length = tasks.Task.named(name).options.get("unit_length", False)
+    for i, (domain, Y, scored) in enumerate(
+        zip(problem.domains, truth.Y, truth.scored, strict=True)
+    ):
+        if problem.family != "multilabel":
+            # The inboxes alone are for methods that need no labels.
+            labelled = transfer and i == 0 and name != "email-spam/inboxes"
+            assert (domain.seen == labelled).all()
+            np.testing.assert_array_equal(Y.sum(axis=1), 1)
+        assert (scored == ~domain.seen).all()
+        np.testing.assert_array_equal(domain.Y, np.where(domain.seen[:, None], Y, 0))
+        assert problem.family == "multilabel" or Y.any(axis=0).all()
+        for view, first in zip(domain.views, problem.domains[0].views, strict=True):
+            assert view.shape == (len(Y), first.shape[1])
+            assert view.min() >= 0
+            assert np.isfinite(view.sum())
+            if unit_length:
+                length = np.sqrt(view.multiply(view).sum(axis=1))
+                assert ((np.abs(length - 1) < 1e-5) | (length == 0)).all()
+    assert np.vstack(truth.Y).any(axis=0).all()
+    for views in zip(*(domain.views for domain in problem.domains), strict=True):
+        assert sum(view.sum(axis=0) for view in views).all()  # every feature occurs

@@ -1,0 +1,123 @@
+"""EUR-Lex, on made-up files of the expected format; the originals are not read here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transferbench.data import tasks
+from transferbench.data.fetch import File, Url
+from transferbench.datasets import eurlex
+from transferbench.errors import Unavailable
+
+LABELS = ("tag_3.60.59.0", "tag_3.60.10.0", "tag_11.30.40.0", "tag_3.70.0.0", "tag_11.5.0.0")
+#: Weights and labels of six documents.
+ROWS = (
+    "{0 3,1 4,4 1}",  # 3.60
+    "{0 1.5,5 1}",  # 3.60
+    "{1 2,5 1,6 1}",  # 3.60, 11.30
+    "{2 2,6 1}",  # 11.30
+    "{2 1,3 1,7 1}",  # 3.70
+    "{3 0.25,7 1,8 1}",  # 3.70, 11.5
+)
+
+
+def text(labels=LABELS, rows=ROWS, features=4, kind="numeric") -> str:
+    lines = ["@relation 'EUR-Lex: -C 5'", ""]
+    lines += [f"@attribute word{i} {kind}" for i in range(features)]
+    lines += [f"@attribute {label} {{0,1}}" for label in labels]
+    return "\n".join([*lines, "", "@data", *rows, ""])
+
+
+@pytest.fixture
+def law(tmp_path, monkeypatch):
+    """Writes a file for both labels; returns the files by name."""
+    monkeypatch.setattr(eurlex, "DOCUMENTS", len(ROWS))
+    monkeypatch.setattr(eurlex, "FEATURES", 4)
+    monkeypatch.setattr(eurlex, "FIRST_LEVEL", 2)
+    monkeypatch.setattr(eurlex, "LABELS", {eurlex.CODES: 5, eurlex.SUBJECTS: 5})
+
+    def write(content: str):
+        path = tmp_path / "eurlex-made-up.arff"
+        path.write_text(content, encoding="utf-8")
+        return {eurlex.CODES: path, eurlex.SUBJECTS: path}
+
+    return write
+
+
+def test_codes_of_the_first_level_are_unions_in_numerical_order(law):
+    problem, truth = eurlex.build("eurlex/directory-codes", law(text()), topics=2, tasks=2)
+    assert problem.classes == ("3", "11")
+    assert truth.names == ("task-1", "task-2")
+    # 3.60 and 11.30 are the largest of their first level, 3.70 and 11.5 the next.
+    np.testing.assert_array_equal(truth.Y[0], [[1, 0], [1, 0], [1, 1], [0, 1]])
+    np.testing.assert_array_equal(truth.Y[1], [[1, 0], [1, 1]])
+    weights, topics = problem.domains[0].views
+    expected = [[0.6, 0.8, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-6)
+    assert topics.shape == (4, 2)
+    np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-4)
+    assert sum(domain.seen.sum() for domain in problem.domains) == 3
+    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+        np.testing.assert_array_equal(domain.Y, Y * domain.seen[:, None])
+
+
+def test_all_codes_and_subject_matters_are_those_of_the_file(law):
+    names = {"views": "tf-idf", "tasks": 1}
+    problem, truth = eurlex.build("eurlex/directory-codes-all", law(text()), **names)
+    assert problem.classes == LABELS
+    expected = [
+        *([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]),
+        *([0, 0, 0, 1, 0], [0, 0, 0, 1, 1]),
+    ]
+    np.testing.assert_array_equal(truth.Y[0], expected)
+    subjects = ("oils", "courts", "visas", "steel", "coal")
+    problem, truth = eurlex.build("eurlex/subject-matters", law(text(subjects)), **names)
+    assert problem.classes == subjects
+    np.testing.assert_array_equal(truth.Y[0], expected)
+    problem, truth = eurlex.build(
+        "eurlex/subject-matters", law(text(subjects)), views="topics", topics=3, tasks=3
+    )
+    # Largest labels: courts and steel of two documents, then oils and visas of one, in turn.
+    assert [len(Y) for Y in truth.Y] == [3, 2, 1]
+    assert [view.shape[1] for view in problem.domains[0].views] == [3]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (text(("tag_3", *LABELS[1:])), "label 'tag_3'; expected a name like tag_11.30.40.0"),
+        (text(("oils", *LABELS[1:])), "label 'oils'; expected a name like"),
+        (text(("tag_4.1.0.0", *LABELS[1:])), "3 codes of the first level, expected 2"),
+        (text(rows=ROWS[:-1]), r"labels are \(5, 4, 5\), expected \(6, 4, 5\)"),
+        (text(features=3, rows=["{0 1}"] * 6), r"are \(6, 3, 5\), expected \(6, 4, 5\)"),
+        (text(LABELS[:4], [row.replace(",8 1", "") for row in ROWS]), r"are \(6, 4, 4\), expected"),
+        (text(kind="{0,1}", rows=["{0 1}"] * 6), "got 9 labels of 9"),
+        (text(labels=()), "got 0 labels of 4"),
+        (text().replace("0.25", "-0.25"), "expected weights of at least 0"),
+        (text()[:-5], r"line 19: expected a row \{index value"),
+        ("<html>404</html>", "not ARFF"),
+    ],
+)
+def test_files_with_other_content_are_refused(law, content, message):
+    with pytest.raises(ValueError, match=f"^eurlex-made-up.arff: .*{message}"):
+        eurlex.build("eurlex/directory-codes", law(content))
+
+
+@pytest.mark.parametrize("task", eurlex.TASKS)
+def test_each_task_needs_one_file_with_a_known_id(task):
+    (name,) = eurlex.needed(task)
+    file = eurlex.FILES[name]
+    assert isinstance(file, File)
+    assert file.digest.startswith("git-blob:")
+    assert file.origins == (Url(f"{eurlex.ORIGIN}/{name.partition('/')[2]}"),)
+
+
+@pytest.mark.parametrize("task", eurlex.TASKS)
+def test_a_file_with_another_digest_is_not_used(task, home):
+    (name,) = eurlex.needed(task)
+    path = home.data / "raw" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text(), encoding="utf-8")
+    with pytest.raises(Unavailable, match=r"expected git-blob:.*; cache: got git-blob:"):
+        tasks.load(tasks.Task.named(task), home)

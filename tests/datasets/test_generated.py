@@ -1,0 +1,82 @@
+"""Generated documents follow their model, in any number."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from transferbench.data import tasks
+from transferbench.datasets import generated
+from transferbench.errors import UserError
+
+PLAIN = {"weighting": "tf", "unit_length": False}
+
+
+def built(**options):
+    return generated.build("generated/clusters", {}, **PLAIN | options)
+
+
+def test_sizes_of_tasks_and_classes_differ_by_at_most_one():
+    problem, truth = built(documents=1003, tasks=3, classes=4)
+    assert [len(domain.seen) for domain in problem.domains] == [335, 334, 334]
+    assert truth.names == ("task-1", "task-2", "task-3")
+    for Y in truth.Y:
+        assert np.ptp(Y.sum(axis=0)) <= 1
+        assert (np.diff(Y[:20].argmax(axis=1)) < 0).any()  # not sorted
+
+
+def test_word_frequencies_follow_the_model():
+    """Frequencies over 20,000 documents of a class, against the law; a chi-squared statistic."""
+    features, classes = 40, 3
+    problem, truth = built(documents=60_000, tasks=1, classes=classes, features=features)
+    X, y = problem.domains[0].X, truth.Y[0].argmax(axis=1)
+    shift = np.random.default_rng(0).standard_normal(features)
+    for c in range(classes):
+        chance = np.array([
+            np.exp(shift[f] / 2) / (f + 1) * (2 if f % classes == c else 1) for f in range(features)
+        ])  # fmt: skip
+        counts = X[y == c].sum(axis=0)
+        expected = chance / chance.sum() * counts.sum()
+        assert ((counts - expected) ** 2 / expected).sum() < 90  # 39 degrees: 1e-5 beyond 90
+    lengths = X.sum(axis=1)
+    assert lengths.mean() == pytest.approx(60, rel=0.01)
+    assert lengths.var() == pytest.approx(60, rel=0.05)
+
+
+def test_every_document_has_a_word():
+    assert built(documents=500, words=1)[0].domains[0].X.sum(axis=1).min() == 1
+
+
+def test_tasks_differ_and_depend_on_the_random_state():
+    one, two = (domain.X.sum(axis=0) for domain in built(features=50)[0].domains)
+    assert np.abs(np.log(one / two)).max() > 0.5
+    again, other = built(features=50)[0].domains[0].X, built(features=50, random_state=1)[0]
+    np.testing.assert_array_equal(again.sum(axis=0), one)
+    assert (other.domains[0].X.sum(axis=0) != one).any()
+
+
+def test_a_hundred_thousand_documents_take_seconds():
+    start = time.perf_counter()
+    problem, _ = built(documents=100_000)
+    assert time.perf_counter() - start < 20
+    assert sum(len(domain.seen) for domain in problem.domains) == 100_000
+
+
+def test_too_few_documents_are_refused(home):
+    with pytest.raises(UserError, match="3 documents for 2 classes in each of 2 tasks; try other"):
+        tasks.load(tasks.Task.named("clusters:documents=3"), home)
+
+
+def test_a_built_task_needs_no_originals(home):
+    problem, _ = tasks.load(tasks.Task.named("generated/small:classes=3"), home)
+    assert problem.classes == ("class-1", "class-2", "class-3")
+
+
+def test_a_transfer_task_has_one_labelled_domain():
+    problem, truth = generated.build("generated/transfer", {}, documents=600, tasks=3)
+    assert [domain.name for domain in problem.domains] == ["source", "target-1", "target-2"]
+    assert [bool(domain.seen.all()) for domain in problem.domains] == [True, False, False]
+    assert not problem.domains[1].Y.any()
+    assert [int(scored.sum()) for scored in truth.scored] == [0, 200, 200]

@@ -1,0 +1,139 @@
+"""Mulan's sets: known sizes, scaled numbers, words as published, names of labels in XML."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import originals
+
+from transferbench.data import tasks
+from transferbench.data.formats.arff import read
+from transferbench.datasets import mulan
+from transferbench.errors import UserError
+from transferbench.settings import Settings
+
+#: Documents, features, labels and cardinality that the publishers state.
+STATED = {
+    "mulan/emotions": (593, 72, 6, 1.869),
+    "mulan/yeast": (2417, 103, 14, 4.237),
+    "mulan/medical": (978, 1449, 45, 1.245),
+    "mulan/enron": (1702, 1001, 53, 3.378),
+    "mulan/bibtex": (7395, 1836, 159, 2.402),
+}
+
+
+def published(task: str):
+    data, labels = (originals(task)[name] for name in mulan.needed(task))
+    return read(data, mulan.label_names(labels))
+
+
+@pytest.mark.parametrize("task", STATED)
+def test_a_set_has_the_stated_sizes(task):
+    table = published(task)
+    n, d, m, cardinality = STATED[task]
+    assert table.X.shape == (n, d)
+    assert table.Y.shape == (n, m)
+    assert abs(table.Y.sum(axis=1).mean() - cardinality) < 0.001
+    assert sp.issparse(table.X) == (task not in mulan.NUMERIC)
+
+
+@pytest.mark.parametrize("task", mulan.NUMERIC)
+def test_numbers_are_scaled_from_0_to_1_in_order(task):
+    X = published(task).X
+    problem, _ = mulan.build(task, originals(task))
+    scaled = problem.domains[0].X
+    np.testing.assert_array_equal(scaled.min(axis=0), 0)
+    np.testing.assert_array_equal(scaled.max(axis=0), 1)
+    assert X.min() < 0
+    for column in (0, 5, -1):
+        assert abs(np.corrcoef(X[:, column], scaled[:, column])[0, 1] - 1) < 1e-6
+
+
+def test_a_constant_number_becomes_0():
+    X = mulan.scale(np.float32([[3, -1], [3, 1], [3, 0]]))
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X, [[0, 0], [0, 1], [0, 0.5]])
+
+
+def test_words_and_labels_are_as_published_and_unseen_labels_hidden():
+    task = "mulan/medical"
+    table = published(task)
+    problem, truth = mulan.build(task, originals(task))
+    (domain,) = problem.domains
+    assert (problem.family, domain.name) == ("multilabel", "all")
+    assert problem.classes == tuple(table.labels)
+    assert {*domain.X.data} == {1}
+    assert (domain.X != table.X).nnz == 0
+    np.testing.assert_array_equal(truth.Y[0], table.Y)
+    assert domain.seen.sum() == 489
+    np.testing.assert_array_equal(domain.Y, table.Y * domain.seen[:, None])
+    np.testing.assert_array_equal(truth.scored[0], ~domain.seen)
+
+
+def test_options_have_their_documented_effect():
+    task = "mulan/medical"
+    files = originals(task)
+
+    def built(**options):
+        return mulan.build(task, files, **options)[0].domains[0]
+
+    one = built()
+    assert built(train=0.2).seen.sum() == 196
+    assert (built(split=1).seen != one.seen).any()
+    X = built(unit_length=True).X
+    np.testing.assert_allclose(np.sqrt((X.multiply(X)).sum(axis=1)), 1, rtol=1e-5)
+    rare, common = (int(f(one.X.sum(axis=0))) for f in (np.argmin, np.argmax))
+    X = built(weighting="tf-idf").X
+    assert X[:, [rare]].max() > X[:, [common]].max() > 1
+
+
+@pytest.mark.parametrize("option", [{"weighting": "tf-idf"}, {"unit_length": True}])
+def test_weights_of_words_are_refused_for_numbers(option):
+    with pytest.raises(ValueError, match="its features are no words"):
+        mulan.build("mulan/emotions", originals("mulan/emotions"), **option)
+
+
+def test_a_refused_option_is_a_user_error(monkeypatch, tmp_path):
+    files = originals("mulan/emotions")
+    monkeypatch.setattr(tasks.fetch, "get", lambda file, settings: files[file.name])
+    task = tasks.Task.named("emotions:weighting=tf-idf")
+    with pytest.raises(UserError, match=r"^mulan/emotions:weighting=tf-idf: .*; try other options"):
+        tasks.load(task, Settings(data=tmp_path, results=tmp_path, offline=True))
+
+
+def test_label_names_flat_and_nested(tmp_path):
+    path = tmp_path / "made-up.xml"
+    path.write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<labels xmlns="http://mulan.sourceforge.net/labels">\n'
+        '<label name="a"><label name="b&amp;c"><label name="d"/></label></label>\n'
+        '<other name="x"/><label name="é"></label></labels>',
+        encoding="utf-8",
+    )
+    assert mulan.label_names(path) == ["a", "b&c", "d", "é"]
+    path.write_text('<labels><label name="a"/></labels>', encoding="utf-8")
+    assert mulan.label_names(path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no element found"),
+        (b"@relation", "not well-formed"),
+        (b'<labels><label name="a"/>', "no element found"),
+        (b"<labels/>", "expected labels"),
+        (b"<labels><label/></labels>", "a label has no name"),
+        (b'<labels><label name="a"/><label name="a"/></labels>', "expected labels"),
+        (b'<!DOCTYPE l [<!ENTITY e "x">]><l><label name="&e;"/></l>', "has a DTD"),
+        (b'<!DOCTYPE l SYSTEM "file:///etc/passwd"><l><label name="a"/></l>', "has a DTD"),
+        ('<!DOCTYPE l [<!ENTITY e "x">]><l/>'.encode("utf-16"), "has a DTD"),
+        (b'<labels><label name="&e;"/></labels>', "undefined entity"),
+    ],
+)
+def test_wrong_label_files_are_refused_in_one_line(tmp_path, content, message):
+    path = tmp_path / "made-up.xml"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^made-up.xml: .*{message}") as error:
+        mulan.label_names(path)
+    assert "\n" not in str(error.value)

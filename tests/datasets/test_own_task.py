@@ -1,0 +1,180 @@
+"""Tasks described by a YAML file."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import yaml
+from own_documents import CAT, SEA, SOURCE, TARGET, write_csv
+
+import transferbench
+from transferbench.data import tasks
+from transferbench.data.facts import Facts
+from transferbench.errors import UserError
+from transferbench.runs import runner
+from transferbench.runs.record import Record
+from transferbench.userdata.problem import documents_problem
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A YAML file and its data in the same folder."""
+    write_csv(tmp_path / "s.csv", zip(SOURCE.content, SOURCE.labels, strict=True))
+    write_csv(tmp_path / "t.csv", zip(TARGET.content, TARGET.labels, strict=True))
+    path = tmp_path / "mine.yaml"
+    path.write_text("source: s.csv\ntargets: [t.csv]\noptions:\n  min_df: 1\n")
+    return path
+
+
+def test_a_yaml_path_is_a_task_name(mine, home, monkeypatch):
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
+    built, truth = transferbench.load_task(str(mine))
+    assert built.name == f"own:path={mine.as_posix()}"
+    assert tasks.Task.named(built.name) == tasks.Task.named(str(mine))
+    expected, known = documents_problem([SOURCE], [TARGET], {"min_df": 1})
+    for one, other in zip(built.domains, expected.domains, strict=True):
+        np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    np.testing.assert_array_equal(truth.Y[1], known.Y[1])
+    monkeypatch.chdir(mine.parent)
+    assert transferbench.load_task("./mine.yaml")[0].name == "own:path=mine.yaml"
+
+
+def test_clustering_tasks_and_other_column_names(mine, home):
+    write_csv(mine.parent / "u.csv", [(t, "b", "a") for t in CAT], ("id", "Thema", "Text"))
+    write_csv(mine.parent / "v.csv", [("x", "c", "a") for t in CAT], ("id", "Thema", "Text"))
+    text = "family: clustering\ntasks: [u.csv, v.csv]\ntext: id\nlabel: Thema\noptions: {min_df: 1}"
+    mine.write_text(text + "\n")
+    with pytest.raises(UserError, match=r"v.csv: no feature is left"):  # "x" is no word
+        tasks.load(tasks.Task.named(str(mine)), home)
+    write_csv(mine.parent / "v.csv", [(t, "c", "a") for t in SEA], ("id", "Thema", "Text"))
+    built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+    assert (built.family, built.classes, truth.names) == ("clustering", ("b", "c"), ("u", "v"))
+
+
+def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
+    """A list in the list, a text with commas, a folder and a pattern."""
+    folder = mine.parent
+    rows = list(zip(SOURCE.content, SOURCE.labels, strict=True))
+    (folder / "old").mkdir()
+    write_csv(folder / "old/a.csv", rows[:3])
+    write_csv(folder / "old/b.csv", rows[3:])
+    expected, _ = tasks.load(tasks.Task.named(str(mine)), home)
+    files = "old/b.csv, old/a.csv"
+    for source in (f"[[{files}]]", f"'{files}'", "old", "old/*.csv"):
+        mine.write_text(f"source: {source}\ntargets: [t.csv]\noptions:\n  min_df: 1\n")
+        built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+        assert truth.names == ("old" if source == "old" else "a", "t")
+        for one, other in zip(built.domains, expected.domains, strict=True):
+            np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    mine.write_text("source: old\ntargets: [t.csv]\neach_file: true\noptions: {min_df: 1}\n")
+    built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+    assert truth.names == ("a", "b", "t")
+    assert [len(domain.seen) for domain in built.sources] == [3, 5]
+    write_csv(folder / "old/c.csv", rows[:1])
+    assert tasks.load(tasks.Task.named(str(mine)), home)[1].names == ("a", "b", "c", "t")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
+def test_a_changed_file_changes_the_task_and_its_record_key(mine, home, name):
+    class Keys:
+        """An engine that performs nothing."""
+
+        def records(self, jobs, on_progress, on_done):
+            for job in jobs:
+                yield Record.of(job.key, job.run, "failed")
+
+    def key() -> str:
+        runs = runner.plan(str(mine), "lr", {}, [0])
+        return runner.run(runs, home, engine=Keys(), progress=False)[0].key
+
+    before, path = key(), mine.parent / name
+    assert key() == before
+    changed = path.read_text() + ("zebra zebra,cat\n" if name.endswith("csv") else "label: label\n")
+    path.write_text(changed)
+    assert key() != before
+
+
+def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
+    lines = "a 1:1000000\nb 2:1000000\na 1:1 2:{}\nb 2:1\n"
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("source: s.svm\ntargets: t.svm\n")
+    (tmp_path / "t.svm").write_text(lines.format(1))
+    facts = []
+    for value in ("1.0", "1.25"):
+        (tmp_path / "s.svm").write_text(lines.format(value))
+        task = tasks.Task.named(str(mine))
+        built, truth = tasks.load(task, home)
+        assert built.domains[0].X[2, 1] == float(value)
+        facts.append((Facts.of(built, truth), tasks.facts(task, home)))
+    assert facts[0][0] == facts[1][0]
+    assert facts[0][1] != facts[1][1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
+        (
+            "title: mine\n",
+            1,
+            "unknown key 'title'. Known: each_file, family, label, options, separator, source",
+        ),
+        ("5: mine\n", 1, "unknown key '5'."),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
+        ("source: no.csv\ntargets: t.csv\n", 1, "no file"),
+        (f"source: {'x' * 5000}\ntargets: t.csv\n", 1, "xxx…'."),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - [no.csv, t.csv]\n", 4, "no file"),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),
+        ("source: s.csv\ntargets: [t.csv, '[t].csv']\n", 2, "t.csv: given twice"),
+        ("source: s.csv\ntargets: [[t.csv, 5]]\n", 2, "expected list of text"),
+        ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
+        ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
+        ("family: transfers\n", 1, "expected one of transfer, clustering, multilabel"),
+        ("source: s.csv\ntargets: t.csv\ntext: [a]\n", 3, "expected text"),
+        ("source: 5\n", 1, "expected list of text"),
+        ("source: s.csv\ntargets: t.csv\noptions: 5\n", 3, "NAME: VALUE"),
+        ("source: s.csv\ntargets: t.csv\noptions:\n  min_df: few\n", 4, "integer ≥ 1, got 'few'"),
+        ("source: s.csv\ntargets: t.csv\noptions:\n  min_fd: 1\n", 4, "Did you mean 'min_df'?"),
+        ("source: s.csv\nsource: t.csv\n", 2, "duplicate key 'source'"),
+        ("source: &a [*a]\n", 1, "alias"),
+        ("- s.csv\n", 1, "expected family, source"),
+        ("", 1, "expected family, source"),
+        ("a: b: c\n", 1, "expected valid YAML"),
+    ],
+)
+def test_a_mistake_in_the_yaml_is_reported_with_its_line(mine, home, text, line, message):
+    mine.write_text(text)
+    with pytest.raises(UserError) as error:
+        tasks.load(tasks.Task.named(str(mine)), home)
+    assert str(error.value).startswith(f"{mine}:{line}: ")
+    assert message in str(error.value)
+
+
+def test_other_mistakes_in_own_tasks(mine, home):
+    def error(name: str) -> str:
+        with pytest.raises(UserError) as raised:
+            tasks.load(tasks.Task.named(name), home)
+        return str(raised.value)
+
+    assert f"options into {mine}, below the key options" in error(f"{mine}:min_df=3")
+    assert "cannot be read" in error(str(mine.parent / "no.yaml"))
+    write_csv(mine.parent / "t.csv", [("the cat", "")])
+    assert "t.csv: no document has a label, so that nothing can be scored" in error(str(mine))
+    mine.write_bytes(b"\xff\xfe")
+    assert "cannot be read" in error(str(mine))
+
+
+def test_the_example_in_the_documentation_works(mine, home):
+    """Build the example in the module's docstring, with files of the same names."""
+    from transferbench.datasets import own_task
+
+    example = re.search(r"\n\n((?:    .*\n)+)", own_task.__doc__)[1]
+    data = yaml.safe_load(example)
+    rows = list(zip(SOURCE.content, SOURCE.labels, strict=True))
+    for name in [data["source"], *data["targets"]]:
+        write_csv(mine.parent / name, rows, (data["text"], data["label"]))
+    mine.write_text("\n".join(line[4:] for line in example.splitlines()))
+    built, _ = tasks.load(tasks.Task.named(str(mine)), home)
+    assert [domain.name for domain in built.domains] == ["labelled", "mail", "web"]

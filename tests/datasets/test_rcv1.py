@@ -1,0 +1,260 @@
+"""RCV1-v2: content of the files, their defect, and its correction in the tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import originals
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from transferbench import metrics
+from transferbench.datasets import rcv1
+from transferbench.datasets._multilabel import assign_tasks_from, train_mask
+from transferbench.datasets._term_counts import recover_counts
+
+NAMES = [f"rcv1/subset{n}" for n in range(1, 6)]
+
+
+def file(name: str):
+    return originals(name)[rcv1.needed(name)[0]]
+
+
+def statistics(Y: np.ndarray) -> tuple[float, float, int]:
+    """Cardinality, density and diversity, as in the paper's Table 1."""
+    size = Y.sum(axis=1).mean()
+    return round(size, 3), round(size / Y.shape[1], 3), len({tuple(y) for y in Y.astype(int)})
+
+
+def agreement(Y: np.ndarray) -> float:
+    """Correlation of label frequencies between the two halves of the rows."""
+    return np.corrcoef(Y[:3000].mean(axis=0), Y[3000:].mean(axis=0))[0, 1]
+
+
+# The paper swaps the features of its subsets 3 and 4; subset 5 is not in it.
+PUBLISHED = [
+    (47236, 2.880, 0.029, 1028),
+    (47236, 2.634, 0.026, 954),
+    (47236, 2.614, 0.026, 939),
+    (47229, 2.484, 0.025, 816),
+    (47235, 2.642, 0.026, 946),
+]
+CORRECTED = [(2.895, 811), (2.890, 817), (2.905, 801), (2.908, 785), (2.905, 814)]
+SHIFTS = [(0, 1), (0, 12), (0, 14), (0, 24), (11, 0)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(name):
+    X, Y = rcv1._published(file(name))
+    number = NAMES.index(name)
+    assert (X.shape[1], *statistics(Y)) == PUBLISHED[number]
+    assert X.shape[0] == len(Y) == 6000
+    assert -0.08 < agreement(Y) < 0.18
+    halves = (sp.csr_array(sp.hstack([X, Y]))[rows] for rows in (slice(3000), slice(3000, 6000)))
+    assert tuple(rcv1._shift(half, X.shape[1]) for half in halves) == SHIFTS[number]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corrected_rows_are_consistent(name):
+    X, Y = rcv1._corrected(file(name))
+    assert X.shape == (6000, 47236)
+    np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1, atol=1e-5)
+    assert agreement(Y) > 0.9965
+    assert statistics(Y)[::2] == CORRECTED[NAMES.index(name)]
+    has = dict(zip(rcv1.TOPICS, Y.T.astype(bool), strict=True))
+    for topic, documents in has.items():
+        above = [topic[:end] for end in range(2, len(topic)) if topic[:end] in has]
+        root = f"{topic[0]}CAT"
+        for other in [*above, root] if root in has else above:
+            assert not (documents & ~has[other]).any(), (topic, other)
+
+
+def test_topics_are_101_of_103_in_alphabetical_order():
+    assert len(rcv1.TOPICS) == 101
+    assert sorted(rcv1.TOPICS) == rcv1.TOPICS
+    assert rcv1.TOPICS[:3] == ["C11", "C12", "C13"]
+    assert rcv1.TOPICS[-1] == "M142"
+
+
+def test_a_published_class_is_two_topics():
+    _, wrong = rcv1._published(file("rcv1/subset1"))
+    _, right = rcv1._corrected(file("rcv1/subset1"))
+    np.testing.assert_array_equal(wrong[:3000], right[:3000])
+    np.testing.assert_array_equal(wrong[3000:, :100], right[3000:, 1:])
+
+
+#: Topics of the stories 0, 9 and last, first in each half.
+ITEMS = {
+    "rcv1/subset1": {
+        0: "C11 C18 C181 CCAT",
+        9: "C13 C17 C24 CCAT GCAT GDIS GWEA",
+        3000: "C24 CCAT",
+        5999: "GCAT GSPO",
+    },
+    "rcv1/subset5": {
+        0: "C13 C41 CCAT",
+        9: "C15 C152 CCAT",
+        3000: "C11 C18 C181 CCAT",
+        5999: "GCAT",
+    },
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_stories_0_9_and_the_last_are_the_right_ones(name):
+    _, Y = rcv1._corrected(file(name))
+    items = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
+    assert items == ITEMS[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recovered_counts_reproduce_the_published_weights(name):
+    exact = dict(zip(NAMES, (5850, 5870, 5816, 5902, 5868), strict=True))[name]
+    X, _ = rcv1._corrected(file(name))
+    C, containing = recover_counts(X, rcv1.IDF_DOCUMENTS)
+    rows = np.repeat(np.arange(6000), np.diff(X.indptr))
+    w = (1 + np.log(C.data.astype(float))) * np.log(rcv1.IDF_DOCUMENTS / containing)[C.indices]
+    w /= np.sqrt(np.bincount(rows, w * w))[rows]
+    off = np.abs(w - X.data) > 5.1e-7  # six decimals are published
+    assert abs(6000 - len(np.unique(rows[off])) - exact) <= 3
+
+
+def test_the_four_top_topics_and_the_tasks():
+    files = originals(NAMES[0])
+    problem, truth = rcv1.build(NAMES[0], files, views="tf-idf")
+    assert problem.family == "multilabel"
+    assert problem.classes == ("CCAT", "ECAT", "GCAT", "MCAT")
+    assert truth.names == ("task-1", "task-2", "task-3", "task-4")
+    Y = np.vstack(truth.Y)
+    assert statistics(Y)[1] == 0.294
+    assert Y.any(axis=1).all()
+    for own in truth.Y:  # every task has documents of all topics
+        assert (own.mean(axis=0) > 0.1).all()
+    everything, all_truth = rcv1.build("rcv1/subset1-101", files, views="tf-idf")
+    assert everything.classes == tuple(rcv1.TOPICS)
+    M = [rcv1.TOPICS.index(topic) for topic in ("M11", "M12", "M13", "M14")]
+    for four, many, one, other in zip(
+        truth.Y, all_truth.Y, problem.domains, everything.domains, strict=True
+    ):
+        np.testing.assert_array_equal(four[:, 3], many[:, M].any(axis=1))
+        np.testing.assert_array_equal(four[:, 0], many[:, rcv1.TOPICS.index("CCAT")])
+        np.testing.assert_array_equal(one.seen, other.seen)
+
+
+@pytest.mark.parametrize(
+    ("how", "leaks"), [("labels", True), ("train-labels", False), ("random", False)]
+)
+def test_only_tasks_from_labels_depend_on_labels_of_test_stories(how, leaks, monkeypatch):
+    files = originals(NAMES[0])
+
+    def built():
+        return rcv1.build(NAMES[0], files, views="tf-idf", tasks_from=how)[0].domains
+
+    X, Y = rcv1._corrected(file(NAMES[0]))
+    before, test = built(), ~train_mask(6000, 0.5, 0)
+    assert len(before) == 4
+    mixed = Y.copy()
+    mixed[test] = np.random.default_rng(0).permutation(Y[test])
+    monkeypatch.setattr(rcv1, "_corrected", lambda path: (X, mixed))
+    same = [
+        one.X.shape == other.X.shape and not (one.X != other.X).nnz and (one.Y == other.Y).all()
+        for one, other in zip(before, built(), strict=True)
+    ]
+    assert all(same) != leaks
+
+
+def test_tasks_from_training_labels_are_near_those_from_all_labels():
+    files = originals(NAMES[0])
+    X, Y = rcv1._corrected(file(NAMES[0]))
+    below = [n for n, topic in enumerate(rcv1.TOPICS) if topic not in rcv1.TOPS]
+    tops, seen = [rcv1.TOPICS[n][0] for n in below], train_mask(6000, 0.5, 0)
+    by_labels, by_training = (
+        assign_tasks_from(how, Y[:, below], tops, 4, seen=seen, X=X, split=0)
+        for how in ("labels", "train-labels")
+    )
+    built, _ = rcv1.build(NAMES[0], files, views="tf-idf", tasks_from="train-labels")
+    assert [len(d.seen) for d in built.domains] == np.bincount(by_training).tolist()
+    same = by_labels == by_training
+    # Of four tasks; sizes of categories also change from one to the other.
+    assert same[seen].mean() == pytest.approx(0.847, abs=0.01)
+    assert same[~seen].mean() == pytest.approx(0.677, abs=0.01)
+
+
+def test_options_have_their_documented_effect():
+    files = originals(NAMES[0])
+
+    def built(**options):
+        return rcv1.build(NAMES[0], files, **{"views": "tf-idf"} | options)[0].domains
+
+    one = built(tasks=1)
+    assert [domain.name for domain in one] == ["all"]
+    assert one[0].seen.sum() == 3000
+    assert built(tasks=1, train=0.1)[0].seen.sum() == 600
+    other = built(tasks=1, split=1)[0].seen
+    assert other.sum() == 3000
+    assert 1200 < (other & one[0].seen).sum() < 1800
+    four = built()  # the same stories are seen, whatever their tasks
+    assert sum(domain.seen.sum() for domain in four) == 3000
+    seen = sp.csr_array(one[0].X[one[0].seen]).sum(axis=0)
+    np.testing.assert_allclose(sum(d.X[d.seen].sum(axis=0) for d in four), seen, rtol=1e-3)
+    topics = built(views="topics", topics=3)[0].views
+    assert [view.shape[1] for view in topics] == [3]
+    np.testing.assert_allclose(topics[0].sum(axis=1), 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("views", "expected"), [("tf-idf", (0.897, 0.876, 0.061)), ("topics", (0.860, 0.835, 0.083))]
+)
+def test_a_linear_svm_reaches_the_known_scores(views, expected):
+    name = "rcv1/subset1"
+    problem, truth = rcv1.build(name, originals(name), views=views, tasks=1)
+    domain, Y = problem.domains[0], truth.Y[0]
+    if sp.issparse(domain.X):  # LIBLINEAR needs 32-bit indices, as a loaded task has
+        domain.X.indices, domain.X.indptr = (
+            array.astype(np.int32) for array in (domain.X.indices, domain.X.indptr)
+        )
+    C = 1 if views == "tf-idf" else 10
+    svm = OneVsRestClassifier(LinearSVC(C=C)).fit(domain.X[domain.seen], Y[domain.seen])
+    D = svm.predict(domain.X[~domain.seen])
+    measures = metrics.example_f1, metrics.jaccard, metrics.hamming_loss
+    scores = [measure(Y[~domain.seen], D) for measure in measures]
+    assert scores == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
+
+
+def made_up(shift: int, n: int = 40, d: int = 60) -> tuple[sp.csr_array, np.ndarray]:
+    """Rows of length one with labels; in the first half, `shift` columns further to the left."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, d)) * (rng.random((n, d)) < 0.3)
+    X[:, 0] += 0.1
+    X[: n // 2, d - shift :] = 0
+    X /= np.sqrt((X**2).sum(axis=1, keepdims=True))
+    Y = np.tile((rng.random((n // 2, 101)) < 0.2) | (np.arange(101) == 0), (2, 1)).astype(float)
+    table = np.hstack([X, Y])
+    if shift:
+        table[: n // 2] = np.hstack([X[:, :-shift], Y, np.zeros((n, shift))])[: n // 2]
+    return sp.csr_array(table[:, :d]), table[:, d:]
+
+
+@pytest.mark.parametrize("shift", [0, 1, 7])
+def test_a_shift_is_detected_and_undone(shift):
+    X, Y = rcv1.undo_shifts(*made_up(shift))
+    expected_X, expected_Y = made_up(0)
+    np.testing.assert_array_equal(Y, expected_Y)
+    assert X.shape == (40, 47236)
+    np.testing.assert_allclose(X[20:, :60].toarray(), expected_X[20:].toarray())
+    assert not X[:20, 60 - shift :].nnz
+
+
+def test_data_that_no_shift_explains_are_refused():
+    X, Y = made_up(0)
+    X.data[3] *= 2
+    with pytest.raises(ValueError, match="not of length one"):
+        rcv1.undo_shifts(X, Y)
+    X, Y = made_up(0)
+    with pytest.raises(ValueError, match="do not agree"):
+        rcv1.undo_shifts(X, np.vstack([Y[:20], np.roll(Y[20:], 9, axis=1)]))
+    X, Y = made_up(0)
+    Y[0, 0] = 0.5
+    with pytest.raises(ValueError, match="do not agree"):
+        rcv1.undo_shifts(X, Y)

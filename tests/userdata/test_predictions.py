@@ -1,0 +1,38 @@
+"""Confidences of predictions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from transferbench.metrics import normalize_scores
+from transferbench.userdata import predictions
+
+
+def test_normalized_scores_are_fractions_of_their_row():
+    scores = np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])
+    np.testing.assert_array_equal(normalize_scores(scores), [[0.75, 0.25], [0.5, 0.5], [0, 1]])
+
+
+def test_normalized_negative_scores_keep_their_order_and_sum_to_one():
+    scores = -np.random.default_rng(0).random((50, 4)) * 2000
+    normalized = normalize_scores(scores)
+    np.testing.assert_array_equal(normalized.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(normalized.sum(axis=1), 1)
+    np.testing.assert_allclose(normalize_scores(scores - 7), normalized)
+    tiny = normalize_scores(np.array([[-1.0, -2.0]]))
+    np.testing.assert_allclose(tiny[0, 0] / tiny[0, 1], math.e)
+
+
+def test_nan_scores_are_refused():
+    with pytest.raises(ValueError, match="1 scores are not numbers"):
+        normalize_scores(np.array([[0.5, np.nan], [1.0, 0.0]]))
+
+
+@pytest.mark.parametrize("suffix", predictions.SUFFIXES)
+def test_a_file_name_that_is_no_text_is_written_with_escapes(tmp_path, suffix):
+    path = tmp_path / f"found{suffix}"
+    predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]), suffix)
+    assert "bad\\udcff.csv" in path.read_text(encoding="utf-8")

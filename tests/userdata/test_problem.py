@@ -1,0 +1,217 @@
+"""Problems from the user's own documents; labels of targets never reach a model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
+
+from transferbench.data.text import PAIRS, count
+from transferbench.errors import UserError
+from transferbench.userdata.checks import check_data
+from transferbench.userdata.documents import Documents
+from transferbench.userdata.problem import documents_problem, options_like, used_options
+
+
+def test_text_weights_follow_the_options():
+    """Compare with tf-idf computed here, document by document."""
+    built, _ = documents_problem([SOURCE], [TARGET], {"min_df": "3", "stop_words": "english"})
+    texts = [re.findall(r"\w\w+", text.lower()) for text in SOURCE.content + TARGET.content]
+    df = Counter(word for text in texts for word in set(text))
+    vocabulary = sorted(w for w in df if df[w] >= 3 and w not in ("the", "on", "and", "at"))
+    assert vocabulary == ["cat", "kitten", "sea"]
+    expected = []
+    for text in texts:
+        row = [text.count(w) * (math.log(12 / (1 + df[w])) + 1) for w in vocabulary]
+        length = math.sqrt(sum(x * x for x in row))
+        expected.append([x / length if length else 0 for x in row])
+    weights = np.vstack([domain.X.toarray() for domain in built.domains])
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    assert built.classes == ("cat", "sea")
+    assert [domain.name for domain in built.domains] == ["s", "t"]
+
+
+def test_target_labels_never_reach_a_model():
+    built, truth = documents_problem([SOURCE], [TARGET], {})
+    blank, nothing = documents_problem(
+        [SOURCE], [make_documents("t.csv", TARGET.content, [""] * 3)], {}
+    )
+    for one, other in zip(built.domains, blank.domains, strict=True):
+        np.testing.assert_array_equal(one.Y, other.Y)
+        np.testing.assert_array_equal(one.seen, other.seen)
+        np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    assert not built.targets[0].Y.any()
+    np.testing.assert_array_equal(truth.Y[1], [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(truth.scored[1], [True, True, False])
+    assert not truth.scored[0].any()
+    assert not nothing.scored[1].any()
+
+
+def test_several_files_keep_their_order_and_get_unique_names():
+    one, two = (
+        make_documents("a/x.csv", CAT, ["cat"] * 4),
+        make_documents("b/x.csv", SEA, ["sea"] * 4),
+    )
+    built, truth = documents_problem(
+        [one, two], [make_documents("c/x.csv", CAT, ["cat"] * 4), TARGET], {}
+    )
+    assert truth.names == ("x", "x-2", "x-3", "t")
+    assert [domain.seen.all() for domain in built.domains] == [True, True, False, False]
+    assert [domain.Y.sum(axis=0).tolist() for domain in built.sources] == [[4, 0], [0, 4]]
+
+
+def test_without_a_source_the_problem_is_clustering():
+    built, truth = documents_problem([], [SOURCE, TARGET], {})
+    assert built.family == truth.family == "clustering"
+    assert not any(domain.Y.any() or domain.seen.any() for domain in built.domains)
+    assert [int(scored.sum()) for scored in truth.scored] == [8, 2]
+    built, truth = documents_problem([], [SOURCE, TARGET], {}, clusters=3)
+    assert built.classes == ("1", "2", "3")
+    assert not any(scored.any() for scored in truth.scored)
+
+
+def test_words_of_any_script_and_combining_accents():
+    texts = ["Ελλάδα и Москва", "cafe\u0301 москва", "café ελλάδα", "x 東京 42"]
+    labels = ["a", "b", "a", "b"]
+    options = {"min_df": 1, "weighting": "tf", "unit_length": False}
+    built, _ = documents_problem(
+        [make_documents("s.csv", texts, labels)],
+        [make_documents("t.csv", texts, [""] * 4)],
+        options,
+    )
+    # 42, café, ελλάδα, москва, 東京: the é of both documents is one word.
+    expected = [[0, 0, 1, 1, 0], [0, 1, 0, 1, 0], [0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
+    np.testing.assert_array_equal(built.domains[0].X.toarray(), expected)
+
+
+def matrix(path: str, X, labels: str = "ab") -> Documents:
+    return Documents(Path(path), sp.csr_array(np.asarray(X, float)), list(labels))
+
+
+def test_matrices_are_unchanged_by_default():
+    source, target = matrix("s.svm", [[0, 2, 0], [0, 0.5, 3]]), matrix("t.svm", [[0, 4], [0, 1]])
+    built, _ = documents_problem([source], [target], {})
+    np.testing.assert_array_equal(built.domains[0].X.toarray(), [[2, 0], [0.5, 3]])
+    np.testing.assert_array_equal(built.domains[1].X.toarray(), [[4, 0], [1, 0]])
+    built, _ = documents_problem([source], [target], {"unit_length": "true", "min_df": 2})
+    np.testing.assert_array_equal(built.domains[0].X.toarray(), [[1], [1]])
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "options", "message"),
+    [
+        (
+            [make_documents("s.csv", CAT, ["cat"] * 4)],
+            [TARGET],
+            {},
+            "s.csv: the one label 'cat'; expected",
+        ),
+        (
+            [make_documents("s.csv", CAT, [str(i) for i in range(4)])],
+            [TARGET],
+            {},
+            "t.csv: label 'cat' is",
+        ),
+        (
+            [SOURCE],
+            [make_documents("t.csv", ["zebra", ""], ["", ""])],
+            {},
+            "t.csv: no feature is left",
+        ),
+        (
+            [make_documents("s.csv", ["", "!"], ["a", "b"])],
+            [make_documents("t", ["?"], [""])],
+            {},
+            "token_pattern",
+        ),
+        ([SOURCE], [TARGET], {"min_df": 99}, "s.csv: no feature is left of its documents"),
+        ([SOURCE], [TARGET], {"min_fd": 2}, "Did you mean 'min_df'?"),
+        ([SOURCE], [TARGET], {"token_pattern": "("}, "token_pattern '('"),
+        ([SOURCE], [TARGET], {"token_pattern": "(a)(b)"}, "capturing group"),
+        ([matrix("s.svm", np.eye(2))], [make_documents("t", ["?"], [""])], {}, "t: not like s.svm"),
+        ([SOURCE], [matrix("t.svm", np.eye(2), ["", ""])], {}, "t.svm: a matrix among texts"),
+        ([matrix("s.svm", np.eye(2))], [matrix("t.npz", np.eye(2))], {}, "t.npz: not like s.svm"),
+        ([matrix("s.npz", np.eye(2))], [matrix("t.npz", np.eye(3)[:2])], {}, "t.npz: 3 features"),
+        ([matrix("s.svm", np.eye(2))], [matrix("t.svm", np.eye(2))], {"stop_words": "none"}, "of"),
+        (
+            [matrix("s.svm", np.eye(2) / 9)],
+            [matrix("t.svm", np.eye(2))],
+            {"weighting": "log-tf"},
+            "log-tf is for counts of 1 or more",
+        ),
+        ([matrix("s.svm", np.eye(2) * 1e300)], [matrix("t.svm", np.eye(2))], {}, "too far apart"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_documents_that_make_no_problem_are_refused_in_one_line(sources, targets, options, message):
+    with pytest.raises(UserError) as error:
+        documents_problem(sources, targets, options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("documents", "classes"), [(16, 11), (3200, 1600)])
+def test_too_many_labels_suggest_the_wrong_column(documents, classes):
+    labels = [f"{i % classes}" for i in range(documents)]
+    with pytest.raises(UserError, match=rf"{classes} different labels.*is it the right column"):
+        documents_problem(
+            [make_documents("s.csv", [*CAT, *SEA] * (documents // 8), labels)], [TARGET], {}
+        )
+
+
+CHINESE = [
+    "猫在垫子上睡觉",
+    "小猫喜欢抓老鼠",
+    "猫和小猫在玩",
+    "船在海上航行",
+    "水手在船上",
+    "海上有大船",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens"),
+    [
+        (CHINESE, "characters"),
+        (["แมวนอนบนเสื่อ", "เรือแล่นในทะเล"] * 3, "characters"),
+        (["고양이가 매트 위에 있다", "배가 바다에 있다"] * 3, "words"),
+        ([*CAT, "猫 is a cat"] * 2, "words"),
+    ],
+    ids=["Chinese", "Thai", "Korean", "English"],
+)
+def test_the_script_decides_about_words_or_characters(texts, tokens):
+    files = [make_documents("s.csv", texts, ["a", "b"] * (len(texts) // 2))]
+    assert used_options(files, {})["tokens"] == tokens
+    assert used_options(files, {"tokens": "words"})["tokens"] == "words"
+    assert used_options(files, {"token_pattern": r"\w+"})["tokens"] == "words"
+
+
+def test_pairs_of_characters_have_no_punctuation_and_keep_vowel_signs():
+    texts = ["大船，小船。", "เที่ยว ok!"]
+    _, vocabulary = count(texts, PAIRS)
+    thai = "เที่ยว"
+    pairs = {"大船", "小船", "ok", *(thai[i : i + 2] for i in range(len(thai) - 1))}
+    assert set(vocabulary) == pairs
+
+
+def test_chinese_texts_have_features_by_default():
+    source = make_documents("s.csv", CHINESE, ["cat"] * 3 + ["sea"] * 3)
+    target = make_documents("t.csv", ["小猫睡觉", "大船航行"], ["", ""])
+    built, _ = documents_problem([source], [target], {"min_df": 1})
+    assert check_data(built)[0].text.startswith("t: no two documents share")
+    assert built.domains[0].X.shape[1] > 20
+
+
+def test_options_like_an_experiments_are_those_of_its_builder(home):
+    for name, min_df in (("gtl", 5), ("dtl", 15), ("dtl/comp-vs-rec", 15)):
+        found = options_like(name)
+        assert (found["min_df"], found["stop_words"]) == (min_df, "english")
+        assert found["weighting"] == "tf-idf"
+    with pytest.raises(UserError, match="Did you mean 'gtl'"):
+        options_like("glt")

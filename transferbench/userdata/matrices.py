@@ -1,0 +1,203 @@
+"""Matrices, documents by features, with a label for each document.
+
+NAME.svm, NAME.svmlight, NAME.libsvm   lines "<label> <feature>:<number> …", features ascending; the
+                                       label is a number or a word, "?" for no label
+NAME.npz                               a matrix written by `scipy.sparse.save_npz`; its labels are
+                                       in NAME.labels.txt, one a line
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.errors import UserError
+from transferbench.userdata.documents import (
+    MAX_DOCUMENTS,
+    MAX_FEATURES,
+    Documents,
+    Labels,
+    check_label,
+    check_unpacked,
+    line_error,
+    lines,
+    max_size,
+)
+
+LINE = re.compile(r"([^\s:]+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
+#: The label of a line of SVMlight without a label.
+UNKNOWN = "?"
+MAX_LINE_ENTRIES = 2**20
+#: Bytes of an unpacked npz for each of the file, from so many bytes on.
+MAX_RATIO, MIN_BOMB_SIZE = 100, 2**26
+MAX_SMALL_SIZE = 4096  # bytes of the arrays `format` and `shape` of an npz
+
+
+def labels_file(path: Path) -> Path:
+    """Return the path of the labels of a matrix in an npz."""
+    return path.with_suffix(".labels.txt")
+
+
+def read(path: Path, labels: Labels) -> Documents:
+    """Read the documents of a matrix.
+
+    Raises UserError, with the line or row at fault if there is one, for a file in another format
+    and for entries that are too large, negative or not finite.
+    """
+    X, names = _npz(path, labels) if path.suffix.lower() == ".npz" else _svmlight(path, labels)
+    if not X.shape[0]:
+        raise UserError(f"{path}: there are no documents in it.")
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
+    if len(wrong):
+        row = int(np.searchsorted(X.indptr, wrong[0], "right"))
+        value = X.data[wrong[0]]
+        raise UserError(f"{path}: document {row} has {value:g}; expected numbers of 0 or more.")
+    return Documents(path, X, names)
+
+
+def stack(documents: Sequence[Documents]) -> sp.csr_array:
+    """Return the matrices below each other. Raises UserError if their features differ."""
+    first = documents[0].path
+    is_npz = documents[0].first_file.suffix.lower() == ".npz"
+    views: list[sp.csr_array] = []
+    for each in documents:
+        # Features of SVMlight are numbered from one, columns of a matrix from zero.
+        npz = each.first_file.suffix.lower() == ".npz"
+        if not sp.issparse(each.content) or npz != is_npz:
+            raise UserError(f"{each.path}: not like {first}; expected files of one kind.")
+        views.append(sp.csr_array(each.content))
+        width, expected = views[-1].shape[1], views[0].shape[1]
+        if is_npz and width != expected:
+            raise UserError(
+                f"{each.path}: {width} features, {first} has {expected}; expected as many."
+            )
+    width = max(view.shape[1] for view in views)
+    for view in views:
+        view.resize(view.shape[0], width)
+    return sp.csr_array(sp.vstack(views))
+
+
+def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+    names: list[str] = []
+    indices, data, starts = array("i"), array("d"), array("q", [0])
+    for number, line in lines(path):
+        line = line.partition("#")[0].strip()
+        if not line:
+            continue
+        if line.count(":") > MAX_LINE_ENTRIES:
+            raise line_error(path, number, f"expected at most {MAX_LINE_ENTRIES:,} numbers.")
+        match = LINE.fullmatch(line)
+        pairs = [pair.split(":") for pair in match[2].split()] if match else []
+        columns = [int(column) for column, _ in pairs]
+        try:
+            data.extend(float(value) for _, value in pairs)
+        except ValueError:
+            match = None
+        if not match or any(b <= a for a, b in pairwise(columns)):
+            message = (
+                'expected "<label> <feature>:<number> …", features ascending; the label is ? if '
+                "unknown."
+            )
+            raise line_error(path, number, message)
+        if columns and columns[-1] >= MAX_FEATURES:
+            raise line_error(path, number, f"expected numbers of features below {MAX_FEATURES:,}.")
+        label = "" if labels == "none" or match[1] == UNKNOWN else _class_name(match[1])
+        names.append(check_label(path, number, label, labels))
+        indices.extend(columns)
+        starts.append(len(indices))
+    shape = len(names), max(indices, default=-1) + 1
+    return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
+
+
+def _class_name(text: str) -> str:
+    """Return the name of a label; "+1", "1" and "1.0" are one class."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def load_npz(path: Path) -> sp.csr_array:
+    """Read a sparse matrix (n, d) written by `scipy.sparse.save_npz`, of limited size.
+
+    Raises UserError for any other file; nothing in the file is executed.
+    """
+    try:
+        _check_npz(path)
+        X = sp.load_npz(path)  # without pickle
+        if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
+            raise ValueError(
+                f"expected real numbers in csr, csc or coo form, got {X.dtype}, {X.format}"
+            )
+        if X.format != "coo":
+            X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
+        return sp.csr_array(X, dtype=np.float64)
+    except Exception as error:  # libraries raise many types for a file in another format
+        text = f"{error}".partition("\n")[0] or type(error).__name__
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({text})."
+        raise UserError(message) from None
+
+
+def _check_npz(path: Path) -> None:
+    """Check the sizes that the headers of an npz state, before its arrays are read.
+
+    Raise ValueError or KeyError if the matrix is too large or its arrays do not fit each other.
+    """
+    with zipfile.ZipFile(path) as archive:
+        sizes = {member.filename: member.file_size for member in archive.infolist()}
+        unpacked, packed = sum(sizes.values()), path.stat().st_size
+        check_unpacked(unpacked, 4 * max_size())
+        if unpacked > max(MIN_BOMB_SIZE, MAX_RATIO * packed):
+            remedy = "save it with compressed=False"
+            raise ValueError(f"{unpacked:,} bytes unpacked, {packed:,} packed; {remedy}")
+        lengths = {name.removesuffix(".npy"): _length(archive, name) for name in sizes}
+        if max(sizes["shape.npy"], sizes["format.npy"]) > MAX_SMALL_SIZE:
+            raise ValueError("its shape or format is too long")
+        with archive.open("shape.npy") as stream:
+            n, d = np.lib.format.read_array(stream, allow_pickle=False)
+    if n > MAX_DOCUMENTS or d > MAX_FEATURES:
+        raise ValueError(f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}")
+    different = {lengths[name] for name in ("data", "indices", "row", "col") if name in lengths}
+    if len(different) > 1:
+        raise ValueError("its arrays have different lengths")
+
+
+def _length(archive: zipfile.ZipFile, name: str) -> int:
+    """Return the entries of an array, from its header. Raise ValueError for an unexpected one."""
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    with archive.open(name) as stream:
+        version = np.lib.format.read_magic(stream)
+        shape, _, dtype = read_header[version](stream)
+        entries = math.prod(shape)
+        size = stream.tell() + entries * dtype.itemsize
+    if dtype.hasobject or len(shape) > 1 or size != archive.getinfo(name).file_size:
+        raise ValueError(f"{name}: expected a list of numbers, of the size that its header states")
+    return entries
+
+
+def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+    X = load_npz(path)
+    n = X.shape[0]
+    file = labels_file(path)
+    if labels == "none" or (labels == "any" and not file.is_file()):
+        return X, [""] * n
+    if not file.is_file():
+        raise UserError(f"{path}: no labels; expected {file}, one label a line.")
+    names = [check_label(file, number, line.strip(), labels) for number, line in lines(file)]
+    if len(names) != n:
+        raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
+    return X, names

@@ -1,0 +1,243 @@
+"""Build a problem from the user's own documents, texts or matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from unicodedata import normalize
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.scale import entries, safe_scale
+from transferbench.data.options import Natural, StopWords, Weighting
+from transferbench.data.text import PAIRS, count, document_frequency, has_spaces, select, weight
+from transferbench.datasets import newsgroups
+from transferbench.datasets._problems import split_by_domain
+from transferbench.errors import UserError, brief, unknown
+from transferbench.metrics import ALL
+from transferbench.parameters import Count, Params, resolve, schema
+from transferbench.problem import Family, Problem, Truth
+from transferbench.userdata import matrices
+from transferbench.userdata.documents import Documents
+from transferbench.userdata.multilabel import split_labels
+from transferbench.userdata.read import MATRICES
+
+MAX_CLASSES = 1000
+#: What the features of a text are; "auto" means characters where most are of a script without
+#: spaces between words, see `used_options`.
+Tokens = Literal["auto", "words", "characters"]
+WORDS = r"\w\w+"
+#: So many documents of each file, and characters of each, decide about the script.
+SAMPLE = 1000
+
+
+def documents_problem(
+    sources: Sequence[Documents],
+    targets: Sequence[Documents],
+    options: Params,
+    *,
+    name: str = "own",
+    clusters: int = 0,
+    separator: str | None = None,
+) -> tuple[Problem, Truth]:
+    """Return a transfer problem, or a clustering problem if there is no source, and its truth.
+
+    Classes are the labels of the sources in alphabetical order; without sources those of the
+    targets, or `clusters` classes without names. Labelled documents of the targets are scored.
+    separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
+    them whole. Raises UserError if the documents make no problem.
+    """
+    files = [*sources, *targets]
+    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
+    labels = [[""] * len(file) if clusters else file.labels for file in files]
+    known = np.array([bool(label) for part in labels for label in part])
+    Y = np.vstack(
+        [
+            _indicator(file.path, part, classes, separator)
+            for file, part in zip(files, labels, strict=True)
+        ]
+    )
+    X = _features(files, options)
+    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
+    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+    if not nonzeros.all():
+        raise _no_features(files[int(nonzeros.argmin())])
+    family: Family = "transfer" if separator is None else "multilabel"
+    seen = of_file < len(sources)
+    return split_by_domain(
+        name,
+        family if sources else "clustering",
+        classes,
+        _domain_names(files, reserved={ALL} if family == "multilabel" else set()),
+        of_file,
+        [X],
+        Y,
+        seen,
+        scored=~seen & known,
+    )
+
+
+def _features(files: Sequence[Documents], options: Params) -> sp.csr_array:
+    """Return the weights (n, d) of the documents of all files."""
+    values = used_options(files, options)
+    X = feature_function(files[0].first_file)(files, **values)
+    if not (np.isfinite(X.data) & (X.data >= 0)).all():
+        raise UserError(
+            f"{files[0].path}: weighting {values['weighting']} makes numbers negative or too "
+            "large; log-tf is for counts of 1 or more."
+        )
+    return X
+
+
+def feature_function(path: Path) -> Callable[..., sp.csr_array]:
+    """Return the function that weights the features of files of this kind: files → (n, d).
+
+    Its keyword-only arguments are the options.
+    """
+    return _matrix_features if path.suffix.lower() in MATRICES else _text_features
+
+
+def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
+    """Return every option of the features with its value: the given one or the default.
+
+    `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
+    of the first documents of all files are of scripts without spaces between words.
+    """
+    values = resolve(feature_function(files[0].first_file), options, "the documents")
+    if values.get("tokens") == "auto":
+        texts = (text[:SAMPLE] for file in files for text in islice(_texts(file), SAMPLE))
+        words = values["token_pattern"] != WORDS or has_spaces(texts)
+        values["tokens"] = "words" if words else "characters"
+    return values
+
+
+def options_like(name: str) -> dict[str, Any]:
+    """Return the options of texts as an experiment on 20 Newsgroups has them.
+
+    name: a task, or the name of a paper that precedes its tasks. Raise UserError for another name.
+    """
+    papers = {task.partition("/")[0]: task for task in reversed(newsgroups.TASKS)}
+    task = papers.get(name, name)
+    if task not in newsgroups.TASKS:
+        raise unknown("corpus for --like", name, [*papers, *newsgroups.TASKS])
+    own, theirs = schema(_text_features), schema(newsgroups.build)
+    shared = {key: theirs[key].default for key in own if key in theirs}
+    return shared | newsgroups.stated_options(task)
+
+
+def _texts(file: Documents) -> Iterator[str]:
+    """Yield the texts of a file. Raise UserError if it is a matrix."""
+    if sp.issparse(file.content):
+        raise UserError(f"{file.path}: a matrix among texts; expected files of one kind.")
+    # Compose characters: a separate combining accent would split a word.
+    return (normalize("NFC", text) for text in file.content)
+
+
+def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
+    """Return the labels of the documents in alphabetical order."""
+    labels = {label for file in files for label in file.labels}
+    classes = sorted({name for label in labels for name in split_labels(label, separator)})
+    path = files[0].path
+    if len(classes) < 2:
+        present = f"the one label {brief(classes[0])}" if classes else "no label"
+        raise UserError(f"{path}: {present}; expected documents of two classes or more.")
+    labelled = sum(map(bool, (label for file in files for label in file.labels)))
+    if len(classes) > 10 and 2 * len(classes) > labelled:
+        raise UserError(
+            f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
+            "documents of each class; is it the right column (--label-column)?"
+        )
+    if len(classes) > MAX_CLASSES:
+        raise UserError(
+            f"{path}: {len(classes)} different labels, expected at most {MAX_CLASSES}; is it the "
+            "right column?"
+        )
+    return classes
+
+
+def _indicator(
+    path: Path, labels: Sequence[str], classes: Sequence[str], separator: str | None
+) -> np.ndarray:
+    """Return the labels (n, c) 0/1 of a file, zero for documents without a label."""
+    index = {label: i for i, label in enumerate(classes)}
+    Y = np.zeros((len(labels), len(classes)))
+    for row, label in enumerate(labels):
+        names = split_labels(label, separator)
+        unknown = next((name for name in names if name not in index), None)
+        if unknown is not None:
+            raise UserError(
+                f"{path}: label {brief(unknown)} is none of the source's "
+                f"({', '.join(map(brief, classes[:10]))}); remove such documents, or leave their "
+                "labels blank."
+            )
+        Y[row, [index[name] for name in names]] = 1
+    return Y
+
+
+def _text_features(
+    files: Sequence[Documents],
+    *,
+    tokens: Tokens = "auto",
+    stop_words: StopWords = "none",
+    token_pattern: str = WORDS,
+    min_df: Count = 2,
+    max_features: Natural = 0,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> sp.csr_array:
+    texts = (text for file in files for text in _texts(file))
+    try:
+        counts, vocabulary = count(texts, PAIRS if tokens == "characters" else token_pattern)
+    except ValueError as error:
+        raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
+    columns = select(
+        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
+    )
+    if not columns.size:
+        raise _no_features(files[0])
+    counts = counts[:, columns]  # frees the counts of all tokens
+    return weight(counts, weighting, unit_length)
+
+
+def _matrix_features(
+    files: Sequence[Documents],
+    *,
+    min_df: Count = 1,
+    weighting: Weighting = "tf",
+    unit_length: bool = False,
+) -> sp.csr_array:
+    X = matrices.stack(files)
+    columns = np.flatnonzero(document_frequency(X) >= min_df)
+    if not columns.size:
+        raise _no_features(files[0])
+    X = X[:, columns]
+    if weighting != "log-tf":
+        low, high = (float(f(X.data)) for f in (np.min, np.max))
+        X = safe_scale([X], f"{files[0].path}")[0]
+        if not entries(X).astype(np.float32).all():  # the type of weights
+            message = f"numbers from {low:.3g} to {high:.3g} are too far apart; correct them."
+            raise UserError(f"{files[0].path}: {message}")
+    return weight(X, weighting, unit_length)
+
+
+def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:
+    """Return the names of the domains, with a number after repeated and reserved ones."""
+    names: list[str] = []
+    for domain in domains:
+        first = name = domain.name or domain.path.stem
+        number = 1
+        while name in names or name in reserved:
+            number += 1
+            name = f"{first}-{number}"
+        names.append(name)
+    return names
+
+
+def _no_features(file: Documents) -> UserError:
+    return UserError(
+        f"{file.path}: no feature is left of its documents; set --option min_df=1 or "
+        "tokens=characters (pairs of characters), or see token_pattern and stop_words."
+    )

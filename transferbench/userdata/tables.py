@@ -1,0 +1,199 @@
+"""Tables of texts: CSV (or TSV), JSON lines, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import reprlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transferbench.errors import UserError, brief
+from transferbench.messages import install_hint
+from transferbench.userdata.documents import (
+    CONTROL_CHARACTERS,
+    MAX_LINE_SIZE,
+    Columns,
+    Documents,
+    Labels,
+    check_label,
+    check_unpacked,
+    line_error,
+    lines,
+    max_size,
+    size_remedy,
+)
+
+#: Number of a line (or row), and its values by column.
+Rows = Iterator[tuple[int, dict[str, Any]]]
+BATCH_SIZE = 32  # rows of Parquet in memory at a time
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a table of n documents, read from the file each time they are iterated."""
+
+    path: Path
+    column: str
+    n: int
+
+    def __iter__(self) -> Iterator[str]:
+        number = 0
+        for line, row in READERS[self.path.suffix.lower()](self.path, {self.column}):
+            number += 1
+            try:
+                text = _text(row.get(self.column), self.column)
+            except ValueError as error:
+                raise line_error(self.path, line, f"{error}") from None
+            yield text
+        if number != self.n:
+            raise UserError(f"{self.path}: the file has changed meanwhile; repeat the command.")
+
+
+def read(path: Path, columns: Columns, labels: Labels) -> Documents:
+    """Read labels and ids of the documents of a table, and check their texts.
+
+    Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
+    at fault, for a missing column, a value of another type, a missing label or too much text.
+    """
+    needed = [columns.text, *([columns.label] if labels in ("all", "some") else [])]
+    needed += [columns.id] if columns.id else []
+    names: list[str] = []
+    ids: list[str] = []
+    optional = ["id", columns.label] if labels == "any" else ["id"]
+    total, limit, id_column = 0, max_size(), columns.id
+    for line, row in READERS[path.suffix.lower()](path, {*needed, *optional}):
+        try:
+            for column in needed:
+                if column not in row:
+                    problem = f"no column {column!r} among {reprlib.repr(list(row))}"
+                    remedy = "name yours: --text-column, --label-column, --id-column"
+                    raise ValueError(f"{problem}; {remedy}.")
+            if not names and id_column is None and "id" in row:
+                id_column = "id"
+            text = _text(row[columns.text], columns.text)
+            total += len(text)
+            if total > limit:
+                raise ValueError(f"more than {limit:,} characters of text; {size_remedy()}.")
+            label = "" if labels == "none" else _name(row.get(columns.label), columns.label)
+            if id_column:
+                ids.append(_name(row.get(id_column), id_column))
+        except ValueError as error:
+            raise line_error(path, line, f"{error}") from None
+        names.append(check_label(path, line, label, labels))
+    if not names:
+        raise UserError(f"{path}: there are no documents in it.")
+    texts = Texts(path, columns.text, len(names))
+    return Documents(path, texts, names, ids if id_column else None)
+
+
+def _text(value: Any, column: str) -> str:
+    """Return the text of a document, "" for none. Raises ValueError for another value."""
+    text = "" if value is None else value
+    if not isinstance(text, str):
+        raise ValueError(f"{column}: expected text, got {reprlib.repr(text)}.")
+    if len(text) > MAX_LINE_SIZE:
+        raise ValueError(f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it.")
+    return text
+
+
+def _name(value: Any, column: str) -> str:
+    """Return a label or id as text, "" for none. Raises ValueError for another value."""
+    if value is None or value != value:  # NaN means none, too
+        return ""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1 and 1.0 are one class
+    text = value.strip() if isinstance(value, str) else json.dumps(value)
+    if CONTROL_CHARACTERS.search(text):
+        raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
+    return text
+
+
+def _check_names(path: Path, names: Collection[str]) -> None:
+    """Raise UserError if a column occurs twice."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise line_error(path, 1, f"column {brief(name)} occurs twice.")
+
+
+def _csv(path: Path, wanted: Collection[str]) -> Rows:
+    csv.field_size_limit(MAX_LINE_SIZE)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    reader = csv.reader((text for _, text in lines(path)), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+        _check_names(path, header)
+        for row in reader:
+            if row and len(row) != len(header):
+                message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
+                raise line_error(path, reader.line_num, f"{message}that contain {delimiter!r}.")
+            if row:
+                yield reader.line_num, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        raise line_error(path, reader.line_num, f"{error}; expected CSV, quoted by '\"'.") from None
+
+
+def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            message = f"{error}; expected a JSON object on each line."
+            raise line_error(path, number, message) from None
+        if not isinstance(row, dict):
+            raise line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
+        yield number, row
+
+
+def _parquet(path: Path, wanted: Collection[str]) -> Rows:
+    try:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UserError(
+            f"{path}: Parquet is read by pyarrow; {install_hint('parquet')}, or save the "
+            "table as CSV or JSONL."
+        ) from None
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, meta = file.schema_arrow, file.metadata
+            _check_names(path, schema.names)
+            groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
+        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
+        check_unpacked(size, max_size())
+        names = [name for name in schema.names if name in wanted]
+        # As dictionaries: a text of many rows is stored once, and its length is checked before.
+        texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            for batch in file.iter_batches(batch_size=BATCH_SIZE, columns=names):
+                for column in batch.columns:
+                    values = getattr(column, "dictionary", pa.array([]))
+                    if pa.types.is_string(values.type) and len(values):
+                        longest = pc.max(pc.binary_length(values)).as_py() or 0
+                        if longest > MAX_LINE_SIZE:
+                            raise ValueError(f"a text of {longest:,} bytes")
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        text = f"{error}".partition("\n")[0] or type(error).__name__
+        raise line_error(path, number + 1, f"cannot be read as Parquet ({text}).") from None
+
+
+#: Suffix → function that yields the rows; it may skip columns that are not wanted.
+READERS: dict[str, Callable[[Path, Collection[str]], Rows]] = {
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".jsonl": _json_lines,
+    ".parquet": _parquet,
+}
