@@ -1,9 +1,10 @@
-"""Errors a user can act on, with suggestions for misspelt names."""
+"""Errors and doubts that a user can act on; suggestions for misspelt names."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 #: A message lists at most so many names, if it can name a command that lists them.
 MAX_LISTED = 12
@@ -48,6 +49,14 @@ class Worthless(Exception):
 
     The command line shows the message alone and exits with code 1.
     """
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A reason to doubt a result, with its remedy; worthless: the result should not be used."""
+
+    text: str
+    worthless: bool = False
 
 
 def brief(name: str) -> str:

@@ -81,6 +81,7 @@ FILES = {
     "own.py": toys.FILES["own.py"],
     **{f"{name.replace('-', '_')}.py": MODEL.format(body=b) for name, (b, *_) in BODIES.items()},
     "loud.py": PRINTS_AT_IMPORT.format(body="pass"),
+    "cries.py": MODEL.format(body="print('worthless result: all of it')"),
     "nan_param.py": MODEL.format(body="pass").replace("*,", "*, x: float = np.nan,"),
 }
 
@@ -148,9 +149,10 @@ def test_every_run_has_its_own_record_whatever_a_model_does(shell):
 
 
 def test_output_of_a_model_does_not_stand_among_the_records(shell):
-    code, records, err = shell("prints", "loud", "nan-param")
-    assert (code, len(records)) == (0, 3), "each line of the output is a record"
+    code, records, err = shell("prints", "loud", "nan-param", "cries")
+    assert (code, len(records)) == (0, 4), "each line of the output is a record"
     assert "prints printed: printed" in err
+    assert records["cries"]["doubts"] == []
 
 
 @linux

@@ -1,4 +1,4 @@
-"""Findings about documents and decisions: what they say, and when a result is worthless."""
+"""Doubts about documents and decisions: what they say, and when a result is worthless."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from own_documents import SOURCE, make_documents
 from transferbench.core.init import label_start
 from transferbench.problem import Fit
 from transferbench.userdata.checks import (
-    Finding,
     check_data,
     check_fit,
-    from_output,
-    to_output,
 )
 from transferbench.userdata.problem import documents_problem
 
 
 def decide(decided, *, classes=2, source=None, model="lr", params=(), reverse=None):
-    """Return the findings about decisions (n,) of the one target; source: labels of the source."""
+    """Return the doubts about decisions (n,) of the one target; source: labels of the source."""
     problem, _ = make_problem(documents=len(decided), classes=classes)
     if source is not None:
         first = replace(problem.domains[0], Y=np.eye(classes)[source])
@@ -53,10 +50,10 @@ def test_documents_without_features_of_the_source_name_the_options():
 def test_no_feature_in_common_is_worthless_and_names_the_options():
     target = make_documents("t.csv", ["zebra zoo", "zoo zebra"] * 6, [""] * 12)
     built, _ = documents_problem([SOURCE], [target], {})
-    (finding,) = check_data(built)
-    assert finding.text.startswith("t: 12 of 12 documents share no feature with the source; keep")
-    assert "--option min_df=1" in finding.text
-    assert finding.worthless
+    (doubt,) = check_data(built)
+    assert doubt.text.startswith("t: 12 of 12 documents share no feature with the source; keep")
+    assert "--option min_df=1" in doubt.text
+    assert doubt.worthless
 
 
 def test_nothing_is_learnt_from_documents_without_a_common_feature():
@@ -71,34 +68,34 @@ def test_nothing_is_learnt_from_documents_without_a_common_feature():
     ids=["few documents", "improbable", "as in the source"],
 )
 def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, source, worthless):
-    (finding,) = decide([0] * n, source=source)
-    assert finding.text.startswith(f"t.csv: all {n} documents are in one class, a; ")
-    assert finding.worthless == worthless
+    (doubt,) = decide([0] * n, source=source)
+    assert doubt.text.startswith(f"t.csv: all {n} documents are in one class, a; ")
+    assert doubt.worthless == worthless
 
 
 def test_shares_far_from_the_source_name_the_models_own_remedy():
     source = [0] * 36 + [1] * 4
-    (finding,) = decide([0, 1] * 20, source=source)
-    assert "shares of the classes are a 50 %, b 50 %, in the source a 90 %, b 10 %" in finding.text
-    assert "--set" not in finding.text
-    (finding,) = decide([0, 1] * 20, source=source, params={"prior": "source"})
-    assert "--set prior=source" in finding.text
+    (doubt,) = decide([0, 1] * 20, source=source)
+    assert "shares of the classes are a 50 %, b 50 %, in the source a 90 %, b 10 %" in doubt.text
+    assert "--set" not in doubt.text
+    (doubt,) = decide([0, 1] * 20, source=source, params={"prior": "source"})
+    assert "--set prior=source" in doubt.text
 
 
 def test_given_shares_are_judged_instead_of_the_sources():
     decided, given = [0] * 38 + [1] * 2, {"prior": (0.96, 0.04)}
     assert decide(decided, source=[0, 1] * 20, params=given, reverse=0.51) == []
-    (finding,) = decide([0, 1] * 20, source=[0, 1] * 20, params=given)
-    assert "given are a 96 %, b 4 %; check the order of the given shares" in finding.text
+    (doubt,) = decide([0, 1] * 20, source=[0, 1] * 20, params=given)
+    assert "given are a 96 %, b 4 %; check the order of the given shares" in doubt.text
 
 
 def test_an_assumption_is_named_for_models_that_make_it_only():
     source = [0] * 36 + [1] * 4
     decided = [0] * 34 + [1] * 6
     assert decide(decided, source=source, params={"prior": "estimated"}) == []
-    (finding,) = decide(decided, source=source, model="dtl", params={"prior": "equal"})
-    assert finding.text.startswith("dtl assumes that the target's classes have equal shares")
-    assert "--set prior=source" in finding.text
+    (doubt,) = decide(decided, source=source, model="dtl", params={"prior": "equal"})
+    assert doubt.text.startswith("dtl assumes that the target's classes have equal shares")
+    assert "--set prior=source" in doubt.text
 
 
 @pytest.mark.parametrize(
@@ -106,15 +103,15 @@ def test_an_assumption_is_named_for_models_that_make_it_only():
     [(2, 0.9, None), (2, 0.6, False), (2, 0.54, True), (4, 0.54, None), (4, 0.31, True)],
 )
 def test_reverse_accuracy_is_judged_by_the_number_of_classes(classes, reverse, worthless):
-    findings = decide(list(range(classes)) * 12, classes=classes, reverse=reverse)
-    assert [finding.worthless for finding in findings] == [w for w in [worthless] if w is not None]
+    doubts = decide(list(range(classes)) * 12, classes=classes, reverse=reverse)
+    assert [doubt.worthless for doubt in doubts] == [w for w in [worthless] if w is not None]
 
 
 def test_labels_of_a_rare_class_need_not_carry_back():
     for rare, worthless in ((4, False), (10, True)):
-        findings = decide([0] * (40 - rare) + [1] * rare, reverse=0.5)
-        (finding,) = [each for each in findings if "reverse accuracy" in each.text]
-        assert finding.worthless == worthless
+        doubts = decide([0] * (40 - rare) + [1] * rare, reverse=0.5)
+        (doubt,) = [each for each in doubts if "reverse accuracy" in each.text]
+        assert doubt.worthless == worthless
 
 
 def test_decisions_close_to_logistic_regression_need_not_carry_back():
@@ -123,8 +120,8 @@ def test_decisions_close_to_logistic_regression_need_not_carry_back():
     decided = np.where(np.arange(len(regression)) < 4, 1 - regression, regression)
     for changed, worthless in ((decided, False), (regression, True), (1 - decided, True)):
         fit = Fit((problem.domains[0].Y, np.eye(2)[changed]))
-        (finding,) = check_fit("lr-kmeans", problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
-        assert finding.worthless == worthless
+        (doubt,) = check_fit("lr-kmeans", problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
+        assert doubt.worthless == worthless
 
 
 def test_clusters_of_one_file_each_are_worthless():
@@ -133,15 +130,9 @@ def test_clusters_of_one_file_each_are_worthless():
     domains = [replace(d, Y=np.zeros_like(d.Y), seen=nothing) for d in problem.domains]
     problem = replace(problem, family="clustering", domains=tuple(domains))
     fit = Fit((np.eye(2)[[0] * 40], np.eye(2)[[1] * 40]), columns="clusters")
-    findings = check_fit("lskmtc", problem, {}, fit, {}, ["a.csv", "b.csv"])
-    assert [f.text.partition(";")[0] for f in findings] == [
+    doubts = check_fit("lskmtc", problem, {}, fit, {}, ["a.csv", "b.csv"])
+    assert [f.text.partition(";")[0] for f in doubts] == [
         "a.csv: all 40 documents are in one cluster",
         "b.csv: all 40 documents are in one cluster",
     ]
-    assert all(finding.worthless for finding in findings)
-
-
-def test_findings_are_found_in_the_output_of_a_run():
-    findings = [Finding("t: one"), Finding("t: two", True)]
-    output = f"a model prints\n{to_output(findings)}\nthis\n"
-    assert from_output(output) == (findings, "a model prints\n\nthis")
+    assert all(doubt.worthless for doubt in doubts)

@@ -25,10 +25,10 @@ from transferbench import models, parameters
 from transferbench.choose import choice, criteria
 from transferbench.choose.plan import REFERENCE, Plan
 from transferbench.data import tasks
-from transferbench.errors import UserError
+from transferbench.errors import Doubt, UserError
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Truth
-from transferbench.userdata.checks import Finding, check_data, check_fit
+from transferbench.userdata.checks import check_data, check_fit
 from transferbench.userdata.multilabel import fit_in_tasks
 
 #: No sign that needs no labels has been tested for several labels.
@@ -46,7 +46,7 @@ class Entry:
     seconds  : mean wall time of a fit.
     criteria : target → criterion → mean over the seeds, see `criteria.MEANINGS`; of a transfer
                problem only.
-    findings : reasons to doubt the first seed's decisions, or why there is no fit.
+    doubts : reasons to doubt the first seed's decisions, or why there is no fit.
     """
 
     model: str
@@ -54,17 +54,17 @@ class Entry:
     fits: tuple[Fit, ...]
     seconds: float
     criteria: Mapping[str, Mapping[str, float]]
-    findings: tuple[Finding, ...]
+    doubts: tuple[Doubt, ...]
 
     @property
     def worthless(self) -> bool:
         """True if the decisions should not be used."""
-        return any(finding.worthless for finding in self.findings)
+        return any(doubt.worthless for doubt in self.doubts)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared models by name, in order, and findings about the documents.
+    """The compared models by name, in order, and doubts about the documents.
 
     recommended    : the model to use; None for several labels.
     recommendation : a sentence that says which and why.
@@ -73,7 +73,7 @@ class Comparison:
 
     problem: Problem
     entries: Mapping[str, Entry]
-    findings: tuple[Finding, ...]
+    doubts: tuple[Doubt, ...]
     recommended: str | None
     recommendation: str
     evidence: choice.Evidence | None
@@ -83,7 +83,7 @@ class Comparison:
         """True if the recommended model's decisions should not be used."""
         if self.recommended is None:
             return False
-        documents = any(finding.worthless for finding in self.findings)
+        documents = any(doubt.worthless for doubt in self.doubts)
         return documents or self.entries[self.recommended].worthless
 
 
@@ -98,7 +98,7 @@ def compare(
 ) -> Comparison:
     """Fit the models and recommend one.
 
-    plans, equal_shares: see `plan.plan`. jobs: processes. names: how findings call the targets.
+    plans, equal_shares: see `plan.plan`. jobs: processes. names: how doubts call the targets.
     on_done: called with each model that is done. Raise UserError if the reference cannot be fitted.
     """
     jobs = parameters.convert(jobs, Count, "jobs")
@@ -108,13 +108,13 @@ def compare(
         on_done(entry.model)
     reference = entries[REFERENCE[problem.family]]
     if not reference.fits:
-        raise UserError(reference.findings[0].text)
-    findings = tuple(check_data(problem, names))
+        raise UserError(reference.doubts[0].text)
+    doubts = tuple(check_data(problem, names))
     if problem.family == "multilabel":
-        return Comparison(problem, entries, findings, None, NONE_RECOMMENDED, None)
+        return Comparison(problem, entries, doubts, None, NONE_RECOMMENDED, None)
     signs = {name: entry.worthless or not entry.fits for name, entry in entries.items()}
     chosen = choice.choose(signs, equal_shares)
-    return Comparison(problem, entries, findings, chosen.model, chosen.sentence, chosen.evidence)
+    return Comparison(problem, entries, doubts, chosen.model, chosen.sentence, chosen.evidence)
 
 
 def _entries(
@@ -176,7 +176,7 @@ def _fit_kept(each: Plan) -> Entry:
 
 
 def _fit(problem: Problem, names: tuple[str, ...], each: Plan) -> Entry:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a finding instead."""
+    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead."""
     fits, seconds, judged = [], [], []
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("default")
@@ -192,7 +192,7 @@ def _fit(problem: Problem, names: tuple[str, ...], each: Plan) -> Entry:
                     raise ValueError("finds clusters, which have no names")
                 fits.append(fit)
                 if problem.family == "transfer":
-                    with warnings.catch_warnings():  # those of the way back concern the source
+                    with warnings.catch_warnings():  # those of the reverse fit concern the source
                         warnings.simplefilter("ignore")
                         judged.append(
                             criteria.criteria(each.model, problem, each.params, seed, fit)
@@ -202,14 +202,14 @@ def _fit(problem: Problem, names: tuple[str, ...], each: Plan) -> Entry:
     means = _means(judged)
     reverse = {t: values["reverse"] for t, values in means.items() if "reverse" in values}
     texts = dict.fromkeys(str(warning.message) for warning in printed)
-    findings = [Finding(text) for text in texts]
-    findings += check_fit(each.model, problem, each.params, fits[0], reverse, names)
-    return Entry(each.model, each.params, tuple(fits), fmean(seconds), means, tuple(findings))
+    doubts = [Doubt(text) for text in texts]
+    doubts += check_fit(each.model, problem, each.params, fits[0], reverse, names)
+    return Entry(each.model, each.params, tuple(fits), fmean(seconds), means, tuple(doubts))
 
 
 def _failed(each: Plan, text: str) -> Entry:
     """Return the entry of a model without a fit; text: why."""
-    return Entry(each.model, each.params, (), math.nan, {}, (Finding(text, True),))
+    return Entry(each.model, each.params, (), math.nan, {}, (Doubt(text, True),))
 
 
 def fit_failed(model: str, error: Exception) -> str:

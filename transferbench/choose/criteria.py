@@ -36,7 +36,7 @@ def criteria(
     each target. A criterion that the model or logistic regression cannot give is left out.
     """
     labelled, lr = labelled_shares(problem), label_start(problem)
-    back = carried_back(model, problem, params, seed, fit)
+    reverse = reverse_accuracies(model, problem, params, seed, fit)
     found = {}
     for domain, scores, P in zip(problem.domains, fit.scores, lr, strict=True):
         if domain.seen.all():
@@ -48,13 +48,13 @@ def criteria(
             "agreement": float(np.mean(decided == P.argmax(axis=1))),
             "explained": explained_variance(domain.X, decided),
             "reverse-lr": reverse_accuracy("lr", problem, domain, decided, {}, None),
-            "reverse": back.get(domain.name),
+            "reverse": reverse.get(domain.name),
         }
         found[domain.name] = {name: v for name, v in values.items() if v is not None}
     return found
 
 
-def carried_back(
+def reverse_accuracies(
     model: str, problem: Problem, params: Params, seed: int | None, fit: Fit
 ) -> dict[str, float]:
     """Return the reverse accuracy of each target, see `reverse_accuracy`; of large problems none.

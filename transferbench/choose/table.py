@@ -121,7 +121,7 @@ def _line(
             if repeated:
                 line[f"{measure}_std"] = stdev(values) if len(values) > 1 else np.nan
         line |= _by_class("recall", classes, [recall(Y, scores) for scores in scored])
-    line["warnings"] = [finding.text for finding in entry.findings]
+    line["warnings"] = [doubt.text for doubt in entry.doubts]
     line["worthless"] = entry.worthless
     return line
 

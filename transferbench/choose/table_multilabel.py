@@ -47,7 +47,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
             line["documents"] = len(vote)
             if entry.fits:
                 line |= _signs(decided, name, vote) | _measures(truth, i, entry.fits)
-            lines.append(line | {"warnings": [finding.text for finding in entry.findings]})
+            lines.append(line | {"warnings": [doubt.text for doubt in entry.doubts]})
     frame = pd.DataFrame(lines)
     seen = [domain.Y[domain.seen].sum(axis=1) for domain in compared.problem.domains]
     frame.attrs["labels"] = float(np.concatenate(seen).mean())

@@ -132,7 +132,7 @@ def to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict
         "classes": compared.problem.classes,
         "source_shares": frame.attrs["source"],
         "results": results,
-        "warnings": [finding.text for finding in compared.findings],
+        "warnings": [doubt.text for doubt in compared.doubts],
         "worthless": compared.worthless,
         "recommended": compared.recommended,
         "recommendation": compared.recommendation,

@@ -12,7 +12,6 @@ from transferbench.runs import engines, runner
 from transferbench.runs.job import TaskFiles, is_built
 from transferbench.runs.record import Limits, Record, Run
 from transferbench.settings import Settings
-from transferbench.userdata.checks import from_output
 
 
 def execute(
@@ -52,12 +51,11 @@ def execute(
     printed: set[tuple[str, str]] = set()
 
     def report(run: Run, record: Record) -> None:
-        findings, others = from_output(record.output)
-        for text in (f"{run.model}: {finding.text}" for finding in findings):
+        for text in (f"{run.model}: {doubt.text}" for doubt in record.doubts):
             if ("warning", text) not in printed:
                 printed.add(("warning", text))
                 say(f"warning: {text}", err=True)
-        first = shorten(others.strip().partition("\n")[0])
+        first = shorten(record.output.strip().partition("\n")[0])
         if first and (run.model, first) not in printed:
             printed.add((run.model, first))
             say(f"{run.model} printed: {first} (more in the output of its record)", err=True)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench.cli._own import OwnData, print_findings
+from transferbench.cli._own import OwnData, print_doubts
 
 if TYPE_CHECKING:
     from transferbench.problem import Fit, Problem
@@ -18,28 +18,28 @@ def fit_all(
     params: Mapping[str, Mapping[str, Any]],
     names: Sequence[str],
 ) -> tuple[dict[str, Fit], bool]:
-    """Fit the models; print findings about documents and decisions.
+    """Fit the models; print doubts about documents and decisions.
 
-    params: all parameters by model. names: what findings call the targets. Return the fits, and
+    params: all parameters by model. names: what doubts call the targets. Return the fits, and
     whether the documents or the first model's decisions are worthless.
     """
-    from transferbench.choose.criteria import carried_back
+    from transferbench.choose.criteria import reverse_accuracies
     from transferbench.userdata.checks import check_data, check_fit
 
-    findings = check_data(problem, names)
-    print_findings(findings)
-    worthless = any(finding.worthless for finding in findings)
+    doubts = check_data(problem, names)
+    print_doubts(doubts)
+    worthless = any(doubt.worthless for doubt in doubts)
     fits: dict[str, Fit] = {}
     for model, values in params.items():
         fit = _fit(own, problem, model, values)
         reverse: dict[str, float] = {}
         if problem.family == "transfer":
-            with warnings.catch_warnings():  # those of the way back concern the source
+            with warnings.catch_warnings():  # those of the reverse fit concern the source
                 warnings.simplefilter("ignore")
-                reverse = carried_back(model, problem, values, own.seed, fit)
-        findings = check_fit(model, problem, values, fit, reverse, names)
-        print_findings(findings, f"{model}: " if len(params) > 1 else "")
-        worthless |= not fits and any(finding.worthless for finding in findings)
+                reverse = reverse_accuracies(model, problem, values, own.seed, fit)
+        doubts = check_fit(model, problem, values, fit, reverse, names)
+        print_doubts(doubts, f"{model}: " if len(params) > 1 else "")
+        worthless |= not fits and any(doubt.worthless for doubt in doubts)
         fits[model] = fit
     return fits, worthless
 

@@ -15,8 +15,8 @@ from transferbench.cli._names import completing, model_names
 from transferbench.cli._terminal import echo
 
 if TYPE_CHECKING:
+    from transferbench.errors import Doubt
     from transferbench.problem import Family, Problem, Truth
-    from transferbench.userdata.checks import Finding
     from transferbench.userdata.documents import Documents, Labels
 
 LIKE = "Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a task."
@@ -197,10 +197,10 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def print_findings(findings: Sequence[Finding], start: str = "") -> None:
-    """Print findings as warnings to stderr."""
-    for finding in findings:
-        echo(f"warning: {start}{finding.text}", err=True)
+def print_doubts(doubts: Sequence[Doubt], start: str = "") -> None:
+    """Print doubts as warnings to stderr."""
+    for doubt in doubts:
+        echo(f"warning: {start}{doubt.text}", err=True)
 
 
 WORTHLESS = "worthless by the warnings above"

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from transferbench.cli._options import REPEATS
-from transferbench.cli._own import WORTHLESS, OwnData, own_data, print_findings, print_used
+from transferbench.cli._own import WORTHLESS, OwnData, own_data, print_doubts, print_used
 from transferbench.cli._predictions import FILE, escape_formulas, write_predictions, written
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
@@ -137,7 +137,7 @@ def _params(
 def _compare(
     problem: Problem, plans: Sequence[Plan], equal_shares: bool, jobs: int, names: list[str]
 ) -> Comparison:
-    """Compare with a progress bar; print each finding once, with the models that it concerns."""
+    """Compare with a progress bar; print each doubt once, with the models that it concerns."""
     from tqdm import tqdm
 
     from transferbench.choose.compare import compare
@@ -151,11 +151,11 @@ def _compare(
         compared = compare(
             problem, plans, equal_shares=equal_shares, jobs=jobs, names=names, on_done=on_done
         )
-    print_findings(compared.findings)
+    print_doubts(compared.doubts)
     concerned: dict[str, list[str]] = {}
     for entry in compared.entries.values():
-        for finding in entry.findings:
-            concerned.setdefault(finding.text, []).extend([entry.model] if entry.fits else [])
+        for doubt in entry.doubts:
+            concerned.setdefault(doubt.text, []).extend([entry.model] if entry.fits else [])
     for text, models in concerned.items():
         start = f"{', '.join(models)}: " if models else ""
         echo(f"warning: {start}{text}", err=True)

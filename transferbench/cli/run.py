@@ -60,7 +60,6 @@ def command(
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.job import TaskFiles
-    from transferbench.userdata.checks import from_output
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
@@ -79,8 +78,8 @@ def command(
         echo("\n".join(record.to_json(indent=None) for record in records))
     else:
         echo(report(facts, records, settings))
-    worthless = [r for r in records if any(f.worthless for f in from_output(r.output)[0])]
-    named = [record.model for record in worthless if record.model in names]
+    worthless = [r.model for r in records if any(doubt.worthless for doubt in r.doubts)]
+    named = [model for model in worthless if model in names]
     if named and not execution["force"]:
         models_named = ", ".join(dict.fromkeys(named))
         echo(f"{models_named}: worthless by the warnings above; --force exits with 0.", err=True)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from transferbench import models
 from transferbench.data.facts import Facts
+from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"]
@@ -88,7 +89,7 @@ class Run:
         run = [self.task, self.model, self.params, self.seed, self.curve]
         state = [facts.to_json() if facts else {}, run, self.code, measures]
         if self.criteria:
-            state.append(fingerprint(PACKAGE / "criteria.py"))
+            state.append(fingerprint(PACKAGE / "choose" / "criteria.py"))
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -114,6 +115,7 @@ class Record:
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
     criteria      : target → criterion → value; None if `Run.criteria` is false.
+    doubts        : reasons to doubt the result, from the user's own documents and the decisions.
     seconds       : wall time of the fit, as if it had made all its artefacts (`artefacts`).
     reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
     load_seconds  : wall time to load the task.
@@ -145,6 +147,7 @@ class Record:
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
     criteria: Mapping[str, Mapping[str, float]] | None = None
+    doubts: Sequence[Doubt] = ()
     seconds: float | None = None
     reused_seconds: float | None = None
     load_seconds: float | None = None
@@ -188,6 +191,7 @@ class Record:
             raise ValueError("a record of another version")
         if content["limits"]:
             content["limits"] = Limits(**content["limits"])
+        content["doubts"] = tuple(Doubt(**each) for each in content["doubts"])
         return cls(**content | {"trace": tuple(content["trace"])})
 
     def rows(self, row: str, column: str, x: float | None) -> list[dict[str, str]]:

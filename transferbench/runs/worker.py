@@ -31,13 +31,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from transferbench import __version__, artefacts, metrics, models
 from transferbench.choose import criteria
 from transferbench.data import tasks
-from transferbench.errors import Unavailable
+from transferbench.errors import Doubt, Unavailable
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, Run, now
-from transferbench.userdata.checks import check_data, check_fit, to_output
+from transferbench.userdata.checks import check_data, check_fit
 
 #: Sends progress to the caller as JSON: [key, iteration, planned], or null when this process has
 #: started. A run has no access to it: this process passes on what is valid.
@@ -213,8 +213,6 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     judged = None
     if run.criteria:
         judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
-    if run.task.startswith("own:") and problem.family != "multilabel":
-        _print_findings(run, problem, fit)
     missing, missing_cpu = usage.missing.tolist()
     return replace(
         record,
@@ -225,6 +223,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
         criteria=judged,
+        doubts=_doubts(run, problem, fit),
         seconds=seconds + missing,
         reused_seconds=usage.reused.tolist()[0],
         load_seconds=loaded - start,
@@ -233,14 +232,14 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     )
 
 
-def _print_findings(run: Run, problem: Problem, fit: Fit) -> None:
-    """Print reasons to doubt the decisions on the user's own documents."""
+def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
+    """Return reasons to doubt the decisions on the user's own documents; of other tasks none."""
+    if not run.task.startswith("own:") or problem.family == "multilabel":
+        return ()
     reverse: dict[str, float] = {}
     if problem.family == "transfer":
-        reverse = criteria.carried_back(run.model, problem, run.params, run.seed, fit)
-    findings = [*check_data(problem), *check_fit(run.model, problem, run.params, fit, reverse)]
-    sys.stderr.write(to_output(findings))
-    sys.stderr.flush()
+        reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
+    return (*check_data(problem), *check_fit(run.model, problem, run.params, fit, reverse))
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:

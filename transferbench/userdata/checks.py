@@ -6,7 +6,6 @@ The same checks serve `compare`, `evaluate`, `predict` and `run FILE.yaml`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 
 from transferbench.core.init import label_start
 from transferbench.core.shares import labelled_shares
+from transferbench.errors import Doubt
 from transferbench.problem import Domain, Fit, Problem
 from transferbench.userdata.multilabel import label_warnings
 
@@ -40,44 +40,15 @@ FEATURES_REMEDY = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A reason to doubt a result, with its remedy; worthless: the result should not be used."""
-
-    text: str
-    worthless: bool = False
-
-
-#: What precedes a finding in the output of a run, by whether it is worthless.
-MARKS = {False: "doubtful result: ", True: "worthless result: "}
-
-
-def to_output(findings: Iterable[Finding]) -> str:
-    """Return the findings as lines for the output of a run."""
-    return "".join(f"{MARKS[each.worthless]}{each.text}\n" for each in findings)
-
-
-def from_output(text: str) -> tuple[list[Finding], str]:
-    """Return the findings in the output of a run, and the other lines."""
-    found, others = [], []
-    for line in text.splitlines():
-        worthless = line.startswith(MARKS[True])
-        if worthless or line.startswith(MARKS[False]):
-            found.append(Finding(line.removeprefix(MARKS[worthless]), worthless))
-        else:
-            others.append(line)
-    return found, "\n".join(others)
-
-
-def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Finding]:
-    """Return findings about the documents of the targets.
+def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
+    """Return doubts about the documents of the targets.
 
     names: how messages call the targets; by default the names of the domains.
     """
     return [
-        Finding(f"{name}: {finding.text}", finding.worthless)
+        Doubt(f"{name}: {doubt.text}", doubt.worthless)
         for name, target in _named(problem, names)
-        for finding in _features(problem, target)
+        for doubt in _features(problem, target)
     ]
 
 
@@ -88,14 +59,14 @@ def check_fit(
     fit: Fit,
     reverse: Mapping[str, float],
     names: Sequence[str] = (),
-) -> list[Finding]:
-    """Return findings about the decisions of a model on the targets.
+) -> list[Doubt]:
+    """Return doubts about the decisions of a model on the targets.
 
     params: all parameters of the model. reverse: reverse accuracy by name of the target, see
     `criteria.criteria`; targets without one are not checked for it. names: as in `check_data`.
     """
     if problem.family == "multilabel":
-        return _label_findings(problem, fit, names)
+        return _label_doubts(problem, fit, names)
     found = [*_assumption(model, problem, params)]
     given = _given_shares(params)
     decisions = [
@@ -104,22 +75,22 @@ def check_fit(
         if not domain.seen.all()
     ]
     for (name, target), decided in zip(_named(problem, names), decisions, strict=True):
-        findings = [
+        doubts = [
             *_decisions(problem, decided, fit.columns == "clusters", "prior" in params, given),
             # Shares given for the target are not those of the source: the sign does not hold.
             *_reverse_accuracy(
                 problem, target, decided, reverse.get(target.name) if given is None else None
             ),
         ]
-        found += [Finding(f"{name}: {each.text}", each.worthless) for each in findings]
+        found += [Doubt(f"{name}: {each.text}", each.worthless) for each in doubts]
     return found
 
 
-def _label_findings(problem: Problem, fit: Fit, names: Sequence[str]) -> list[Finding]:
-    """Return findings about the labels of the targets in a multi-label problem."""
+def _label_doubts(problem: Problem, fit: Fit, names: Sequence[str]) -> list[Doubt]:
+    """Return doubts about the labels of the targets in a multi-label problem."""
     scores = [s for d, s in zip(problem.domains, fit.scores, strict=True) if not d.seen.all()]
     return [
-        Finding(f"{name}: {text}")
+        Doubt(f"{name}: {text}")
         for (name, _), each in zip(_named(problem, names), scores, strict=True)
         for text in label_warnings(each)
     ]
@@ -142,11 +113,11 @@ def _named(problem: Problem, names: Sequence[str]) -> Iterable[tuple[str, Domain
     return zip(names or [domain.name for domain in targets], targets, strict=True)
 
 
-def _features(problem: Problem, target: Domain) -> Iterator[Finding]:
+def _features(problem: Problem, target: Domain) -> Iterator[Doubt]:
     X, n = sp.csr_array(target.X), target.X.shape[0]
     empty = int(np.sum(np.diff(X.indptr) == 0))
     if empty:
-        yield Finding(
+        yield Doubt(
             f"{empty} of {n} documents have no feature left; they are guesses; {FEATURES_REMEDY}."
         )
     if problem.sources:
@@ -158,11 +129,11 @@ def _features(problem: Problem, target: Domain) -> Iterator[Finding]:
         if unrelated - empty:
             remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
             text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}."
-            yield Finding(text, worthless)
+            yield Doubt(text, worthless)
         elif worthless:
-            yield Finding(f"hardly a document has a feature; {FEATURES_REMEDY}.", True)
+            yield Doubt(f"hardly a document has a feature; {FEATURES_REMEDY}.", True)
     if np.bincount(X.indices, minlength=1).max() < 2:
-        yield Finding(
+        yield Doubt(
             f"no two documents share a feature, so nothing is learnt from them; {FEATURES_REMEDY}."
         )
 
@@ -181,8 +152,8 @@ def _decisions(
     clusters: bool,
     prior: bool,
     given: np.ndarray | None,
-) -> Iterator[Finding]:
-    """Yield findings about the shares of the classes among the decisions (n,).
+) -> Iterator[Doubt]:
+    """Yield doubts about the shares of the classes among the decisions (n,).
 
     prior: the model has this parameter. given: (c,) the shares that the user stated with it.
     """
@@ -199,13 +170,13 @@ def _decisions(
                 other = "label more documents of other classes, or change the features (--option)"
                 remedy = _remedy(prior, given is not None) if prior else other
             text = f"all {n} documents are in one {kind}{name and f', {name}'}; {remedy}."
-            yield Finding(text, bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE))
+            yield Doubt(text, bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE))
         return
     if expected is None or clusters or n < MIN_DOCUMENTS:
         return
     found = np.bincount(decided, minlength=c) / n
     if np.abs(found - expected).sum() / 2 > FAR:
-        yield Finding(
+        yield Doubt(
             f"shares of the classes are {shares_text(problem.classes, found)}, "
             f"{'in the source' if given is None else 'given are'} "
             f"{shares_text(problem.classes, expected)}; {_remedy(prior, given is not None)}."
@@ -222,8 +193,8 @@ def _remedy(prior: bool, given: bool) -> str:
 
 def _reverse_accuracy(
     problem: Problem, target: Domain, decided: np.ndarray, reverse: float | None
-) -> Iterator[Finding]:
-    """Yield a finding if a model trained on the decisions (n,) labels the source badly."""
+) -> Iterator[Doubt]:
+    """Yield a doubt if a model trained on the decisions (n,) labels the source badly."""
     if reverse is None or len(decided) < MIN_DOCUMENTS:
         return
     chance = 1 / len(problem.classes)
@@ -237,7 +208,7 @@ def _reverse_accuracy(
     )
     enough = np.bincount(decided, minlength=len(problem.classes)).min() >= MIN_OF_CLASS
     worthless = above < WORTHLESS_REVERSE and not _resembles_regression(problem, target, decided)
-    yield Finding(text.replace("%", " %"), bool(enough and worthless))
+    yield Doubt(text.replace("%", " %"), bool(enough and worthless))
 
 
 def _above_chance(problem: Problem, accuracy: float) -> float:
@@ -257,13 +228,13 @@ def _resembles_regression(problem: Problem, target: Domain, decided: np.ndarray)
     return agreed < 1 and _above_chance(problem, agreed) >= LIKE_REGRESSION
 
 
-def _assumption(model: str, problem: Problem, params: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding if the model assumes classes of equal size and the source's differ much."""
+def _assumption(model: str, problem: Problem, params: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield a doubt if the model assumes classes of equal size and the source's differ much."""
     shares = source_shares(problem)
     if params.get("prior") != "equal" or shares is None:
         return
     if shares.max() > UNBALANCED * shares.min():
-        yield Finding(
+        yield Doubt(
             f"{model} assumes that the target's classes have equal shares; in the source they are "
             f"{shares_text(problem.classes, shares)}; --set prior=source or =estimated drops the "
             "assumption."
