@@ -23,7 +23,14 @@ from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
 from transferbench.experiments.schema import choice_label
-from transferbench.runs.record import ADDED_COLUMNS, MEASURES, RUNS_COLUMNS, Status, short
+from transferbench.runs.record import (
+    ADDED_COLUMNS,
+    MEASURES,
+    RUNS_COLUMNS,
+    SHARED_COLUMNS,
+    Status,
+    short,
+)
 
 #: Columns that identify a run, in the form of `Run.identity`.
 IDENTITY = ["task", "model", "params", "seed"]
@@ -71,11 +78,19 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
-    missing = {name for name in ADDED_COLUMNS if name not in columns}
+    missing = {name: "" for name in ADDED_COLUMNS if name not in columns}
     if columns != tuple(name for name in RUNS_COLUMNS if name not in missing):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
-    return [line | dict.fromkeys(missing, "") for line in lines] if missing else lines
+    texts: dict[str, str] = {}
+    for line in lines:
+        line |= missing
+        for name in SHARED_COLUMNS:
+            number, brace, text = (line[name] or "").partition("{")
+            if brace:
+                texts[number.strip()] = brace + text
+            line[name] = texts.get(number.strip(), "")
+    return lines
 
 
 def read_runs(path: Path) -> pd.DataFrame:
@@ -109,7 +124,7 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     if line["status"] not in get_args(Status):
         raise ValueError("unknown status")
     int(line["seed"] or 0)
-    _sorted_json(line["versions"] or "{}")
+    _sorted_json(line["versions"])
     typed: dict[str, Any] = {
         **line,
         **{name: float(line[name] or "nan") for name in NUMBERS},

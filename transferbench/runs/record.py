@@ -25,8 +25,9 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained", "balanced_accuracy")
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
-#: times and sizes have six digits; `criteria` holds those of the line's domain. Files of older
-#: versions lack the columns of ADDED_COLUMNS.
+#: times and sizes have six digits; `criteria` holds those of the line's domain. A text of
+#: SHARED_COLUMNS stands once, after a number; the other lines have the number alone. Files of older
+#: versions repeat the texts, and lack the columns of ADDED_COLUMNS.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
@@ -35,6 +36,7 @@ RUNS_COLUMNS = (
 
 
 ADDED_COLUMNS = ("documents", "balanced_accuracy", "criteria")
+SHARED_COLUMNS = ("params", "versions")
 
 
 @dataclass(frozen=True)
@@ -229,11 +231,21 @@ class Record:
 
 
 def runs_csv(lines: Iterable[Mapping[str, str]]) -> str:
-    """Return the text of a runs.csv with these lines (see `Record.rows`)."""
+    """Return the text of a runs.csv with these lines (see `Record.rows`).
+
+    `evidence.frame.read_lines` returns the lines.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, RUNS_COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    numbers: dict[str, int] = {}
+    for line in lines:
+        shared = {}
+        for name in SHARED_COLUMNS:
+            text = line[name]
+            shared[name] = str(numbers[text]) if text in numbers else f"{len(numbers)} {text}"
+            numbers.setdefault(text, len(numbers))
+        writer.writerow({**line, **shared})
     return out.getvalue()
 
 
