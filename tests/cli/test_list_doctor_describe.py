@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from transferbench.cli import _checks, _terminal
+from transferbench import datasets
+from transferbench.cli import _terminal, doctor
 from transferbench.fingerprint import missing_libraries
 
 
@@ -94,48 +95,56 @@ def test_doctor_is_short_and_fails_where_nothing_can_be_reached(call, home):
     code, out, _ = call("doctor")
     lines = out.splitlines()
     assert (code, len(lines)) == (1, 11)
-    for text in ("python ", "scikit-learn", "extras ", " free)", "mirrors    none", "memory "):
+    for text in (
+        "python ",
+        "scikit-learn",
+        "extras ",
+        "free_gib",
+        "mirrors    none",
+        "memory_gib ",
+    ):
         assert text in out
-    assert lines[-1].startswith("fault      no original file is cached or can be reached")
+    assert lines[-1].startswith("faults     no original file is cached or can be reached")
     assert lines[-2].count("newsgroups") == 3, "and mtc-newsgroups, zhuang-newsgroups"
 
 
 def test_doctor_succeeds_where_a_file_can_be_reached(call, home, tmp_path):
-    mirror = tmp_path / "mirror" / "newsgroups" / "20newsgroups-train.tab"
-    mirror.parent.mkdir(parents=True)
-    mirror.touch()
-    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor"]
+    mirror = tmp_path / "mirror" / "eurlex"
+    mirror.mkdir(parents=True)
+    files = [name for name in datasets.modules()["eurlex"].FILES if name.startswith("eurlex/")]
+    for name in files:
+        (tmp_path / "mirror" / name).touch()
+    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor", "--no-network"]
     code, out, _ = call(*arguments)
-    assert (code, "fault" in out) == (0, False)
-    verbose = call(*arguments, "--verbose")[1].splitlines()
-    assert sum("20newsgroups-train.tab: " in line for line in verbose) == 1
-    assert len(verbose) > 30
+    assert (code, "faults" in out) == (0, False)
     found = json.loads(call(*arguments, "--json")[1])
     assert found["faults"] == []
-    states = {each["name"]: each["state"] for each in found["originals"]}
-    assert states["newsgroups/20newsgroups-train.tab"] == "found"
-    assert set(states.values()) == {"found", "none"}
-    assert found["data"]["free_bytes"] > 0
+    assert found["originals"].keys() == {"reachable", "no allowed source"}
+    assert found["originals"]["reachable"] == ["eurlex"]
+    assert found["data"]["free_gib"] > 0
 
 
 def test_doctor_asks_each_server_once(home, monkeypatch):
     asked = []
-    monkeypatch.setattr(_checks, "_server_answers", lambda address: bool(asked.append(address)))
-    monkeypatch.setattr(_checks, "_index_answers", lambda project: bool(asked.append(project)))
-    states = {file["state"] for file in _checks.originals(home.but(offline=False), True)}
-    assert states == {"dead"}
+
+    def answer(server, network):
+        asked.append(server)
+        return "no answer" if network else "not tried"
+
+    monkeypatch.setattr(doctor, "_state", answer)
+    assert doctor._originals(home.but(offline=False), True).keys() == {"no answer"}
     assert len(asked) == len(set(asked)) > 1
-    assert {f["state"] for f in _checks.originals(home.but(offline=False), False)} == {"untried"}
+    assert doctor._originals(home.but(offline=False), False).keys() == {"not tried"}
 
 
 def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(
     call, home, monkeypatch
 ):
-    known = _checks._version
-    monkeypatch.setattr(_checks, "_version", lambda n: "missing" if n == "tqdm" else known(n))
+    known = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda n: "" if n == "tqdm" else known(n))
     home.results.write_text("a file")
     code, out, _ = call("doctor")
     assert code == 1
-    assert "CANNOT BE WRITTEN" in out
-    assert "fault      tqdm is missing; reinstall transferbench." in out
-    assert "fault      results: the folder cannot be written" in out
+    assert "writable: False" in out
+    assert "faults     tqdm is missing; reinstall transferbench." in out
+    assert "faults     results: the folder cannot be written" in out

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+import shutil
+from importlib import metadata
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
+from transferbench import __version__
 from transferbench.cli._terminal import echo, echo_json
-from transferbench.messages import install_hint
-from transferbench.settings import Settings
+from transferbench.settings import Settings, config_path
+
+#: Libraries whose versions are shown; of the others only that one is missing.
+SHOWN = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pandas")
+#: States of an original file, the best first.
+STATES = ("cached", "reachable", "not tried", "no answer", "no allowed source")
+INDEX = "package index: "
 
 
 @click.command()
@@ -19,108 +30,160 @@ from transferbench.settings import Settings
     show_default=True,
     help="Try to reach the sources of the data.",
 )
-@click.option(
-    "--verbose",
-    "-v",
-    is_flag=True,
-    help="Also print how to install extras, and every original file.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
-def command(settings: Settings, network: bool, verbose: bool, as_json: bool) -> int:
+def command(settings: Settings, network: bool, as_json: bool) -> int:
     """Show what is installed, cached and reachable.
 
     The exit code is 1 if a required library is missing, a folder cannot be written, or no original
-    file is cached or can be reached.
+    file is cached or can be reached. `fetch --dry-run` shows every original file with its source.
 
     \b
     With --json, an object with
-      python, system, transferbench, libraries   versions
-      extras                  missing libraries of each
-      engines                 true if it can be used
-      data, results           folder, writable, free_bytes, cached (bytes by kind)
-      memory_bytes, settings, mirrors
-      originals               name, corpus, source, state (cached, found, untried,
-                              dead or none)
-      faults                  texts
+      python, libraries   versions
+      extras              missing libraries of each that is not installed
+      engines             those that can be used
+      memory_gib, settings, mirrors
+      data, results       folder, free_gib, writable
+      originals           corpora by the worst state of their files
+      faults              texts
     """
-    from transferbench.cli import _checks
-
-    found = _checks.environment(settings, network)
+    found = _environment(settings, network)
     if as_json:
         echo_json(found)
     else:
-        _print(found, verbose)
+        for name, value in found.items():
+            for text in value if name == "faults" else [_text(value)]:
+                echo(f"{name:<10} {text}", style="bad" if name == "faults" else "")
     return 1 if found["faults"] else 0
 
 
-def _print(found: Mapping[str, Any], verbose: bool) -> None:
-    lines = {
-        "python": f"{found['python']}, {found['system']}",
-        "libraries": _names({"transferbench": found["transferbench"], **found["libraries"]}),
-        "extras": _extras(found["extras"]),
-        "engines": ", ".join(name for name, installed in found["engines"].items() if installed),
-        "memory": f"{_size(found['memory_bytes'])} for this process",
-        "data": _folder(found["data"]),
-        "results": _folder(found["results"]),
-        "settings": found["settings"],
-        "mirrors": ", ".join(found["mirrors"]) or "none",
-        "originals": _originals(found["originals"]),
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_text(part)}" for name, part in value.items())
+    return ", ".join(value) or "none" if isinstance(value, list) else str(value)
+
+
+def _environment(settings: Settings, network: bool) -> dict[str, Any]:
+    """Return what --json prints; network: try to reach the sources of the data."""
+    import platform
+
+    from transferbench.messages import hide_passwords, install_hint
+    from transferbench.runs import engines, memory
+
+    required, extras = _requirements()
+    versions = {name: _version(name) for name in required}
+    folders = {name: _folder(getattr(settings, name)) for name in ("data", "results")}
+    originals = _originals(settings, network)
+    faults = [f"{n} is missing; reinstall transferbench." for n, v in versions.items() if not v]
+    faults += [
+        f"{name}: the folder cannot be written; choose another with --{name}."
+        for name, folder in folders.items()
+        if not folder["writable"]
+    ]
+    if not originals.keys() & {*STATES[:3]}:
+        faults.append("no original file is cached or can be reached; give a --mirror.")
+    path = config_path()
+    return {
+        "python": f"{platform.python_version()}, {platform.system()} {platform.machine()}",
+        "libraries": {
+            "transferbench": __version__,
+            **{n: v or "missing" for n, v in versions.items() if n in SHOWN or not v},
+        },
+        "extras": {
+            name: f"{', '.join(missing)} missing; {install_hint(name)}" if missing else "installed"
+            for name, names in extras.items()
+            for missing in [[n for n in names if not _version(n)]]
+        },
+        "engines": [name for name in engines.NAMES if engines.installed(name)],
+        "memory_gib": round((memory.total() or 0) / 2**30, 1) or "unknown",
+        **folders,
+        "settings": f"{path}{'' if path.is_file() else ' (none)'}",
+        "mirrors": [hide_passwords(mirror) for mirror in settings.mirrors],
+        "originals": originals,
+        "faults": faults,
     }
-    for name, text in lines.items():
-        echo(f"{name:<10} {text}")
-    for name, extra in found["extras"].items() if verbose else ():
-        if extra["missing"]:
-            echo(f"  extra {name}: {install_hint(name)}")
-    for file in found["originals"] if verbose else ():
-        echo(f"  {file['name']}: {file['source'] or 'no allowed source'} ({file['state']})")
-    for fault in found["faults"]:
-        echo(f"fault      {fault}", style="bad")
 
 
-def _names(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+def _requirements() -> tuple[list[str], dict[str, list[str]]]:
+    """Return the required distributions, and those of each extra for users."""
+    required: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for line in metadata.requires("transferbench") or ():
+        name = re.split(r"[^\w.-]", line)[0]
+        extra = re.search(r"""\bextra\s*==\s*["']([\w-]+)["']""", line)
+        if not extra:
+            required.append(name)
+        elif extra[1] not in ("test", "browser"):
+            extras.setdefault(extra[1], []).append(name)
+    return required, extras
 
 
-def _extras(extras: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return which extras are installed and, of the others, what they lack."""
-    there = [name for name, extra in extras.items() if not extra["missing"]]
-    lacking = [f"{n} ({', '.join(e['missing'])})" for n, e in extras.items() if e["missing"]]
-    text = f"{', '.join(there) or 'none'}"
-    return f"{text}; missing: {', '.join(lacking)}" if lacking else text
+def _version(distribution: str) -> str:
+    """Return the version of an installed distribution, else ""."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
-def _folder(folder: Mapping[str, Any]) -> str:
-    cached = "".join(f", {kind} {_size(size)}" for kind, size in folder["cached"].items() if size)
-    free = f" ({_size(folder['free_bytes'])} free{cached})"
-    return f"{folder['folder']}{free if folder['writable'] else '  CANNOT BE WRITTEN'}"
-
-
-def _originals(files: list[Mapping[str, Any]]) -> str:
-    """Return the corpora by state, the worst state of their files."""
-    words = {
-        "none": "no allowed source",
-        "dead": "DO NOT ANSWER",
-        "untried": "not tried",
-        "found": "reachable",
-        "cached": "cached",
+def _folder(folder: Path) -> dict[str, Any]:
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    return {
+        "folder": str(folder),
+        "free_gib": round(shutil.disk_usage(existing).free / 2**30, 1),
+        "writable": existing.is_dir() and os.access(existing, os.W_OK),
     }
+
+
+def _originals(settings: Settings, network: bool) -> dict[str, list[str]]:
+    """Return the corpora by the worst state of their original files; ask each server once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from transferbench import datasets
+    from transferbench.data import fetch
+
+    files = {f.name: f for module in datasets.modules().values() for f in module.FILES.values()}
+    plans = {name: fetch.plan(file, settings) for name, file in files.items()}
+    servers = sorted({_server(p.source) for p in plans.values() if p.source and not p.cached})
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        states = pool.map(lambda server: _state(server, network), servers)
+        answers = {"": "no allowed source", **dict(zip(servers, states, strict=True))}
     worst: dict[str, str] = {}
-    for file in files:
-        states = (worst.get(file["corpus"], "cached"), file["state"])
-        worst[file["corpus"]] = min(states, key=list(words).index)
-    by_state = {
-        words[state]: [corpus for corpus, its in worst.items() if its == state]
-        for state in reversed(words)
-    }
-    return "; ".join(f"{word}: {', '.join(names)}" for word, names in by_state.items() if names)
+    for name, plan in plans.items():
+        state = "cached" if plan.cached else answers[_server(plan.source or "")]
+        corpus = name.partition("/")[0]
+        worst[corpus] = max(worst.get(corpus, "cached"), state, key=STATES.index)
+    by_state = {state: [c for c, its in worst.items() if its == state] for state in STATES}
+    return {state: corpora for state, corpora in by_state.items() if corpora}
 
 
-def _size(size: float | None) -> str:
-    if size is None:
-        return "unknown"
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
+def _server(source: str) -> str:
+    """Return what to ask for a source: a server, a project of the index, or the folder itself."""
+    if source.startswith(INDEX):
+        return source.removeprefix(INDEX).split()[0]
+    address = urlsplit(source)
+    return f"{address.scheme}://{address.netloc}/" if source.startswith("http") else source
+
+
+def _state(server: str, network: bool) -> str:
+    """Return if a server, or the package index for a project, answers within ten seconds."""
+    import subprocess
+    import sys
+    import urllib.error
+    import urllib.request
+
+    if Path(server).exists() or not network:
+        return "reachable" if Path(server).exists() else "not tried"
+    try:
+        if "://" in server:
+            request = urllib.request.Request(server, method="HEAD")
+            urllib.request.urlopen(request, timeout=10).close()
+            return "reachable"
+        call = [sys.executable, "-P", "-m", "pip", "index", "versions", server]
+        subprocess.run(call, capture_output=True, timeout=10, check=True)
+    except urllib.error.HTTPError:
+        return "reachable"
+    except (OSError, subprocess.SubprocessError):
+        return "no answer"
+    return "reachable"

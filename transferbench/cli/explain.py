@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import click
 
-from transferbench.cli import _plot
 from transferbench.cli._names import completing, experiment_names
 from transferbench.cli._terminal import echo, echo_json, echo_marked
+from transferbench.messages import counted
 from transferbench.settings import Settings
 
 
@@ -18,17 +15,11 @@ from transferbench.settings import Settings
 @click.argument("row", required=False)
 @click.argument("column", required=False)
 @click.option("--x", type=float, default=None, help="Place on a figure's x axis.")
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the objective into this file (png, svg or pdf), not in the terminal.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,
-    x: float | None,
-    save: Path | None, as_json: bool,
+    x: float | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
 
@@ -50,8 +41,6 @@ def command(
     from transferbench.evidence.frame import read_runs
     from transferbench.runs.store import Store
 
-    if save and save.suffix not in _plot.SUFFIXES:
-        raise UserError(f"{save}: expected a name that ends with {', '.join(_plot.SUFFIXES)}.")
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
@@ -62,23 +51,14 @@ def command(
     digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
     facts = explain.facts(file, source, digest)
     trace, note = explain.objective(source, Store(settings.results))
-    if save and trace:
-        _plot.save(trace, f"{file.name}, {source.row}, {source.column}", save)
     if as_json:
         echo_json(facts | {"objective": trace})
         return
     verdict = facts["number"]["verdict"].partition(" ")[0].rstrip(",")
-    title, *lines = explain.page(facts, _objective(trace, note, save)).splitlines()
+    if trace:
+        note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {counted(len(trace), 'iteration')}, {note}"
+    title, *lines = explain.page(facts, f"Objective: {note.rstrip(', ')}").splitlines()
     echo(title, style="header")
     for line in lines:
         is_verdict = verdict and line.startswith("  verdict ")
         echo_marked(line, verdict) if is_verdict else echo(line)
-
-
-def _objective(trace: Sequence[float], note: str, save: Path | None) -> str:
-    """Return the text for the objective: its curve, its file, or why there is none."""
-    if not trace:
-        return f"Objective: {note}"
-    if save:
-        return f"objective: {save}"
-    return "\n".join([f"Objective over iterations, {note}:", *_plot.plot(trace)])

@@ -108,7 +108,7 @@ def _print_models(found: list[dict[str, Any]]) -> None:
             {"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries
         )
     if missing := sorted({library for model in found for library in model["missing"]}):
-        echo(f"* needs {', '.join(missing)}, not installed; see `doctor --verbose`.\n")
+        echo(f"* needs {', '.join(missing)}, not installed; see `doctor`.\n")
 
 
 def _print(title: str, summaries: Mapping[str, str]) -> None:

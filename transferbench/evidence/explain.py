@@ -102,8 +102,8 @@ def facts(experiment: Experiment, source: Any, data: str) -> dict[str, Any]:
     }
 
 
-def page(found: dict[str, Any], curve: str) -> str:
-    """Return the explanation as text, from its `facts`; curve: its end."""
+def page(found: dict[str, Any], objective: str) -> str:
+    """Return the explanation as text, from its `facts`; objective: its end."""
     x = "" if found["x"] is None else f", x = {found['x']:g}"
     return fill(
         "explain.txt.j2",
@@ -111,7 +111,7 @@ def page(found: dict[str, Any], curve: str) -> str:
         sections=[found["number"], found["since"]],
         model=found["model"]["title"],
         text=found["model"]["text"],
-        curve=curve,
+        objective=objective,
     )
 
 
