@@ -17,7 +17,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from transferbench.api import compare, evaluate, fit, load_task, results, summary, to_frame
-    from transferbench.core.shares import estimate_shares
+    from transferbench.core.priors import estimate_shares
     from transferbench.problem import Domain, Fit, Problem, Truth
 
 
@@ -28,5 +28,5 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     module = "problem" if name[0].isupper() else "api"  # classes or functions
-    module = "core.shares" if name == "estimate_shares" else module
+    module = "core.priors" if name == "estimate_shares" else module
     return getattr(importlib.import_module(f"transferbench.{module}"), name)

@@ -28,7 +28,7 @@ Positive = Annotated[float, Gt(0), Lt(math.inf)]
 CountOrZero = Annotated[int, Ge(0)]
 Fraction = Annotated[float, Gt(0), Lt(1)]
 Precision = Literal["float32", "float64"]
-#: Shares of the classes in the targets: a rule, or a number for each class; see `core.shares`.
+#: Shares of the classes in the targets: a rule, or a number for each class; see `core.priors`.
 Prior = Literal["equal", "source", "estimated"] | tuple[Positive, ...]
 
 #: A checked value of a parameter.

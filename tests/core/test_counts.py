@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from transferbench.core.counts import count_offsets, match_counts, redistribute, whole_counts
+from transferbench.core.priors import count_offsets, match_counts, redistribute, whole_counts
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from conftest import make_problem
 from sklearn.linear_model import LogisticRegression
 
-from transferbench.core.init import label_start, seen_rows
+from transferbench.core.documents import label_start, seen_rows
 from transferbench.problem import Domain, Problem
 
 

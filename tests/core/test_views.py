@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.core.views import hstack_views, join, split_by_domain
+from transferbench.core.documents import hstack_views, join, split_by_domain
 from transferbench.problem import Domain, Problem
 
 

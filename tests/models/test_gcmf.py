@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from conftest import make_problem
 
 import transferbench
+from transferbench.core.documents import label_start
 from transferbench.core.graph import cosine_graph
-from transferbench.core.init import label_start
 
 K, P, LAM, GAMMA, ITERATIONS = 5, 3, 2.0, 3.0, 7
 

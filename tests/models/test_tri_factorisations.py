@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from conftest import make_problem
 
 import transferbench
-from transferbench.core.init import label_start
+from transferbench.core.documents import label_start
 from transferbench.models.transfer._shared import label_factors
 from transferbench.problem import Domain, Problem
 

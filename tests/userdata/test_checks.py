@@ -9,7 +9,7 @@ import pytest
 from conftest import make_problem
 from own_documents import SOURCE, make_documents
 
-from transferbench.core.init import label_start
+from transferbench.core.documents import label_start
 from transferbench.problem import Fit
 from transferbench.userdata.checks import (
     check_data,

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from transferbench.core.init import seen_rows, stack
-from transferbench.core.views import split_by_domain
+from transferbench.core.documents import seen_rows, split_by_domain, stack
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 

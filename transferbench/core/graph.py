@@ -16,6 +16,7 @@ from sparse_dot_topn import sp_matmul_topn
 from transferbench.artefacts import artefact
 from transferbench.core import rare_words
 from transferbench.core.rare_words import Edges, nearest
+from transferbench.core.scale import unit_rows
 from transferbench.problem import Matrix
 
 #: How the nearest rows are found. "auto" is exact up to `MAX_EXACT_ROWS` rows.
@@ -151,16 +152,6 @@ def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
     for _ in range(steps):
         F = alpha * (S @ F) + (1 - alpha) * P
     return F
-
-
-def unit_rows(X: Matrix) -> sp.csr_array:
-    """Return X (n, d) with rows scaled to Euclidean length one; zero rows stay zero."""
-    X = sp.csr_array(X, copy=True)
-    if not np.issubdtype(X.dtype, np.floating):
-        X = X.astype(np.float64)
-    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    X.data *= np.repeat(1 / np.where(length > 0, length, 1), np.diff(X.indptr)).astype(X.dtype)
-    return X
 
 
 def _exact_neighbours(

@@ -5,8 +5,8 @@
 over nonnegative factors F ∈ {U, H, V}. X_t (n, m) documents × features; U_b (m, k_b) feature
 clusters; H_b (k_b, c) association of clusters and classes; V_t (n, c) document classes. Two terms
 that contain the same Factor object share it; this is the transfer. A factor may be fixed, smoothed
-over a graph W_F (weight λ_F), tied to given values or to another factor T_i (weight α_i), or
-normalised so that columns or rows sum to one.
+over a graph W_F (weight λ_F), tied to another factor T_i (weight α_i), or normalised so that
+columns or rows sum to one.
 
 Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F. It does
 not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
@@ -27,10 +27,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 
-from transferbench.core.counts import redistribute
 from transferbench.core.graph import Graph
-from transferbench.core.products import Products
+from transferbench.core.priors import redistribute
 from transferbench.core.scale import (
     Normalize,
     NormalizeAt,
@@ -44,6 +44,8 @@ from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
 BLOCK = 1 << 15
+#: Up to this number of columns, a sparse product is faster column by column.
+FEW_COLUMNS = 3
 
 
 @dataclass(eq=False)
@@ -56,7 +58,7 @@ class Factor:
     column_shares: shares of the columns (columns,) that this scaling aims at, if any.
                    Before rows are scaled to one, columns get these shares of the sum of all
                    entries, as in a step of Sinkhorn. Before columns are, the argmax of the rows
-                   gets them (`core.counts`), because the scale of columns is then lost.
+                   gets them (`core.priors`), because the scale of columns is then lost.
     fill         : True if this scaling makes columns or rows of zeros uniform.
     graph        : graph over the rows, with weight `graph_weight` (λ).
     version      : number of changes so far, by which cached products are invalidated.
@@ -81,18 +83,23 @@ class Term:
     parts: tuple[tuple[Factor, Factor], ...]
     weight: float = 1.0
 
+    @property
+    def part_factors(self) -> list[Factor]:
+        """U and H of every part."""
+        return [factor for part in self.parts for factor in part]
+
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """α ‖F − T‖² with T an array or another factor of the same shape."""
+    """α ‖F − T‖² with T another factor of the same shape."""
 
     F: Factor
-    to: np.ndarray | Factor
+    to: Factor
     weight: float
 
 
-#: (P, Q, R): what a term adds to num and den are P R and Q R.
-Share = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: (P, Q, R): a term adds P R to num and Q R to den.
+Contribution = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class NMTF:
@@ -100,8 +107,7 @@ class NMTF:
 
     normalize_at: "update" normalises a factor right after its update, so that the next update sees
     it normalised; "domain" after all updates of a domain, where a model calls `end_domain`. Copies
-    the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped. Raises
-    ValueError if shapes do not fit or a factor has a negative value.
+    the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped.
     """
 
     def __init__(
@@ -115,23 +121,21 @@ class NMTF:
         self.terms = tuple(terms)
         self.normalize_at = normalize_at
         self.ties = tuple(tie for tie in ties if tie.weight)
-        pairs = [pair for term in self.terms for pair in term.parts]
         #: Every factor once: all V, then U and H in the order of the terms.
-        self.factors = tuple(
-            dict.fromkeys([*(term.V for term in self.terms), *(F for pair in pairs for F in pair)])
-        )
+        factors = [term.V for term in terms] + [F for term in terms for F in term.part_factors]
+        self.factors = tuple(dict.fromkeys(factors))
         self.dtype = np.dtype(dtype)
         self.tiny = float(np.finfo(self.dtype).tiny)
         for factor in self.factors:
             factor.value = np.array(factor.value, dtype=self.dtype, order="C")
-        self._check()
-        # Terms with the same X share it, and each product Xᵀ V.
-        matrices = {id(term.X): term.X for term in self.terms}
-        self._X = {i: Products(X, self.dtype) for i, X in matrices.items()}
+        # X and Xᵀ, both by rows; terms with the same X share them, and each product Xᵀ V.
+        matrices = {id(term.X): by_rows(term.X, self.dtype) for term in self.terms}
+        self._X = {i: (X, by_rows(X.T, self.dtype)) for i, X in matrices.items()}
+        self._norm2 = {i: norm2(X) for i, X in matrices.items()}
         # λ W, and λ times the degrees (rows, 1).
         self._graphs = {
             factor: (
-                Products(factor.graph.W * factor.graph_weight, self.dtype),
+                by_rows(factor.graph.W * factor.graph_weight, self.dtype),
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
             for factor in self.factors
@@ -177,24 +181,22 @@ class NMTF:
                 A += other
             return A
 
-        return self._cached(("A", term), _factors(term), compute)
+        return self._cached(("A", term), term.part_factors, compute)
 
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
-        X, V = id(term.X), term.V
-        return self._cached(
-            ("XV", X, V), [V], lambda out: self._X[X].transposed_times(V.value, out)
-        )
+        i, V = id(term.X), term.V
+        return self._cached(("XV", i, V), [V], lambda out: product(self._X[i][1], V.value, out))
 
     def _pair(self, term: Term) -> np.ndarray:
         """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
         pair = self._pairs[term]
         c = pair.shape[1] // 2
         left, right = pair[:, :c], pair[:, c:]
-        self._cached(("left", term), [term.V], lambda _: _copy(self._XV(term), left))
+        self._cached(("left", term), [term.V], lambda _: np.positive(self._XV(term), out=left))
         self._cached(
             ("right", term),
-            [term.V, *_factors(term)],
+            [term.V, *term.part_factors],
             lambda _: np.matmul(self._A(term), self._gram(term.V), out=right),
         )
         return pair
@@ -206,7 +208,7 @@ class NMTF:
     def _WF(self, F: Factor) -> np.ndarray:
         """Return λ W F, with the shape of F."""
         W, _ = self._graphs[F]
-        return self._cached(("WF", F), [F], lambda out: W.times(F.value, out))
+        return self._cached(("WF", F), [F], lambda out: product(W, F.value, out))
 
     def objective(self) -> float:
         """Return the objective at the current factors, summed in float64 in trace form."""
@@ -214,36 +216,36 @@ class NMTF:
         for term in self.terms:
             A, G = self._A(term), self._gram(term.V)
             cross = inner(self._XV(term), A)
-            total += term.weight * (self._X[id(term.X)].norm2 - 2 * cross + inner(A.T @ A, G))
+            total += term.weight * (self._norm2[id(term.X)] - 2 * cross + inner(A.T @ A, G))
         for F, (_, degree) in self._graphs.items():
             squares = np.einsum("ij,ij->i", F.value, F.value)
             total += inner(degree[:, 0], squares) - inner(F.value, self._WF(F))
         for tie in self.ties:
-            total += tie.weight * norm2(tie.F.value - _values(tie.to))
+            total += tie.weight * norm2(tie.F.value - tie.to.value)
         return total
 
-    def shares(self, F: Factor) -> list[Share]:
-        """Return what each term adds to num and den, as P R and Q R."""
-        shares = []
+    def contributions(self, F: Factor) -> list[Contribution]:
+        """Return what each term adds to the numerator and the denominator of F's update."""
+        found = []
         for term in self.terms:
             w = self.dtype.type(term.weight)
             c = term.V.value.shape[1]
             unit = w * np.eye(c, dtype=self.dtype)
             if term.V is F:
                 A = self._A(term)
-                shares.append((self._X[id(term.X)].times(A), F.value @ (A.T @ A), unit))
+                found.append((product(self._X[id(term.X)][0], A), F.value @ (A.T @ A), unit))
             for U, H in term.parts:
                 if U is F:
                     pair = self._pair(term)
-                    shares.append((pair[:, :c], pair[:, c:], w * H.value.T))
+                    found.append((pair[:, :c], pair[:, c:], w * H.value.T))
                 if H is F:
                     pair = tall_product(U.value, self._pair(term))
-                    shares.append((pair[:, :c], pair[:, c:], unit))
-        return shares
+                    found.append((pair[:, :c], pair[:, c:], unit))
+        return found
 
     def tie_targets(self, F: Factor) -> list[tuple[float, np.ndarray]]:
         """Return (weight, values) for each tie of F, whichever side of the tie F is on."""
-        targets = [(tie.weight, _values(tie.to)) for tie in self.ties if tie.F is F]
+        targets = [(tie.weight, tie.to.value) for tie in self.ties if tie.F is F]
         return targets + [(tie.weight, tie.F.value) for tie in self.ties if tie.to is F]
 
     def update(self, *factors: Factor) -> None:
@@ -258,8 +260,8 @@ class NMTF:
         two of them sees the new value of the first.
         """
         free = [factor for factor in factors if not factor.fixed]
-        for factor, shares in [(F, self.shares(F)) for F in free]:
-            self._multiply(factor, shares)
+        for factor, contributions in [(F, self.contributions(F)) for F in free]:
+            self._multiply(factor, contributions)
         if self.normalize_at == "update":
             self._normalize(free)
 
@@ -268,14 +270,16 @@ class NMTF:
         if self.normalize_at == "domain":
             self._normalize(factors)
 
-    def _multiply(self, F: Factor, shares: list[Share]) -> None:
+    def _multiply(self, F: Factor, contributions: list[Contribution]) -> None:
         """Update F ← F ∘ √(num / den), block by block."""
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
-        (P, Q, R), *others = shares
-        blocks = _blocks(F)
-        buffer = np.empty((3, *F.value[blocks[0]].shape), self.dtype)
-        for rows in blocks:
+        (P, Q, R), *others = contributions
+        n, columns = F.value.shape
+        step = max(1, BLOCK // max(1, columns))
+        buffer = np.empty((3, min(n, step), columns), self.dtype)
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
             f = F.value[rows]
             num, den, pull = buffer[:, : len(f)]
             np.matmul(P[rows], R, out=num)
@@ -332,47 +336,25 @@ class NMTF:
                 watch(iteration, max_iter, tuple(V.value for V in labels))
         return Fit(scores=tuple(V.value for V in labels), trace=tuple(trace))
 
-    def _check(self) -> None:
-        """Raise ValueError if a shape does not fit or a value is negative or NaN."""
-        for F in self.factors:
-            shape = F.value.shape
-            if len(shape) != 2 or not (F.value >= 0).all():
-                raise ValueError(f"factor of shape {shape}: expected a nonnegative matrix")
-            if F.graph is not None and len(F.graph.degree) != shape[0]:
-                nodes = len(F.graph.degree)
-                raise ValueError(f"factor has {shape[0]} rows, expected {nodes} as in its graph")
-        for t, term in enumerate(self.terms):
-            (n, m), V = term.X.shape, term.V.value
-            if len(V) != n:
-                raise ValueError(f"term {t}: V has {len(V)} rows, expected {n} as in X")
-            for U, H in term.parts:
-                expected = (m, U.value.shape[1], V.shape[1])
-                if (len(U.value), *H.value.shape) != expected:
-                    raise ValueError(
-                        f"term {t}: U {U.value.shape} times H {H.value.shape} is not "
-                        f"a product of shape {(m, V.shape[1])}"
-                    )
-        for tie in self.ties:
-            shapes = tie.F.value.shape, _values(tie.to).shape
-            if shapes[0] != shapes[1]:
-                raise ValueError(f"factor of shape {shapes[0]} is tied to shape {shapes[1]}")
+
+def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
+    """Return X stored by rows: dense in C order, or sparse CSR with 32-bit indices if they fit."""
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X, dtype=dtype)
+    X = sp.csr_array(X, dtype=dtype)
+    index = sp.get_index_dtype(maxval=max(X.nnz, X.shape[1]))
+    parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return sp.csr_array(parts, shape=X.shape)
 
 
-def _values(target: np.ndarray | Factor) -> np.ndarray:
-    return target.value if isinstance(target, Factor) else target
+def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return X B; with few columns column by column, which is faster and gives the same sums.
 
-
-def _blocks(F: Factor) -> list[slice]:
-    """Return slices of all rows of F, with about `BLOCK` entries each."""
-    n, columns = F.value.shape
-    step = max(1, BLOCK // max(1, columns))
-    return [slice(start, start + step) for start in range(0, max(1, n), step)]
-
-
-def _factors(term: Term) -> list[Factor]:
-    return [factor for part in term.parts for factor in part]
-
-
-def _copy(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    out[:] = values
-    return out
+    `out` may be written over and returned.
+    """
+    if not sp.issparse(X) or B.shape[1] > FEW_COLUMNS:
+        return np.asarray(X @ B)
+    XB = np.empty((X.shape[0], B.shape[1]), B.dtype) if out is None else out
+    for j, column in enumerate(B.T.copy()):
+        XB[:, j] = X @ column
+    return XB

@@ -66,6 +66,16 @@ def rows_sum_one(X: Matrix) -> Matrix:
     return sp.diags_array(1 / np.where(total > 0, total, 1)) @ X
 
 
+def unit_rows(X: Matrix) -> sp.csr_array:
+    """Return X (n, d) with rows scaled to Euclidean length one; zero rows stay zero."""
+    X = sp.csr_array(X, copy=True)
+    if not np.issubdtype(X.dtype, np.floating):
+        X = X.astype(np.float64)
+    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X.data *= np.repeat(1 / np.where(length > 0, length, 1), np.diff(X.indptr)).astype(X.dtype)
+    return X
+
+
 #: Ways to scale X, by name.
 SCALES: dict[str, Callable[[Matrix], Matrix]] = {
     "frobenius": frobenius_one,

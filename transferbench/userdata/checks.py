@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.init import label_start
-from transferbench.core.shares import labelled_shares
+from transferbench.core.documents import label_start
+from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt
 from transferbench.problem import Domain, Fit, Problem
 from transferbench.userdata.multilabel import label_warnings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.views import split_by_domain
+from transferbench.core.documents import split_by_domain
 from transferbench.problem import Fit, Problem
 
 

@@ -34,7 +34,7 @@ import scipy.sparse as sp
 from annotated_types import Ge, Le
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from transferbench.core.views import split_by_domain
+from transferbench.core.documents import split_by_domain
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 

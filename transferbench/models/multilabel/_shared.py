@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from transferbench import metrics
-from transferbench.core.views import split_by_domain
+from transferbench.core.documents import split_by_domain
 from transferbench.metrics import THRESHOLD, example_f1
 from transferbench.problem import Fit, Problem
 

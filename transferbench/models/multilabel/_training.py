@@ -10,8 +10,8 @@ import numpy as np
 
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
+from transferbench.core.documents import stack as stack_matrices
 from transferbench.core.hierarchy import Data, Layer, Stack
-from transferbench.core.init import stack as stack_matrices
 from transferbench.core.losses import Loss
 from transferbench.core.scale import drop_empty_columns
 from transferbench.models.multilabel._shared import best_setting, scores_by_domain

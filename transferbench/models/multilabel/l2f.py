@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.views import View, join
+from transferbench.core.documents import View, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive, Weight
 from transferbench.problem import Fit, Problem

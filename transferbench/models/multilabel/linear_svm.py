@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from transferbench.core.views import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem

@@ -29,7 +29,7 @@ from itertools import product
 
 import numpy as np
 
-from transferbench.core.views import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import CountOrZero, Positive, Weight
 from transferbench.problem import Fit, Problem

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.views import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Count, Weight
 from transferbench.problem import Fit, Problem

@@ -37,8 +37,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
+from transferbench.core.documents import View, hstack_views, join
 from transferbench.core.graph import Graph, cosine_graph, heat_graph
-from transferbench.core.views import View, hstack_views, join
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem

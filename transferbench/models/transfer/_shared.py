@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.init import label_start, stack
+from transferbench.core.documents import label_start, stack
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
+from transferbench.core.priors import ClassPriors, class_priors
 from transferbench.core.scale import (
     Normalize,
     NormalizeAt,
@@ -20,7 +21,6 @@ from transferbench.core.scale import (
     scale_to_one,
     sum_one,
 )
-from transferbench.core.shares import Shares, class_shares
 from transferbench.parameters import Prior
 from transferbench.problem import Fit, Problem, Watch
 
@@ -43,16 +43,16 @@ def label_factors(
     normalize: Normalize,
     start: Start = "probabilities",
     *,
-    shares: Shares | None = None,
+    priors: ClassPriors | None = None,
     fill: bool = False,
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
-    C is the inverse regularisation of the logistic regression that gives the start. shares: what
+    C is the inverse regularisation of the logistic regression that gives the start. priors: what
     each V's `column_shares` are, already at the start. fill: see `Factor`.
     """
     factors = []
-    stated = shares.by_domain if shares else (None,) * len(problem.domains)
+    stated = priors.by_domain if priors else (None,) * len(problem.domains)
     for domain, V, share in zip(problem.domains, label_start(problem, C), stated, strict=True):
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
@@ -92,7 +92,7 @@ def fit_each_target(
     """Fit each target alone with the sources; return all scores and the traces end to end.
 
     `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`, the
-    target's shares as `class_shares` returns them for all targets. Its seed does not depend on the
+    target's shares as `class_priors` returns them for all targets. Its seed does not depend on the
     other targets. The scores of a source are its labels. `watch` sees one sequence of iterations;
     the scores of a target are zero until its fit begins.
     """
@@ -107,15 +107,15 @@ def fit_each_target(
         if watch:
             watch(turn * planned + iteration, len(targets) * planned, tuple(scores))
 
-    shares = class_shares(problem, prior, C)
+    priors = class_priors(problem, prior, C)
     for turn, target in enumerate(targets):
-        share = shares.by_domain[target]
+        share = priors.by_domain[target]
         given = {} if share is None else {"prior": tuple(share.tolist())}
         alone = replace(problem, domains=(*problem.sources, problem.domains[target]))
         fit = fit_one(alone, watch=partial(on_iteration, turn, target), **given)
         scores[target] = fit.scores[-1]
         trace += fit.trace
-    return Fit(tuple(scores), tuple(trace), diagnostics=shares.diagnostics)
+    return Fit(tuple(scores), tuple(trace), diagnostics=priors.diagnostics)
 
 
 def shared_association(
@@ -146,8 +146,8 @@ def shared_association(
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     S = Factor(np.full((k, c), 1 / c))
-    shares = class_shares(problem, prior, C)
-    Gs = label_factors(problem, C, "rows", start, shares=shares, fill=True)
+    priors = class_priors(problem, prior, C)
+    Gs = label_factors(problem, C, "rows", start, priors=priors, fill=True)
     if start_features == "plsa":
         words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
         starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)

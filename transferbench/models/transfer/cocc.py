@@ -22,7 +22,7 @@ Departures from the paper:
 - Documents start at the decisions of logistic regression, as in the other models here; the paper
   uses naive Bayes.
 - Unless prior is "equal", each step assigns the unlabelled documents so that the classes have their
-  shares of them (`core.counts`); the objective may then rise.
+  shares of them (`core.priors`); the objective may then rise.
 - Words start in groups of equal size, not at random: first by the class in which the word has most
   mass, then by how much more. Labels and starting decisions have the same total mass.
 """
@@ -33,9 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from transferbench.core.counts import count_offsets
-from transferbench.core.init import label_start, seen_rows
-from transferbench.core.shares import class_shares
+from transferbench.core.documents import label_start, seen_rows
+from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior, Weight
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
@@ -61,15 +60,15 @@ def fit(
 
     k: word clusters. lam (λ): weight of the labelled documents. max_iter: iterations. C: inverse
     regularisation of the logistic regression. prior: shares of the classes in the targets, see
-    `class_shares`; the scores then include offsets of the classes.
+    `class_priors`; the scores then include offsets of the classes.
     """
     X, y = seen_rows(problem)
     labelled = X.T @ np.eye(len(problem.classes))[y]
     labelled = labelled / (labelled.sum() or 1.0)
     start = label_start(problem, C)
-    shares = class_shares(problem, prior, C)
+    priors = class_priors(problem, prior, C)
     clusterings = {
-        i: CoClustering(domain.X, start[i], domain.seen, labelled, k, lam, shares.by_domain[i])
+        i: CoClustering(domain.X, start[i], domain.seen, labelled, k, lam, priors.by_domain[i])
         for i, domain in enumerate(problem.domains)
         if not domain.seen.all()
     }
@@ -84,7 +83,7 @@ def fit(
         )
         if watch:
             watch(iteration, max_iter, scores)
-    return Fit(scores=scores, trace=tuple(trace), diagnostics=shares.diagnostics)
+    return Fit(scores=scores, trace=tuple(trace), diagnostics=priors.diagnostics)
 
 
 class CoClustering:

@@ -53,7 +53,7 @@ def fit(
     regularisation of the logistic regression whose probabilities are the start of G_t.
     start_features: start of F, topics of PLSA or random. normalize_at: when F and
     G are normalised, right after their updates or after both. prior: shares of the classes in the
-    targets, see `class_shares`.
+    targets, see `class_priors`.
     """
     fit_one = partial(
         shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C,

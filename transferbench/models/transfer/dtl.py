@@ -29,8 +29,8 @@ from functools import partial
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.priors import class_priors
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
-from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, fit_each_target, label_factors
 from transferbench.parameters import Count, CountOrZero, Positive, Precision, Prior
 from transferbench.problem import Fit, Problem, Watch
@@ -57,7 +57,7 @@ def fit(
     k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
     regularisation of the logistic regression whose probabilities or decisions are the start of V.
     normalize_U: what sums to one in U and U_τ. normalize_at: when, see above. pool_tasks: fit all
-    targets at once. prior: shares of the classes in the targets, see `class_shares`. Raises
+    targets at once. prior: shares of the classes in the targets, see `class_priors`. Raises
     ValueError if kappa > k.
     """
     if kappa > k:
@@ -72,8 +72,8 @@ def fit(
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
     U = Factor(rng.random((m, kappa)), normalize=normalize_U)
     H1, H2 = Factor(rng.random((kappa, c))), Factor(rng.random((k - kappa, c)))
-    shares = class_shares(problem, prior, C)
-    Vs = label_factors(problem, C, "rows", start, shares=shares)
+    priors = class_priors(problem, prior, C)
+    Vs = label_factors(problem, C, "rows", start, priors=priors)
     own_Us = [Factor(rng.random((m, k - kappa)), normalize=normalize_U) for _ in Vs]
     terms = [
         Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
@@ -87,4 +87,4 @@ def fit(
             model.update_jointly(H1, H2)
             model.end_domain(own_U, U, V)
 
-    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=shares.diagnostics)
+    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)

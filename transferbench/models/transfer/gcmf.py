@@ -22,7 +22,7 @@ Departures from the paper:
 Columns of V that sum to one assume classes of about equal size in the target. Unless prior is
 "equal", decisions have the shares of the classes: in each iteration rows of V_t are changed so that
 their argmax has these shares, before columns are scaled to one, and at the end columns are scaled
-so that it has them again (`core.counts`). This is not in the paper, and the objective may rise.
+so that it has them again (`core.priors`). This is not in the paper, and the objective may rise.
 """
 
 from __future__ import annotations
@@ -33,12 +33,11 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.counts import match_counts
+from transferbench.core.documents import stack
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
-from transferbench.core.init import stack
 from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.priors import class_priors, match_counts
 from transferbench.core.scale import SCALES, Normalize, NormalizeAt, drop_empty_columns
-from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
@@ -74,12 +73,12 @@ def fit(
     in the document graph: those of the domain, or of all domains, of which only those of the domain
     are then kept. search: how nearest documents are found; "auto" is exact up to 50,000 of them.
     The feature graphs are always exact, in time linear in the number of documents. prior: shares of
-    the classes in the targets, see `class_shares`. Raises ValueError if a domain has no feature.
+    the classes in the targets, see `class_priors`. Raises ValueError if a domain has no feature.
     """
-    shares = class_shares(problem, prior, C, search)
+    priors = class_priors(problem, prior, C, search)
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
-    Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start, shares=shares), [], []
+    Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start, priors=priors), [], []
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
         X = drop_empty_columns(domain.X)
         if not X.shape[1]:
@@ -110,7 +109,7 @@ def fit(
     def decide(scores: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         return tuple(
             V if share is None else match_counts(V, share)
-            for V, share in zip(scores, shares.by_domain, strict=True)
+            for V, share in zip(scores, priors.by_domain, strict=True)
         )
 
     def on_iteration(iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
@@ -118,7 +117,7 @@ def fit(
             watch(iteration, planned, decide(scores))
 
     fit = model.solve(sweep, max_iter, Vs, watch and on_iteration)
-    diagnostics = graph_diagnostics(graphs) | shares.diagnostics
+    diagnostics = graph_diagnostics(graphs) | priors.diagnostics
     return replace(fit, scores=decide(fit.scores), diagnostics=diagnostics)
 
 

@@ -6,7 +6,7 @@ W (n, n) cosine graph of the p nearest documents, d its row sums; P (n, c) proba
 regression; F (n, c) scores. Fixed-point iteration of Zhou et al., NIPS 2003. A control that shows
 the effect of GCMF's document graph without any factorisation. As in GCMF, columns are scaled to sum
 one before the argmax, which assumes classes of about equal size. Unless prior is "equal", columns
-are scaled so that the decisions have the shares of the classes (`core.counts`).
+are scaled so that the decisions have the shares of the classes (`core.priors`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Annotated
 
 from annotated_types import Ge, Lt
 
+from transferbench.core.documents import label_start
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
-from transferbench.core.init import label_start
-from transferbench.core.shares import class_shares, with_shares
+from transferbench.core.priors import class_priors, match_counts
+from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Fit, Problem
 
@@ -36,17 +37,18 @@ def fit(
 
     p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. C: inverse
     regularisation of the logistic regression. search: how nearest documents are found; "auto" is
-    exact up to 50,000 of them. prior: shares of the classes in the targets, see `class_shares`.
+    exact up to 50,000 of them. prior: shares of the classes in the targets, see `class_priors`.
     """
     scores, graphs = [], []
-    shares = class_shares(problem, prior, C, search)
-    starts = zip(problem.domains, label_start(problem, C), shares.by_domain, strict=True)
+    priors = class_priors(problem, prior, C, search)
+    starts = zip(problem.domains, label_start(problem, C), priors.by_domain, strict=True)
     for domain, P, share in starts:
         if domain.seen.all():
             scores.append(P)
             continue
         graph = cosine_graph(domain.X, p, search=search)
         graphs.append(graph)
-        scores.append(with_shares(spread(graph, P, alpha, max_iter), share, "columns"))
-    diagnostics = graph_diagnostics(graphs) | shares.diagnostics
+        F = spread(graph, P, alpha, max_iter)
+        scores.append(scale_to_one(F, "columns") if share is None else match_counts(F, share))
+    diagnostics = graph_diagnostics(graphs) | priors.diagnostics
     return Fit(scores=tuple(scores), diagnostics=diagnostics)

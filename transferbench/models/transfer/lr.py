@@ -9,7 +9,7 @@ the experiment readings-lr compares both with the values that the GTL paper prin
 
 from __future__ import annotations
 
-from transferbench.core.init import label_start
+from transferbench.core.documents import label_start
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem
 

@@ -4,16 +4,15 @@
 
 x_i (d,) documents, μ_j (d,) means. A simple control without any factorisation.
 Unless prior is "equal", each step assigns documents so that the classes have their shares of them
-(`core.counts`), and offsets of the classes are added to the scores.
+(`core.priors`), and offsets of the classes are added to the scores.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from transferbench.core.counts import count_offsets
-from transferbench.core.init import label_start
-from transferbench.core.shares import class_shares
+from transferbench.core.documents import label_start
+from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Fit, Matrix, Problem
 
@@ -24,13 +23,13 @@ def fit(
     """Return negative distances (n, c) to the class means of every target; labels of every source.
 
     C: inverse regularisation of the logistic regression. max_iter: iterations of k-means.
-    prior: shares of the classes in the targets, see `class_shares`.
+    prior: shares of the classes in the targets, see `class_priors`.
     """
     from sklearn.cluster import KMeans
 
     scores = []
-    shares = class_shares(problem, prior, C)
-    starts = zip(problem.domains, label_start(problem, C), shares.by_domain, strict=True)
+    priors = class_priors(problem, prior, C)
+    starts = zip(problem.domains, label_start(problem, C), priors.by_domain, strict=True)
     for domain, P, share in starts:
         if domain.seen.all():
             scores.append(P)
@@ -45,7 +44,7 @@ def fit(
             continue
         kmeans = KMeans(len(problem.classes), init=means, n_init=1, max_iter=max_iter)
         scores.append(-kmeans.fit(domain.X).transform(domain.X))
-    return Fit(scores=tuple(scores), diagnostics=shares.diagnostics)
+    return Fit(scores=tuple(scores), diagnostics=priors.diagnostics)
 
 
 def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int) -> np.ndarray:

@@ -30,8 +30,8 @@ from dataclasses import replace
 import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.priors import class_priors
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
-from transferbench.core.shares import class_shares
 from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
@@ -59,7 +59,7 @@ def fit(
     relatedness of the targets. normalize_U: what sums to one in every U. normalize_at: when, see
     above. max_iter: iterations. C: inverse regularisation of the logistic regression whose
     probabilities or decisions are the start of V. prior: shares of the classes in the targets, see
-    `class_shares`. Raises ValueError if k1 > k2 or there is no target.
+    `class_priors`. Raises ValueError if k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
@@ -67,8 +67,8 @@ def fit(
         raise ValueError(f"{problem.name}: every document is labelled; expected a target.")
     rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    shares = class_shares(problem, prior, C)
-    Vs = label_factors(problem, C, "rows", start, shares=shares)
+    priors = class_priors(problem, prior, C)
+    Vs = label_factors(problem, C, "rows", start, priors=priors)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
     targets = [
@@ -94,7 +94,7 @@ def fit(
         if lam:
             model.update(Θμ, Θσ)
 
-    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=shares.diagnostics)
+    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
 
 
 def _random_factors(

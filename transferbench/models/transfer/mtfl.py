@@ -36,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.init import seen_rows
+from transferbench.core.documents import seen_rows
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Matrix, Problem, Watch
 

@@ -59,7 +59,7 @@ def fit(
     regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
     start_features: start of F, topics of PLSA or random. normalize_at: when F and
     G are normalised, right after their updates or after both. prior: shares of the classes in the
-    targets, see `class_shares`.
+    targets, see `class_priors`.
     """
     fit_one = partial(
         shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transferbench.core.init import seen_rows
+from transferbench.core.documents import seen_rows
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from annotated_types import Gt, Le, Lt
 
-from transferbench.core.init import seen_rows, stack
+from transferbench.core.documents import seen_rows, stack
 from transferbench.parameters import Count, Fraction, Positive
 from transferbench.problem import Fit, Matrix, Problem
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from conftest import make_problem
 
 import transferbench
-from transferbench.core import shares
+from transferbench.core import priors
 from transferbench.core.scale import scale_columns, scale_to_one
 from transferbench.errors import UserError
 from transferbench.problem import Domain, Problem
@@ -66,7 +66,7 @@ def test_em_finds_the_shares_of_exact_probabilities(source):
     x = rng.normal(2.0 * y, 1)
     density = np.exp(-((x[:, None] - [0, 2]) ** 2) / 2)
     P = scale_to_one(density * source, "rows")
-    np.testing.assert_allclose(shares.saerens(P, source), true, atol=0.02)
+    np.testing.assert_allclose(priors.saerens(P, source), true, atol=0.02)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -111,10 +111,10 @@ def test_a_warning_where_estimators_disagree():
     target = replace(problem.domains[1], views=(sp.csr_array(mixed),))
     doubtful = replace(problem, domains=(problem.domains[0], target))
     with pytest.warns(
-        UserWarning, match=r"uncertain, other estimators differ by .*prior=0\.9,0\.1"
+        UserWarning, match=r"uncertain, other estimators differ by .*prior=0\.7,0\.3"
     ):
         fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
-    assert fit.diagnostics["share_disagreement"] >= shares.LARGE_DISAGREEMENT
+    assert fit.diagnostics["share_disagreement"] >= priors.LARGE_DISAGREEMENT
 
 
 def test_a_step_of_sinkhorn():
@@ -135,6 +135,6 @@ def test_shares_are_estimated_where_the_regression_decides_one_class():
     cut = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
     problem = replace(problem, domains=(cut, target))
     C = 0.001
-    assert not shares.probabilities(problem, C)[1].argmax(axis=1).any()
+    assert not priors.probabilities(problem, C)[1].argmax(axis=1).any()
     (found,) = transferbench.estimate_shares(problem, C=C)
     np.testing.assert_allclose(found, [60 / 66, 6 / 66], atol=0.03)

@@ -1,0 +1,317 @@
+"""Shares of the classes in the targets: given or estimated without labels, and decisions by them.
+
+Methods that suppose classes of equal size fail where the target's classes are unequal. With the
+true shares they can be repaired, see `Factor.column_shares` in `core.nmtf`. Shares cannot be
+estimated reliably if the domains differ, so several estimators are compared.
+
+To decide with shares is a transport problem: from scores L (n, c), and counts n_c of sum n,
+
+    max over classes a(i)  Σ_i L_i,a(i)   s.t.  n_c documents i have a(i) = c
+
+Its dual variables are one offset b_c for each class: a(i) = argmax_c (L_ic + b_c). Two classes need
+one sort. With more, each offset in turn is set so that its class has its count, which comes near to
+the solution; then single documents move along shortest paths between classes, which is exact.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from transferbench.core.documents import probabilities
+from transferbench.core.graph import Search, cosine_graph, spread
+from transferbench.core.scale import scale_to_one
+from transferbench.errors import UserError
+from transferbench.parameters import Prior
+from transferbench.problem import Domain, Problem
+
+#: Estimators that differ by this much are a reason to give the shares.
+LARGE_DISAGREEMENT = 0.05
+#: Settings of the spread over the document graph: those of the model graph-only.
+NEIGHBOURS, ALPHA, SPREAD_STEPS = 10, 0.99, 100
+#: Least probability whose logarithm is taken.
+LEAST_PROBABILITY = 1e-12
+EM_STEPS = 1000
+#: A class is decided rarely if its share is less than this part of its mean probability.
+RARE = 0.2
+#: Times that each class's offset is set before single documents move, and most such moves.
+SWEEPS, MAX_MOVES = 20, 1000
+
+
+@dataclass(frozen=True)
+class ClassPriors:
+    """Shares of the classes by domain: (c,) of sum one, or None to suppose nothing.
+
+    diagnostics: "share_disagreement", the largest of the targets, if they are estimated and it is
+    at least `LARGE_DISAGREEMENT`.
+    """
+
+    by_domain: tuple[np.ndarray | None, ...]
+    diagnostics: dict[str, float] = field(default_factory=dict)
+
+
+def estimate_shares(
+    problem: Problem, *, C: float = 1.0, search: Search = "auto"
+) -> tuple[np.ndarray, ...]:
+    """Return the estimated shares (c,) of the classes in each target, in the problem's order.
+
+    A logistic regression with inverse regularisation C, trained on the labelled documents, gives
+    each document its probabilities. These are spread over the graph that joins each document of a
+    target to its 10 nearest, and a Gaussian mixture with one covariance for all classes, started at
+    the decisions of the regression, is fitted to their log-odds; its weights are the shares. If the
+    regression decides a class much more rarely than its mean probability says, as it does if
+    classes are unequal in the source, the start has the shares of the labels.
+    search: how nearest documents are found. Uses no label of a target.
+
+    The estimate fails where the regression is poor or a class falls apart into groups. Raises
+    ValueError if fewer than two classes are labelled.
+    """
+    source = labelled_shares(problem)
+    return tuple(
+        _mixture(domain, P, source, search)
+        for domain, P in zip(problem.domains, probabilities(problem, C), strict=True)
+        if not domain.seen.all()
+    )
+
+
+def saerens(P: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """Return the shares (c,) by expectation maximisation (Saerens, Latinne, Decaestecker 2002).
+
+    P (n, c) are class probabilities, correct for documents with the shares `source` (c,). They are
+    re-weighted to the estimated shares, whose estimate is their mean, until nothing changes. The
+    shares then have the largest likelihood if the classes differ in size between domains and in
+    nothing else.
+    """
+    shares = source
+    for _ in range(EM_STEPS):
+        weighted = P * np.divide(shares, source, out=np.zeros_like(source), where=source > 0)
+        new = scale_to_one(weighted, "rows").mean(axis=0)
+        if np.abs(new - shares).max() < 1e-6:
+            return np.asarray(new)
+        shares = new
+    return shares
+
+
+def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "auto") -> ClassPriors:
+    """Return the shares that the parameter `prior` of a model states, None in sources.
+
+    prior: "equal", which supposes nothing else than the model; "source", those of the labelled
+    documents; "estimated", see `estimate_shares`, for each target; or a number for each class, in
+    the order of problem.classes, which hold for all targets. C: inverse regularisation of the
+    logistic regression. Warns if estimators disagree. Raises UserError for another number of
+    shares.
+    """
+    if prior == "equal":
+        return ClassPriors((None,) * len(problem.domains))
+    targets = [i for i, domain in enumerate(problem.domains) if not domain.seen.all()]
+    diagnostics: dict[str, float] = {}
+    if prior == "estimated":
+        by_target = dict(zip(targets, estimate_shares(problem, C=C, search=search), strict=True))
+        diagnostics = _check_agreement(problem, by_target, C)
+    else:
+        shares = labelled_shares(problem) if prior == "source" else _given(problem, prior)
+        by_target = dict.fromkeys(targets, shares)
+    return ClassPriors(tuple(map(by_target.get, range(len(problem.domains)))), diagnostics)
+
+
+def labelled_shares(problem: Problem) -> np.ndarray:
+    """Return the shares (c,) of the classes among the labelled documents of all domains."""
+    total = np.sum([domain.Y[domain.seen].sum(axis=0) for domain in problem.domains], axis=0)
+    return np.asarray(total / (total.sum() or 1.0))
+
+
+def _given(problem: Problem, prior: object) -> np.ndarray:
+    shares = np.atleast_1d(np.asarray(prior, float))
+    c = len(problem.classes)
+    if len(shares) != c:
+        expected = f"one for each class, in the order {', '.join(problem.classes)}"
+        raise UserError(f"prior: {len(shares)} shares given; expected {c}, {expected}.")
+    return np.asarray(shares / shares.sum())
+
+
+def _check_agreement(
+    problem: Problem, estimates: dict[int, np.ndarray], C: float
+) -> dict[str, float]:
+    """Return the largest difference between estimators as a diagnostic, and warn, if it is large.
+
+    estimates: shares (c,) by the place of the target. They are compared with the shares of the
+    decisions of logistic regression, and with `saerens`.
+    """
+    P, source, c = probabilities(problem, C), labelled_shares(problem), len(problem.classes)
+    differences = {}
+    for i, shares in estimates.items():
+        decided = np.bincount(P[i].argmax(axis=1), minlength=c) / len(P[i])
+        others = np.array([decided, saerens(P[i], source)])
+        differences[i] = float(np.abs(others - shares).max())
+    worst = max(differences, key=differences.__getitem__, default=None)
+    if worst is None or differences[worst] < LARGE_DISAGREEMENT:
+        return {}
+    shown = ",".join(f"{share:.2g}" for share in estimates[worst])
+    example = ",".join(f"{2 * i / c / (c + 1):.1f}" for i in range(c, 0, -1))
+    warnings.warn(
+        f"{problem.domains[worst].name}: the estimated class shares {shown} are uncertain, other "
+        f"estimators differ by {differences[worst]:.2f}; give the shares if you know them, for "
+        f"example prior={example}",
+        stacklevel=4,
+    )
+    return {"share_disagreement": differences[worst]}
+
+
+def _mixture(domain: Domain, P: np.ndarray, source: np.ndarray, search: Search) -> np.ndarray:
+    """Return the weights (c,) of the mixture that `estimate_shares` describes."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    n, c = P.shape
+    used = np.flatnonzero(P.any(axis=0))  # a class without labels has probability 0
+    shares = np.zeros(c)
+    if n <= len(used):
+        shares[:] = P.mean(axis=0)
+        return shares
+    P = P[:, used]
+    F = spread(cosine_graph(domain.X, NEIGHBOURS, search=search), P, ALPHA, SPREAD_STEPS)
+    # An orthonormal basis of the vectors with sum 0.
+    basis, _ = np.linalg.qr(np.eye(len(used))[:, :-1] - 1 / len(used))
+    Z = np.log(np.maximum(F, LEAST_PROBABILITY)) @ basis
+    Z /= Z.std() or 1.0
+    start = P.argmax(axis=1)
+    if (np.bincount(start, minlength=len(used)) < RARE * P.sum(axis=0)).any():
+        start = match_counts(P, source[used]).argmax(axis=1)
+    decided = np.eye(len(used))[start]
+    size = decided.sum(axis=0)
+    # A class without decisions starts at the mean weighted by its probabilities.
+    weights = np.where(size > 0, decided, P)
+    means = (weights.T @ Z) / weights.sum(axis=0)[:, None].clip(LEAST_PROBABILITY)
+    within = Z - means[start]
+    k = Z.shape[1]
+    covariance = within.T @ within / n + 1e-6 * np.eye(k)
+    mixture = GaussianMixture(
+        len(used), covariance_type="tied", weights_init=scale_to_one((size + 1)[None], "rows")[0],
+        means_init=means, precisions_init=np.linalg.inv(covariance), max_iter=500, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        shares[used] = mixture.fit(Z).weights_
+    return shares
+
+
+def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
+    """Return integers (c,) of sum n that are nearest to n · shares, by largest remainders."""
+    exact = shares * n
+    counts = np.floor(exact).astype(int)
+    first = np.argsort(counts - exact, kind="stable")[: n - counts.sum()]
+    counts[first] += 1
+    return np.asarray(counts)
+
+
+def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return b (c,), of mean 0, so that argmax(L + b) gives each class its share of the documents.
+
+    L (n, c) finite scores, shares (c,) of sum one. The counts are exact except for documents with
+    equal differences of scores, which no offset separates. Between the offsets that give them b is
+    in the middle.
+    """
+    n, c = L.shape
+    counts = whole_counts(shares, n)
+    b = np.zeros(c)
+    if c == 1:
+        return b
+    if c == 2:
+        b[0] = _threshold(L[:, 1] - L[:, 0], counts[0])
+        return np.asarray(b - b.mean())
+    for label in (*range(c),) * SWEEPS:
+        others = np.delete(L + b, label, axis=1).max(axis=1, initial=-np.inf)
+        b[label] = _threshold(others - L[:, label], counts[label])
+    decided = (L + b).argmax(axis=1)
+    for _ in range(MAX_MOVES):
+        surplus = np.bincount(decided, minlength=c) - counts
+        if not surplus.any():
+            break
+        _move_one(L, decided, surplus)
+    return _middle(L, decided)
+
+
+def match_counts(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return scores (n, c) ≥ 0 with columns scaled so that the argmax has the shares (c,)."""
+    S = np.asarray(scores, np.float64)
+    b = count_offsets(np.log(np.maximum(S, np.finfo(np.float32).tiny)), shares)
+    return np.asarray(S * np.exp(b))
+
+
+def redistribute(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Change F (n, c) ≥ 0 in place so that its argmax has the shares (c,); rows keep their sums."""
+    total = F.sum(axis=1, keepdims=True)
+    matched = scale_to_one(match_counts(F, shares), "rows")
+    F[:] = matched * total
+    return F
+
+
+def _threshold(needed: np.ndarray, count: int) -> float:
+    """Return what the `count` smallest of `needed` (n,) are below, in the middle of the gap."""
+    needed = np.sort(needed)
+    if not 0 < count < len(needed):
+        return float(needed[-1] + 1 if count else needed[0] - 1)
+    return float(needed[count - 1] / 2 + needed[count] / 2)
+
+
+def _losses(L: np.ndarray, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is lost at least if a document moves from class a to b (c, c), and which moves.
+
+    The loss is infinite if no document is in class a.
+    """
+    c = L.shape[1]
+    loss, which = np.full((c, c), np.inf), np.zeros((c, c), int)
+    for a in range(c):
+        rows = np.flatnonzero(decided == a)
+        if rows.size:
+            lost = L[rows, a][:, None] - L[rows]
+            best = lost.argmin(axis=0)
+            loss[a], which[a] = lost[best, range(c)], rows[best]
+    return loss, which
+
+
+def _paths(loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least loss of moves from class a to b by any path, and the first step (c, c)."""
+    c = len(loss)
+    least, step = loss.copy(), np.tile(np.arange(c), (c, 1))
+    np.fill_diagonal(least, 0.0)
+    for through in range(c):
+        detour = least[:, [through]] + least[[through]]
+        shorter = detour < least - 1e-12
+        least = np.where(shorter, detour, least)
+        step = np.where(shorter, step[:, [through]], step)
+    return least, step
+
+
+def _move_one(L: np.ndarray, decided: np.ndarray, surplus: np.ndarray) -> None:
+    """Move one document along the shortest path from a class with too many to one with too few."""
+    loss, which = _losses(L, decided)
+    least, step = _paths(loss)
+    wanted = np.where((surplus[:, None] > 0) & (surplus < 0), least, np.inf)
+    a, end = np.unravel_index(wanted.argmin(), wanted.shape)
+    moves = []
+    while a != end:
+        moves.append((which[a, step[a, end]], step[a, end]))
+        a = step[a, end]
+    for document, label in moves:
+        decided[document] = label
+
+
+def _middle(L: np.ndarray, decided: np.ndarray) -> np.ndarray:
+    """Return offsets (c,) of mean 0 whose argmax is `decided`, in the middle of those that are.
+
+    b_b − b_a is at most the least loss of a path from a to b. A class without documents gets an
+    offset that no document prefers.
+    """
+    loss, _ = _losses(L, decided)
+    least, _ = _paths(loss)
+    used = np.unique(decided)
+    between = least[np.ix_(used, used)]
+    b = np.zeros(L.shape[1])
+    # The mean over roots of the highest and lowest offsets with that of the root at 0.
+    b[used] = (between - between.T).mean(axis=0) / 2
+    for empty in np.setdiff1d(np.arange(len(b)), used):
+        b[empty] = (b[used] + loss[used, empty]).min() - 1
+    return np.asarray(b - b.mean())
