@@ -22,8 +22,12 @@ from transferbench.core import hierarchy
 from transferbench.core.losses import Divergence, Squares, sampled_product
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.models.multilabel._start import Plan, make_layer
-from transferbench.models.multilabel._training import Documents, first_layer_data
+from transferbench.models.multilabel._training import (
+    Documents,
+    LayerPlan,
+    first_layer_data,
+    make_layer,
+)
 from transferbench.problem import Domain, Problem
 
 ROUNDS = 5
@@ -57,10 +61,10 @@ def seconds(call) -> float:
 
 
 def sweeps(documents: Documents) -> None:
-    plan = Plan((P,), (Q,), 1, 1, "random", 1, "length", 0)
+    plan = LayerPlan((P,), (Q,), 1, 1, "random", 1, "length", 0)
     data, _ = first_layer_data(documents, documents.seen, 1.0)
-    C = [plan.start_C(X, Q, j) for j, X in enumerate(data.X)]
-    layer = make_layer(data, plan.start_R(list(data.X[:-1]), P), C)
+    R, C = plan.start_factors(data.X[:-1], 0)
+    layer = make_layer(data, R, [*C, plan.start_C(data.X[-1], Q, len(C))])
     for loss in (Squares(), Divergence()):
         stack = hierarchy.Stack(data, [layer], loss, 1.0)
         hierarchy.pretrain_sweep(stack)

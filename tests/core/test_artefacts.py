@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from transferbench import artefacts
 from transferbench.artefacts import Folder, artefact, use
-from transferbench.core import graph, init, plsa, spectral
+from transferbench.core import documents, graph, plsa, spectral
 from transferbench.models.multilabel import _training
 
 ROOM = 2**20
@@ -310,7 +310,7 @@ def test_two_processes_that_make_the_same_do_no_harm(folder):
         graph.cosine_graph,
         graph.heat_graph,
         plsa.plsa,
-        init._train,
+        documents._train,
         spectral.smallest_eigenpairs,
         _training._trained_scores,
     ],

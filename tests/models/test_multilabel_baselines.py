@@ -15,9 +15,9 @@ from sklearn import linear_model
 
 import transferbench
 from transferbench import models
+from transferbench.core.documents import split_by_domain
 from transferbench.metrics import evaluate, example_f1, hamming_loss
 from transferbench.models.multilabel import ml_knn
-from transferbench.models.multilabel._shared import scores_by_domain
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Models, with settings for a few dozen documents.
@@ -230,7 +230,7 @@ def test_predictions_of_a_fold_do_not_depend_on_labels_outside_the_training_rows
 
     def capture(problem, settings, function, Y, seen, ensure_one_label):
         predict.extend([settings[0], function, Y, seen])
-        return Fit(scores_by_domain(problem, np.zeros(Y.shape), False))
+        return Fit(split_by_domain(problem, np.zeros(Y.shape)))
 
     monkeypatch.setattr(module, "tuned_fit", capture)
     fitted(name, make()[0])

@@ -6,46 +6,26 @@ import numpy as np
 import pytest
 from conftest import make_multilabel
 
-from transferbench.models.multilabel._shared import (
-    FOLDS,
-    best_setting,
-    cross_validated,
-    scores_by_domain,
-)
+from transferbench.models.multilabel._shared import FOLDS, best_setting, tuned_fit
 
 
-def test_scores_are_split_by_domain_and_every_document_gets_a_label():
+def tuned(settings, predict, Y, seen, ensure_one_label=False):
+    """Return the scores of a problem whose documents are all in one domain."""
+    problem, _ = make_multilabel(tasks=1, documents=len(Y), labels=Y.shape[1])
+    return tuned_fit(problem, settings, predict, Y, seen, ensure_one_label).scores[0]
+
+
+def test_every_document_gets_a_label_and_scores_are_split_by_domain():
     problem, _ = make_multilabel(documents=2)
     scores = np.array([[0.1, 0.4, 0.2], [0.9, 0.7, 0.0], [0.3, 0.3, 0.3], [0.0, 0.0, 0.5]])
-    plain = scores_by_domain(problem, scores, ensure_one_label=False)
-    np.testing.assert_array_equal(plain, np.split(scores, 2))
     expected = scores.copy()
     expected[0, 1] = expected[2, 0] = 0.5
-    np.testing.assert_array_equal(
-        scores_by_domain(problem, scores, ensure_one_label=True), np.split(expected, 2)
-    )
+    for ensure, wanted in ((False, scores), (True, expected)):
+        fit = tuned_fit(problem, [1], lambda *_: scores, scores, np.ones(4, bool), ensure)
+        np.testing.assert_array_equal(fit.scores, np.split(wanted, 2))
 
 
-@pytest.mark.parametrize(("fraction", "rows"), [(0.01, 1), (0.2, 6)])
-def test_best_setting_predicts_the_validation_labels(fraction, rows):
-    rng = np.random.default_rng(1)
-    Y = (rng.random((40, 3)) < 0.5).astype(float)
-    seen = np.arange(40) < 30
-    masks = []
-
-    def predict(setting, train_mask):
-        masks.append(train_mask)
-        return np.where(rng.random(Y.shape) < setting, 1 - Y, Y)
-
-    settings = [0.9, 0.0, 0.5, 0.0]
-    best = best_setting(settings, predict, Y, seen, validation_fraction=fraction, seed=4)
-    assert best == 0.0
-    assert (seen & ~masks[0]).sum() == rows
-    assert all((mask == masks[0]).all() for mask in masks)
-    assert not (masks[0] & ~seen).any()
-
-
-def test_best_setting_is_chosen_on_hidden_rows_not_on_kept_ones():
+def test_the_best_setting_is_chosen_on_held_out_rows_not_on_others():
     """One setting is right on the rows it may learn from, the other on the rows held out."""
     Y = np.tile([[1.0, 0.0], [0.0, 1.0]], (20, 1))
     seen = np.arange(40) < 30
@@ -55,16 +35,7 @@ def test_best_setting_is_chosen_on_hidden_rows_not_on_kept_ones():
         return np.where(right[:, None], Y, 1 - Y)
 
     for settings in (["memorises", "generalises"], ["generalises", "memorises"]):
-        best = best_setting(settings, predict, Y, seen, validation_fraction=0.3, seed=0)
-        assert best == "generalises"
-
-
-def test_a_single_setting_is_not_tried():
-    def predict(setting, train_mask):
-        raise AssertionError
-
-    Y, seen = np.ones((2, 1)), np.ones(2, bool)
-    assert best_setting([3], predict, Y, seen, validation_fraction=0.5, seed=0) == 3
+        assert best_setting(settings, predict, Y, seen, [np.arange(3, 12)]) == "generalises"
 
 
 def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
@@ -81,8 +52,11 @@ def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
         scores[~seen] = 0 if setting == 0.0 else 1  # wrong where it must not count
         return scores
 
-    assert cross_validated([0.9, 0.0, 0.5, 0.0], predict, Y, seen) == 0.0
-    assert len(calls) == 4 * FOLDS
+    tuned([0.9, 0.0, 0.5, 0.0], predict, Y, seen)
+    assert len(calls) == 4 * FOLDS + 1
+    setting, mask = calls.pop()
+    assert setting == 0.0
+    np.testing.assert_array_equal(mask, seen)
     masks = [mask for setting, mask in calls if setting == 0.5]
     hidden = np.array([seen & ~mask for mask in masks])
     np.testing.assert_array_equal(hidden.sum(axis=0), seen)
@@ -91,17 +65,15 @@ def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
         np.testing.assert_array_equal(first, mask)
 
 
-def test_on_a_tie_cross_validation_takes_the_first_setting():
+def test_on_a_tie_the_first_setting_is_taken():
     Y, seen = np.ones((10, 1)), np.ones(10, bool)
-    assert cross_validated(["b", "a"], lambda *_: Y, Y, seen) == "b"
+    assert best_setting(["b", "a"], lambda *_: Y, Y, seen, [np.arange(4)]) == "b"
 
 
 def test_cross_validation_needs_two_documents_a_fold_unless_there_is_one_setting():
     Y, seen = np.ones((12, 1)), np.arange(12) < 9
     with pytest.raises(ValueError, match="needs 10 labelled documents, got 9"):
-        cross_validated([1, 2], lambda *_: Y, Y, seen)
-
-    def never(*_):
-        raise AssertionError
-
-    assert cross_validated([3], never, Y, seen) == 3
+        tuned([1, 2], lambda *_: Y, Y, seen)
+    calls = []
+    tuned([3], lambda *given: calls.append(given) or Y, Y, seen)
+    assert len(calls) == 1

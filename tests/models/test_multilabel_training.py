@@ -11,12 +11,11 @@ from conftest import make_multilabel
 
 import transferbench
 from transferbench.core.losses import Divergence, Squares
-from transferbench.models.multilabel._start import Plan, start_M
-from transferbench.models.multilabel._training import Documents, train
+from transferbench.models.multilabel._training import Documents, LayerPlan, start_M, train
 from transferbench.problem import Domain
 
 LOSSES = [Squares(), Divergence()]
-PLAN = Plan((5, 3), (4, 3), 3, 3, "random", 5, "length", 0)
+PLAN = LayerPlan((5, 3), (4, 3), 3, 3, "random", 5, "length", 0)
 
 
 def loss_name(loss):
@@ -38,15 +37,10 @@ def make_documents():
     return Documents.of(problem, False, False, "float64")
 
 
-def start(documents):
-    C = [PLAN.start_C(x, PLAN.q[0], j) for j, x in enumerate(documents.X)]
-    return PLAN.start_R(list(documents.X), PLAN.p[0]), C
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 def test_scores_do_not_depend_on_the_order_of_documents(loss):
     documents = make_documents()
-    R, C = start(documents)
+    R, C = PLAN.start_factors(documents.X, 0)
     rng = np.random.default_rng(1)
     order = np.concatenate([rng.permutation(rows) for rows in documents.tasks])
     X, Y, seen = tuple(x[order] for x in documents.X), documents.Y[order], documents.seen[order]
@@ -59,9 +53,10 @@ def test_scores_do_not_depend_on_the_order_of_documents(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 def test_labels_of_unseen_rows_are_never_used(loss):
     documents = make_documents()
-    clean = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start(documents))
+    start = PLAN.start_factors(documents.X, 0)
+    clean = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start)
     documents.Y[~documents.seen] = np.nan
-    spoilt = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start(documents))
+    spoilt = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), start)
     np.testing.assert_array_equal(clean, spoilt)
 
 

@@ -26,21 +26,23 @@ def stack(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
     return np.concatenate(matrices, axis)
 
 
+def stack_views(problem: Problem) -> list[Matrix]:
+    """Return each view of all domains (n, d), without features that occur in no document."""
+    by_view = zip(*(domain.views for domain in problem.domains), strict=True)
+    return [drop_empty_columns(stack(parts)) for parts in by_view]
+
+
 def join(problem: Problem, view: View) -> tuple[list[sp.csr_array], np.ndarray, np.ndarray]:
     """Return views V × (n, d), labels Y (n, m) and seen (n,) of the documents of all domains.
 
     Rows have length one in each view, because the scales of views differ. Features that occur in no
     document are dropped. Raises ValueError if fewer than two documents are labelled.
     """
-    domains = problem.domains
-    seen = np.concatenate([domain.seen for domain in domains])
+    seen = np.concatenate([domain.seen for domain in problem.domains])
     if seen.sum() < 2:
         raise ValueError(f"{problem.name}: at least two labelled documents are needed")
-    views = []
-    for j in range(1 if view == "first" else len(domains[0].views)):
-        stacked = sp.vstack([sp.csr_array(domain.views[j]) for domain in domains], format="csr")
-        views.append(unit_rows(drop_empty_columns(stacked)))
-    return views, np.vstack([domain.Y for domain in domains]), seen
+    views = stack_views(problem)[: 1 if view == "first" else None]
+    return [unit_rows(X) for X in views], np.vstack([domain.Y for domain in problem.domains]), seen
 
 
 def hstack_views(views: list[sp.csr_array]) -> sp.csr_array:

@@ -1,4 +1,4 @@
-"""Functions shared by the multi-label models: scores of each domain, and choice of settings."""
+"""Shared by the multi-label models: choice of a setting by the F₁ of held-out documents."""
 
 from __future__ import annotations
 
@@ -18,44 +18,30 @@ Setting = TypeVar("Setting")
 FOLDS = 5
 
 
-def scores_by_domain(
-    problem: Problem, scores: np.ndarray, ensure_one_label: bool
-) -> tuple[np.ndarray, ...]:
-    """Split scores (n, m) of the documents of all domains into those of each domain.
-
-    ensure_one_label: raise the best score of a document without a label to the threshold first.
-    """
-    if ensure_one_label:
-        scores = metrics.ensure_one_label(scores)
-    return split_by_domain(problem, scores)
-
-
 def best_setting(
     settings: Sequence[Setting],
     predict: Callable[[Setting, np.ndarray], np.ndarray],
     Y: np.ndarray,
     seen: np.ndarray,
-    validation_fraction: float,
-    seed: int,
+    folds: Sequence[np.ndarray],
 ) -> Setting:
-    """Return the setting with the best example-based F₁ on validation rows; on a tie the first.
+    """Return the setting with the best example-based F₁ on held-out rows; on a tie the first.
 
-    Y (n, m): 0/1 labels of the rows that are seen (n,). A random validation_fraction of the seen
-    rows, at least one, is held out. predict(setting, train_mask) returns scores (n, m); it may use
-    only the labels of the rows in train_mask (n,). Return a single setting without a trial.
+    Y (n, m): 0/1 labels of the rows that are seen (n,). folds: rows, held out one fold at a time.
+    predict(setting, train_mask) returns scores (n, m); it may use only the labels of the rows in
+    train_mask (n,). It is called for all settings of a fold before the next fold. Return a single
+    setting without a trial.
     """
     if len(settings) == 1:
         return settings[0]
-    rows = np.random.default_rng(seed).permutation(np.flatnonzero(seen))
-    validation = rows[: max(1, round(validation_fraction * len(rows)))]
-    train_mask = seen.copy()
-    train_mask[validation] = False
-
-    def f1(setting: Setting) -> float:
-        scores = predict(setting, train_mask)[validation]
-        return example_f1(Y[validation], scores >= THRESHOLD)
-
-    return max(settings, key=f1)
+    D = [np.zeros(Y.shape, bool) for _ in settings]
+    for fold in folds:
+        train_mask = seen.copy()
+        train_mask[fold] = False
+        for decisions, setting in zip(D, settings, strict=True):
+            decisions[fold] = predict(setting, train_mask)[fold] >= THRESHOLD
+    rows = np.concatenate(folds)
+    return settings[int(np.argmax([example_f1(Y[rows], each[rows]) for each in D]))]
 
 
 def tuned_fit(
@@ -68,45 +54,21 @@ def tuned_fit(
 ) -> Fit:
     """Return the scores of the setting that cross-validation chooses, trained on all seen rows.
 
-    predict(setting, Y, train_mask) returns scores (n, m) of all documents; Y (n, m) is zero outside
-    train_mask (n,).
+    The seen rows are divided at random, always alike, into `FOLDS` folds. predict(setting, Y,
+    train_mask) returns scores (n, m) of all documents; Y (n, m) is zero outside train_mask (n,).
+    ensure_one_label: give a document without a label its best one. Raise ValueError for fewer than
+    two labelled rows a fold.
     """
-
-    def decided(setting: Setting, Y: np.ndarray, train_mask: np.ndarray) -> np.ndarray:
-        return np.concatenate(
-            scores_by_domain(problem, predict(setting, Y, train_mask), ensure_one_label)
-        )
-
-    best = cross_validated(settings, decided, Y, seen)
-    return Fit(scores_by_domain(problem, decided(best, Y, seen), False))
-
-
-def cross_validated(
-    settings: Sequence[Setting],
-    predict: Callable[[Setting, np.ndarray, np.ndarray], np.ndarray],
-    Y: np.ndarray,
-    seen: np.ndarray,
-) -> Setting:
-    """Return the setting with the best example-based F₁ of cross-validation; on a tie the first.
-
-    Y (n, m): labels of the rows that are seen (n,). These are divided at random, always alike, into
-    `FOLDS` folds; predict(setting, Y, train_mask) receives no label of the fold that it is scored
-    on. It is called for all settings of a fold before the next fold. Return a single setting
-    without a trial. Raise ValueError for fewer than two labelled rows a fold.
-    """
-    if len(settings) == 1:
-        return settings[0]
     rows = np.random.default_rng(0).permutation(np.flatnonzero(seen))
-    if len(rows) < 2 * FOLDS:
+    if len(settings) > 1 and len(rows) < 2 * FOLDS:
         raise ValueError(
             f"choosing among {len(settings)} settings needs {2 * FOLDS} labelled documents, got "
             f"{len(rows)}; give one value for each parameter"
         )
-    D = [np.zeros(Y.shape, bool) for _ in settings]
-    for fold in np.array_split(rows, FOLDS):
-        train_mask = seen.copy()
-        train_mask[fold] = False
-        known = np.where(train_mask[:, None], Y, 0)
-        for decisions, setting in zip(D, settings, strict=True):
-            decisions[fold] = predict(setting, known, train_mask)[fold] >= THRESHOLD
-    return settings[int(np.argmax([example_f1(Y[rows], each[rows]) for each in D]))]
+
+    def scores(setting: Setting, train_mask: np.ndarray) -> np.ndarray:
+        F = predict(setting, np.where(train_mask[:, None], Y, 0), train_mask)
+        return metrics.ensure_one_label(F) if ensure_one_label else F
+
+    best = best_setting(settings, scores, Y, seen, np.array_split(rows, FOLDS))
+    return Fit(split_by_domain(problem, scores(best, seen)))

@@ -1,25 +1,89 @@
-"""Training of HiMLS and HiMLSD: documents of all tasks, Algorithm 1, choice of α and β."""
+"""HiMLS and HiMLSD: start of the layers, Algorithm 1, choice of α and β."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from transferbench import metrics
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
-from transferbench.core.documents import stack as stack_matrices
+from transferbench.core.documents import split_by_domain, stack, stack_views
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
-from transferbench.core.scale import drop_empty_columns
-from transferbench.models.multilabel._shared import best_setting, scores_by_domain
-from transferbench.models.multilabel._start import Plan, make_layer
+from transferbench.core.plsa import plsa
+from transferbench.core.scale import entries
+from transferbench.models.multilabel._shared import best_setting
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
 #: Called after a sweep with the iteration (from 1), the stack and the scores (n, m).
 OnSweep: TypeAlias = Callable[[int, Stack, np.ndarray], None]
+#: Initial factors: topics of PLSA, or random numbers between 0 and 1.
+Start = Literal["plsa", "random"]
+#: Initial scale of the columns of every C: Euclidean length one or sum one.
+Columns = Literal["length", "sum"]
+
+#: Relative to the mean: the ridge of an inverse, and the smallest initial entry of M.
+SMALL = 1e-3
+
+
+@dataclass(frozen=True)
+class LayerPlan:
+    """Sizes and start of the layers, and numbers of sweeps; see `himls.fit`.
+
+    p and q hold one number for each layer. Raise ValueError if they are empty or of different
+    length.
+    """
+
+    p: tuple[int, ...]
+    q: tuple[int, ...]
+    pretrain: int
+    finetune: int
+    start: Start
+    start_iter: int
+    columns: Columns
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not self.p or len(self.p) != len(self.q):
+            raise ValueError(f"p and q must name the same layers, got p = {self.p}, q = {self.q}")
+
+    def start_factors(
+        self, views: Sequence[Matrix], level: int
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return R (n, p) and C (d_j, q) of each view X (n, d_j); level counts from 0."""
+        n, dtype, p = views[0].shape[0], views[0].dtype, self.p[level]
+        if self.start == "random":
+            R = self._random(n, p, dtype, stream=0)
+        else:
+            R = self._topics(views, p)[0].astype(dtype)
+        return R, [self.start_C(X, self.q[level], j) for j, X in enumerate(views)]
+
+    def start_C(self, X: Matrix, q: int, view: int) -> np.ndarray:
+        """Return C (d, q) for X (n, d), with scaled columns; each view has its own random start."""
+        if self.start == "random":
+            C = self._random(X.shape[1], q, X.dtype, stream=1 + view)
+        else:
+            C = self._topics([X], q)[1].astype(X.dtype)
+        size = C.sum(axis=0) if self.columns == "sum" else np.sqrt(np.sum(C * C, axis=0))
+        return np.asarray(C / np.where(size > 0, size, 1))
+
+    def _random(self, rows: int, columns: int, dtype: np.dtype, stream: int) -> np.ndarray:
+        rng = np.random.default_rng([self.seed, stream])
+        return rng.random((rows, columns), dtype=dtype)
+
+    def _topics(self, views: Sequence[Matrix], k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return P(topic | row) (n, k) and P(column | topic) (d, k) of PLSA."""
+        # Entries such as topic probabilities can be tiny; PLSA would divide by a fit of almost 0.
+        counts = [view.copy() for view in views]
+        smallest = SMALL**2 * max(entries(view).max(initial=0) for view in views)
+        for view in counts:
+            entries(view)[entries(view) < smallest] = 0
+        T, W, _ = plsa(counts, k, max_iter=self.start_iter, tol=0.0, seed=self.seed)
+        return T, W
 
 
 @dataclass(frozen=True)
@@ -47,10 +111,9 @@ class Documents:
         seen = np.concatenate([domain.seen for domain in domains])
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
-        by_view = zip(*(domain.views for domain in domains), strict=True)
-        X = [drop_empty_columns(stack_matrices(parts)) for parts in by_view]
+        X = stack_views(problem)
         if pool_views:
-            X = [stack_matrices(X, axis=1)]
+            X = [stack(X, axis=1)]
         rows = np.arange(len(seen))
         cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
         return cls(
@@ -81,11 +144,41 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
     return tuple(slice(end - size, end) for end, size in zip(ends, sizes, strict=True))
 
 
+def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
+    """Return a positive M (p, q) near the least squares solution of X ≈ R M Cᵀ.
+
+    Algorithm 1, step 3, with a ridge: with more clusters than labels CᵀC has no inverse.
+    """
+
+    def inverse(F: np.ndarray) -> np.ndarray:
+        G = np.asarray(F.T @ F, np.float64)
+        return np.linalg.inv(G + (SMALL * np.trace(G) / len(G) or 1.0) * np.eye(len(G)))
+
+    M = inverse(R) @ (R.T @ (X @ C)) @ inverse(C)
+    return np.asarray(np.maximum(M, SMALL * np.abs(M).mean() or SMALL), R.dtype)
+
+
+def make_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
+    """Return a layer for data.
+
+    R (n, p): rows of all tasks, one below the other; C: (d_j, q) for each view and the labels.
+    """
+    Rs = [R[rows] for rows in data.rows[0]]
+    M = [
+        [
+            start_M(Rs[i][: r[i].stop - r[i].start], X[r[i]], c)
+            for X, r, c in zip(data.X, data.rows, C, strict=True)
+        ]
+        for i in range(len(Rs))
+    ]
+    return Layer(Rs, list(C), M)
+
+
 def train(
     documents: Documents,
     seen: np.ndarray,
     loss: Loss,
-    plan: Plan,
+    plan: LayerPlan,
     weights: tuple[float, float],
     start: tuple[np.ndarray, list[np.ndarray]],
     on_sweep: OnSweep | None = None,
@@ -110,20 +203,18 @@ def train(
             if on_sweep and last:
                 on_sweep(iteration, stack, scores())
 
-    R, C = start[0][order], [c.copy() for c in start[1]]
-    C.append(plan.start_C(data.X[-1], plan.q[0], len(C)))
-    layers.append(make_layer(data, R, C))
     single = len(plan.p) == 1
-    stack = Stack(data, layers, loss, beta)
-    repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=single)
-    for level in range(1, len(plan.p)):
-        layer_data = hierarchy.next_layer_data(layers[-1], alpha)
-        layers.append(plan.start_layer(layer_data, level))
-        stack = Stack(layer_data, layers[-1:], loss, beta)
-        repeat(hierarchy.pretrain_sweep, stack, plan.pretrain, last=False)
+    layer_data, R, C = data, start[0][order], [c.copy() for c in start[1]]
+    for level in range(len(plan.p)):
+        if level:
+            layer_data = hierarchy.next_layer_data(layers[-1], alpha)
+            R, C = plan.start_factors(layer_data.X[:-1], level)
+        C.append(plan.start_C(layer_data.X[-1], plan.q[level], len(C)))
+        layers.append(make_layer(layer_data, R, C))
+        layer_stack = Stack(layer_data, layers[-1:], loss, beta)
+        repeat(hierarchy.pretrain_sweep, layer_stack, plan.pretrain, last=single)
     if not single:
-        stack = Stack(data, layers, loss, beta)
-        repeat(hierarchy.finetune_sweep, stack, plan.finetune, last=True)
+        repeat(hierarchy.finetune_sweep, Stack(data, layers, loss, beta), plan.finetune, last=True)
     return scores()
 
 
@@ -132,7 +223,7 @@ def _trained_scores(
     documents: Documents,
     seen: np.ndarray,
     loss: Loss,
-    plan: Plan,
+    plan: LayerPlan,
     weights: tuple[float, float],
     start: tuple[np.ndarray, list[np.ndarray]],
 ) -> np.ndarray:
@@ -144,7 +235,7 @@ def fit_stack(
     problem: Problem,
     documents: Documents,
     loss: Loss,
-    plan: Plan,
+    plan: LayerPlan,
     weights: list[tuple[float, float]],
     validation_fraction: float,
     ensure_one_label: bool,
@@ -156,9 +247,12 @@ def fit_stack(
     on a validation_fraction of the seen rows is used. Raise FloatingPointError if the objective is
     not finite.
     """
-    C = [plan.start_C(x, plan.q[0], j) for j, x in enumerate(documents.X)]
-    start = plan.start_R(list(documents.X), plan.p[0]), C
+    start = plan.start_factors(documents.X, 0)
+    sweeps = plan.pretrain if len(plan.p) == 1 else plan.finetune
     trace: list[float] = []
+
+    def decided(F: np.ndarray) -> np.ndarray:
+        return metrics.ensure_one_label(F) if ensure_one_label else F
 
     def on_sweep(iteration: int, stack: Stack, F: np.ndarray) -> None:
         trace.append(stack.objective())
@@ -167,15 +261,14 @@ def fit_stack(
                 f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
             )
         if watch:
-            watch(iteration, plan.last_phase_sweeps, scores_by_domain(problem, F, ensure_one_label))
+            watch(iteration, sweeps, split_by_domain(problem, decided(F)))
 
     def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
-        F = _trained_scores(documents, train_mask, loss, plan, pair, start)
-        return np.concatenate(scores_by_domain(problem, F, ensure_one_label))
+        return decided(_trained_scores(documents, train_mask, loss, plan, pair, start))
 
-    seen = documents.seen
-    best = best_setting(
-        weights, validation_scores, documents.Y, seen, validation_fraction, plan.seed
-    )
+    Y, seen = documents.Y, documents.seen
+    rows = np.random.default_rng(plan.seed).permutation(np.flatnonzero(seen))
+    validation = rows[: max(1, round(validation_fraction * len(rows)))]
+    best = best_setting(weights, validation_scores, Y, seen, [validation])
     F = train(documents, seen, loss, plan, best, start, on_sweep)
-    return Fit(scores_by_domain(problem, F, ensure_one_label), tuple(trace))
+    return Fit(split_by_domain(problem, decided(F)), tuple(trace))

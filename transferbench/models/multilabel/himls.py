@@ -33,8 +33,13 @@ from __future__ import annotations
 from itertools import product
 
 from transferbench.core.losses import Squares
-from transferbench.models.multilabel._start import Columns, Plan, Start
-from transferbench.models.multilabel._training import Documents, fit_stack
+from transferbench.models.multilabel._training import (
+    Columns,
+    Documents,
+    LayerPlan,
+    Start,
+    fit_stack,
+)
 from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -75,7 +80,7 @@ def fit(
     Raise ValueError if p and q differ in length or no label is seen, FloatingPointError if the
     objective is not finite.
     """
-    plan = Plan(p, q, pretrain, finetune, start, start_iter, columns, seed)
+    plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)
     weights = list(product(alpha, beta))
     return fit_stack(

@@ -25,8 +25,13 @@ from itertools import product
 from typing import Literal
 
 from transferbench.core.losses import Divergence
-from transferbench.models.multilabel._start import Columns, Plan, Start
-from transferbench.models.multilabel._training import Documents, fit_stack
+from transferbench.models.multilabel._training import (
+    Columns,
+    Documents,
+    LayerPlan,
+    Start,
+    fit_stack,
+)
 from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -57,7 +62,7 @@ def fit(
     coupling: update of M by the exact minimiser, or by the equation of the paper. The other
     parameters and the errors raised are those of `himls.fit`.
     """
-    plan = Plan(p, q, pretrain, finetune, start, start_iter, columns, seed)
+    plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)
     weights = list(product(alpha, beta))
     return fit_stack(
