@@ -19,7 +19,7 @@ COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extra
 	--no-header --no-annotate pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check tables verify report docs reproduce-all bench chaos constraints clean
+.PHONY: help install run test test-slow check tables verify report docs reproduce-all bench chaos constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -29,8 +29,11 @@ install: $(TESTED)  ## Install into .venv, with what the tests need.
 run: $(VENV)/.installed  ## Fit GCMF on 20 Newsgroups, comp against rec.
 	$(BIN)/transferbench run comp-vs-rec --model gcmf
 
-test: $(TESTED)  ## Run the whole test suite.
-	$(BIN)/python -m pytest -n $(WORKERS)
+test: $(TESTED)  ## Run the quick tests.
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-slow: $(TESTED)  ## Run the slow tests: wheel, browser, engines, kills, embeddings, documentation.
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 check: $(TESTED)  ## Check format, lint and types.
 	$(BIN)/ruff format --check .

@@ -27,16 +27,15 @@ ALL = list(models.registry())
 POSITIONS = {"nmf", *(m.name for m in models.registry().values() if m.family == "clustering")}
 #: Models with one-hot scores, which hide near ties: compared with a fit of the same precision.
 ONE_HOT = {"ncut"}
-#: Small settings; the defaults of models are too large for small problems.
-SMALL = {
-    **{"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0, "p": 4},
-    **{"max_iter": 8, "components": 5},
-}
-#: Families and models that need other settings.
-SMALL_MULTILABEL = {"p": [6], "q": [6], "alpha": [0.1], "pretrain": 4, "start_iter": 4}
-SMALL_MODEL = {
-    "tsvm": {"start": 0.1},
-    "mtfl": {"epsilon": [1e-2, 1e-6]},
+#: Sizes for small problems; the defaults of models are too large.
+SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0, "p": 4}
+#: The same for multi-label models, whose p and q are lists.
+SMALL_LAYERS = {"p": [6], "q": [6]}
+#: Few iterations, for problems that only have to be solved somehow.
+FEW = {"max_iter": 8, "components": 5, "pretrain": 4, "start_iter": 4}
+FEW_MODEL = {
+    **{"tsvm": {"start": 0.1}, "mtfl": {"epsilon": [1e-2, 1e-6]}},
+    **{"himls": {"alpha": [0.1]}, "himlsd": {"alpha": [0.1]}},
 }
 #: Baselines, which need optional libraries for some settings.
 EXTRAS = {"coral", "jdot", "ot-mapping", "dense-lr", "dense-lr-kmeans"}
@@ -423,12 +422,11 @@ class Outcome:
     wrong: str = ""
 
 
-def small_params(name: str) -> dict[str, Any]:
-    family = models.get(name).family
-    known = parameters.schema(models.load(name))
-    given = SMALL if family != "multilabel" else SMALL_MULTILABEL if "pretrain" in known else {}
-    chosen = {key: value for key, value in given.items() if key in known}
-    return chosen | SMALL_MODEL.get(name, {})
+def small_params(name: str, *, few: bool = True) -> dict[str, Any]:
+    """Return sizes for small problems and, with `few`, few iterations."""
+    sizes = SMALL_LAYERS if models.get(name).family == "multilabel" else SMALL
+    given = sizes | (FEW | FEW_MODEL.get(name, {}) if few else {})
+    return {k: v for k, v in given.items() if k in parameters.schema(models.load(name))}
 
 
 def attempt(name: str, raw: Raw, **changes: Any) -> Outcome:

@@ -24,7 +24,7 @@ from transferbench.estimators import (
 )
 from transferbench.metrics import normalize_scores
 
-SMALL = {"k": 6, "p": 4, "max_iter": 20}
+SMALL = {"k": 6, "p": 4, "max_iter": 10}
 
 
 class Quartered(TransferClassifier):
@@ -60,21 +60,26 @@ def exempt(estimator) -> dict[str, str]:
     return {}
 
 
+@parametrize_with_checks(
+    [Quartered("gcmf", **SMALL), PartlyLabelled("linear-svm"), MultiTaskClusterer("kmeans", 3)],
+    expected_failed_checks=exempt,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*nothing is transferred")
 @parametrize_with_checks(
     [
         TransferClassifier(),
-        Quartered("gcmf", **SMALL),
-        Quartered("lr-kmeans"),
         MultiLabelClassifier("linear-svm"),
-        PartlyLabelled("linear-svm"),
         PartlyLabelled("himls", p=(4,), q=(4,), pretrain=20),
         MultiTaskClusterer(b=3.0, p=3),
-        MultiTaskClusterer("kmeans", 3),
     ],
     expected_failed_checks=exempt,
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_without_targets_and_of_other_models(estimator, check):
     check(estimator)
 
 

@@ -10,10 +10,11 @@ from chaos.fuzzing import READERS, fuzz
 from chaos.watched import Escaped, Hangs, within
 
 
+@pytest.mark.parametrize("number", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", READERS)
-def test_a_file_is_accepted_or_refused_in_one_line(tmp_path, name):
-    tally = fuzz(name, tmp_path, 40, derandomise=True)
-    assert tally.accepted + tally.refused >= 40
+def test_a_file_is_accepted_or_refused_in_one_line(tmp_path, name, number):
+    tally = fuzz(name, tmp_path, number, derandomise=True)
+    assert tally.accepted + tally.refused >= number
     assert tally.refused > 0
 
 

@@ -7,12 +7,14 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 
 import contract
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_clustering, make_multilabel, make_problem
+from contract import ALL, MAKE, small_params
 
 import transferbench
 from transferbench import artefacts, models, parameters
@@ -21,17 +23,10 @@ from transferbench.errors import Unavailable
 from transferbench.metrics import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
 
-#: Family → function that makes a small problem of it.
-MAKE = {"transfer": make_problem, "clustering": make_clustering, "multilabel": make_multilabel}
 TRANSFER, CLUSTERING, MULTILABEL = (
     [model.name for model in models.registry().values() if model.family == family]
     for family in MAKE
 )
-ALL = list(models.registry())
-#: Settings for small problems; the defaults of models are too large.
-SMALL = {"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "p": 4, "b": 6.0, "r": 8, "sigma": 4.0}
-#: The same for multi-label models, whose p and q are lists.
-SMALL_LAYERS = {"p": [6], "q": [6]}
 DETERMINISTIC = [name for name in TRANSFER if not parameters.takes_seed(models.load(name))]
 
 
@@ -40,19 +35,22 @@ def make_small(name: str, **size) -> tuple[Problem, Truth]:
     return MAKE[models.get(name).family](**size)
 
 
-def small_params(name: str) -> dict:
-    settings = SMALL_LAYERS if models.get(name).family == "multilabel" else SMALL
-    return {
-        key: value for key, value in settings.items() if key in parameters.schema(models.load(name))
-    }
-
-
 def run(name: str, problem: Problem, seed: int = 3, **changes) -> Fit:
-    """Fit with small settings; skip the test if an optional library is missing."""
+    """Fit with small sizes; skip the test if an optional library is missing."""
     try:
-        return transferbench.fit(name, problem, seed=seed, **(small_params(name) | changes))
+        sizes = small_params(name, few=False)
+        return transferbench.fit(name, problem, seed=seed, **(sizes | changes))
     except Unavailable as error:
         pytest.skip(str(error))
+
+
+@cache
+def fitted(name: str) -> tuple[Problem, Fit, list[tuple[int, int, int]]]:
+    """Fit a small problem once for all tests; return it, the fit, and the calls of `watch`."""
+    calls: list[tuple[int, int, int]] = []
+    problem, _ = make_small(name)
+    fit = run(name, problem, watch=lambda i, n, scores: calls.append((i, n, len(scores))))
+    return problem, fit, calls
 
 
 def changed(problem: Problem, rows=None, columns=None, classes=None, dense=False) -> Problem:
@@ -101,7 +99,7 @@ def test_importing_a_model_does_not_import_scikit_learn():
     assert not {"sklearn", "scipy.stats", "scipy.optimize"} & set(output.stdout.split())
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("name", TRANSFER)
 def test_scores_have_the_right_shape_and_beat_guessing(name, classes):
     problem, truth = make_problem(classes=classes, documents=90)
@@ -111,7 +109,7 @@ def test_scores_have_the_right_shape_and_beat_guessing(name, classes):
     assert evaluate(fit, truth)["target-1"]["accuracy"] > 1 / classes + 0.1
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("name", CLUSTERING)
 def test_clusters_have_the_right_shape_and_beat_guessing(name, classes):
     problem, truth = make_clustering(classes=classes, documents=90, tasks=3)
@@ -136,23 +134,29 @@ def test_several_targets_are_accepted(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_scores_and_the_problem_is_unchanged(name):
+    """Nor does it matter whether the fit is watched."""
+    watched, first, _ = fitted(name)
     problem, _ = make_small(name)
-    before = [[sp.csr_array(view).toarray() for view in (*d.views, d.Y)] for d in problem.domains]
-    first, second = run(name, problem), run(name, problem)
+    second = run(name, problem)
     for one, two in zip(first.scores, second.scores, strict=True):
         np.testing.assert_array_equal(one, two)
-    for arrays, domain in zip(before, problem.domains, strict=True):
-        for array, after in zip(arrays, (*domain.views, domain.Y), strict=True):
-            np.testing.assert_array_equal(array, sp.csr_array(after).toarray())
+    fresh, _ = make_small(name)
+    for before, *used in zip(fresh.domains, problem.domains, watched.domains, strict=True):
+        for domain in used:
+            pairs = zip((*before.views, before.Y), (*domain.views, domain.Y), strict=True)
+            for array, after in pairs:
+                np.testing.assert_array_equal(
+                    sp.csr_array(array).toarray(), sp.csr_array(after).toarray()
+                )
 
 
 @pytest.mark.parametrize("name", [n for n in TRANSFER if n != "nmf"])
 def test_the_order_of_documents_does_not_matter(name):
     """NMF is excluded: its start depends on the positions of documents."""
-    problem, _ = make_problem(documents=41)
+    problem, plain, _ = fitted(name)
     rng = np.random.default_rng(5)
-    rows = [rng.permutation(41) for _ in problem.domains]
-    plain, permuted = run(name, problem), run(name, changed(problem, rows=rows))
+    rows = [rng.permutation(len(domain.seen)) for domain in problem.domains]
+    permuted = run(name, changed(problem, rows=rows))
     for one, two, order in zip(plain.scores, permuted.scores, rows, strict=True):
         np.testing.assert_allclose(two, one[order], rtol=2e-3, atol=2e-4)
 
@@ -171,18 +175,15 @@ def test_the_order_of_features_and_classes_does_not_matter(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_sparse_and_dense_views_agree(name):
-    problem, _ = make_small(name)
-    for one, two in zip(
-        run(name, problem).scores, run(name, changed(problem, dense=True)).scores, strict=True
-    ):
+    problem, sparse, _ = fitted(name)
+    dense = run(name, changed(problem, dense=True))
+    for one, two in zip(sparse.scores, dense.scores, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_watch_is_called_after_every_iteration_or_never(name):
-    calls = []
-    problem, _ = make_small(name)
-    fit = run(name, problem, seed=0, watch=lambda i, n, s: calls.append((i, n, len(s))))
+    _, fit, calls = fitted(name)
     assert calls == [(i + 1, len(calls), 2) for i in range(len(calls))]
     assert len(fit.trace) == len(calls)
 
@@ -241,11 +242,28 @@ def breaches(name: str, kind: str, cases) -> list[str]:
     return [f"{case}: {outcome.wrong}" for case, outcome in outcomes.items() if outcome.wrong]
 
 
+#: Those that reach the most different code; the others are slow tests.
+LIMITS = (
+    "one class", "no label in seen rows", "one document a domain", "all seen", "nothing seen",
+    "half seen in each", "only the first domain", "all zero", "a row of zeros", "one feature",
+    "equal documents", "largest floats",
+)  # fmt: skip
+SCALES = ("X · 1e-20 in float64", "X · 1e+30 in float64")
+FORMS = ("float64, csr, read-only", "float64, C, read-only", "float32, csr, unsorted")
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_degenerate_problem_is_solved_or_refused_in_one_line(name):
-    assert not breaches(name, "degenerate", contract.degenerate())
+    assert not breaches(name, "degenerate", LIMITS)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_any_degenerate_problem_is_solved_or_refused_in_one_line(name):
+    assert not breaches(name, "degenerate", contract.degenerate().keys() - {*LIMITS})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "setting"), [("lssmtc", "subspace=orthonormal"), ("ncut", "pool_tasks=True")]
 )
@@ -256,19 +274,22 @@ def test_a_degenerate_problem_is_solved_or_refused_by_a_variant(name, setting):
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_extreme_scale_changes_no_decision_without_a_warning(name):
-    scales = (1e-300, 1e-20, 1e-4, 1e4, 1e30)
-    cases = [f"X · {factor:g} in float64" for factor in scales] + ["X · 1e+19 in float32"]
-    assert not breaches(name, "scaled", cases)
+    assert not breaches(name, "scaled", SCALES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_no_scale_changes_a_decision_without_a_warning(name):
+    assert not breaches(name, "scaled", list(contract.scaled())[::4])
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_layouts_that_a_domain_keeps_give_the_same_decisions(name):
     """All other layouts become one of these, see test_domain.py."""
-    forms = ("csr, read-only", "C", "C, read-only", "csr, unsorted")
-    cases = [f"{dtype}, {form}" for dtype in ("float64", "float32") for form in forms]
-    assert not breaches(name, "layout", cases)
+    assert not breaches(name, "layout", FORMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_permutations_change_no_decision(name):
     assert not breaches(name, "permuted", contract.permutations(name)[::7])
@@ -311,8 +332,7 @@ def test_clusters_may_differ_in_number_from_the_classes(monkeypatch):
 @pytest.mark.parametrize("name", ALL)
 def test_artefacts_change_no_score(name, tmp_path, monkeypatch):
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
-    problem = make_small(name)[0]
-    plain = run(name, problem)
+    problem, plain, _ = fitted(name)
     for _ in range(2):  # the first fit makes the artefacts, the second reuses them
         with artefacts.use(artefacts.Folder(tmp_path, 2**30)) as usage:
             fit = run(name, problem)
