@@ -4,7 +4,9 @@ import contextlib
 import os
 import signal
 import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,6 +76,11 @@ def real() -> Settings:
     with reachable("20 Newsgroups"):
         tasks.load(tasks.Task.named("gtl/comp-vs-rec"), found)
     return found
+
+
+def slow_unless(quick: Callable[[Any], bool], values: Iterable[Any]) -> list[Any]:
+    """Return the values as parameters of a test; `make test` runs only the quick ones."""
+    return [v if quick(v) else pytest.param(v, marks=pytest.mark.slow) for v in values]
 
 
 def make_problem(

@@ -50,6 +50,7 @@ def installed(tmp_path_factory) -> Path:
     return scripts
 
 
+@pytest.mark.slow
 def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real):
     program = str(installed / "transferbench")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
@@ -73,6 +74,7 @@ def test_the_readme_shows_commands():
     assert len(COMMANDS) >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_readme_works(command, real, tmp_path):
     arguments = shlex.split(command, comments=True)[1:]
@@ -106,6 +108,7 @@ def write_mail(folder: Path) -> None:
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

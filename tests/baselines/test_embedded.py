@@ -57,6 +57,7 @@ def count_words(texts, *model) -> np.ndarray:
     return np.repeat(np.array(words, np.float32)[:, None] + 1, embedded.SIZE, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", embedded.TASKS)
 def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, monkeypatch):
     monkeypatch.setattr(_minilm, "embed", count_words)
@@ -85,6 +86,7 @@ def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
     assert len(calls) == 12
 
 
+@pytest.mark.slow
 def test_embeddings_equal_those_of_sentence_transformers(model):
     vectors = _minilm.embed(TEXTS, *model)
     assert (vectors.shape, vectors.dtype) == ((4, embedded.SIZE), np.float32)
@@ -94,6 +96,7 @@ def test_embeddings_equal_those_of_sentence_transformers(model):
     np.testing.assert_allclose(backwards[::-1], vectors, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_other_values_of_a_known_text_are_refused(model, monkeypatch):
     """Digests of the files do not cover the libraries that compute with them."""
     monkeypatch.setattr(_minilm, "HEADS", 6)

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from conftest import slow_unless
 
 from transferbench import experiments, parameters
 from transferbench.cli import invoke
@@ -29,7 +30,11 @@ def explain(home, capfd):
     return call
 
 
-@pytest.mark.parametrize("name", experiments.names())
+#: A table, a grid, two figures, and one with options.
+SOME = ("gtl-table3", "mtc-table3", "gtl-figure2a", "dtl-figure4", "gtl-unit-length")
+
+
+@pytest.mark.parametrize("name", slow_unless(SOME.__contains__, experiments.names()))
 def test_the_command_of_every_cell_runs_its_cells(name):
     """Parsed as the shell and the command line parse it, it comes to the same runs."""
     planned: dict = {}
@@ -51,6 +56,7 @@ def test_lists_are_parameters_of_the_command_line():
     assert [provenance._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
 
 
+@pytest.mark.slow
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     file = experiments.load("gtl-table3")
     found = read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")

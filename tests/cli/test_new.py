@@ -43,6 +43,7 @@ def installed(home, tmp_path):
     return install, call
 
 
+@pytest.mark.slow
 def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folders = ["--data", str(real.data), "--results", str(tmp_path / "out")]
@@ -57,6 +58,7 @@ def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypa
     assert "2 of 2 runs" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_model_runs(installed, call, tmp_path, capfd):
     install, in_process = installed
     code, out, err = call("new", "model", "my-bayes", "--folder", str(tmp_path / "code"))
@@ -72,6 +74,7 @@ def test_a_model_runs(installed, call, tmp_path, capfd):
     assert float(line[2]) > 60
 
 
+@pytest.mark.slow
 def test_a_dataset_runs(installed, call, tmp_path):
     install, in_process = installed
     code, _, err = call("new", "dataset", "opinions", "--folder", str(tmp_path))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import slow_unless
 from scipy.special import kl_div
 
 from transferbench.core import hierarchy
@@ -95,10 +96,11 @@ def sweep(stack, times):
             update()
 
 
+@pytest.mark.parametrize("seeds", slow_unless([30].__contains__, [30, 150]))
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-def test_no_update_of_any_block_raises_the_objective(loss):
-    rises, updates = np.sum([count_rises(loss, seed) for seed in range(150)], axis=0)
-    assert updates > 2500
+def test_no_update_of_any_block_raises_the_objective(loss, seeds):
+    rises, updates = np.sum([count_rises(loss, seed) for seed in range(seeds)], axis=0)
+    assert updates > 15 * seeds
     assert rises == 0
 
 
@@ -147,7 +149,7 @@ def residual(data, layers, beta, distance):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", slow_unless([1].__contains__, [1, 2]))
 def test_kkt_residual_falls_by_a_factor_of_1000(loss, depth):
     data, layers, beta = random_stack(0, alpha=0.5, beta=0.5, layers=depth)
     stack = Stack(data, layers, loss, beta)

@@ -42,6 +42,7 @@ def test_finds_nearly_all_neighbours_in_text_although_limits_apply(small):
     assert 0.9 <= rare(texts(3000)).recall < 1
 
 
+@pytest.mark.slow
 def test_finds_nearly_all_neighbours_in_newsgroups(real):
     from transferbench.data import tasks
 

@@ -37,6 +37,7 @@ def test_counts_are_those_of_the_lines():
         assert f"#label#:{problem.classes[truth.Y[1][row].argmax()]}" == label
 
 
+@pytest.mark.slow
 def test_options_have_their_documented_effect():
     files = originals(PAIR)
 
@@ -51,6 +52,7 @@ def test_options_have_their_documented_effect():
     assert features(stop_words="english", terms="unigrams") < one
 
 
+@pytest.mark.slow
 def test_logistic_regression_is_at_the_level_of_the_literature():
     """Unigrams and bigrams without transfer: about 75 to 80 per cent for books to kitchen."""
     problem, truth = amazon.build(PAIR, originals(PAIR))

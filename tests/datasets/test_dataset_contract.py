@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ELSEWHERE, originals
+from conftest import ELSEWHERE, originals, slow_unless
 
 from transferbench import datasets, parameters
 from transferbench.data import tasks
@@ -51,7 +51,12 @@ def test_without_the_users_files_the_error_states_the_remedy(name, home):
     assert datasets.tasks()[name].own_files(home.data) == []
 
 
-@pytest.mark.parametrize("name", FETCHED)
+def is_small(name: str) -> bool:
+    """True for a task that is built in less than half a second."""
+    return not name.startswith(("amazon/", "rcv1/", "zhuang/"))
+
+
+@pytest.mark.parametrize("name", slow_unless(is_small, FETCHED))
 def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]

@@ -35,6 +35,7 @@ def test_weights_are_the_published_counts(name):
         np.testing.assert_array_equal(domain.X.data, np.round(domain.X.data))
 
 
+@pytest.mark.slow
 def test_k_means_is_at_the_papers_level_on_counts_and_far_above_it_with_tf_idf():
     """The paper prints 64.7 and 64.5 on Rec.vs.Talk."""
 

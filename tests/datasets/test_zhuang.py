@@ -82,6 +82,7 @@ def test_document_frequencies_of_comp_include_its_fifth_group():
     assert 800 < more.max() < 982
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 def test_rebuilt_is_near_the_files(pair):
     """Posts that consist of a subject are additional, and each post has its subject."""
@@ -107,6 +108,7 @@ def test_rebuilt_is_near_the_files(pair):
     assert abs(files["accuracy"] - rebuilt["accuracy"]) < 0.025
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pair", "printed"), [*zip(PAIRS, (0.679, 0.672, 0.784), strict=True)])
 def test_logistic_regression_is_at_the_gtl_papers_level(pair, printed):
     """Unit length, as in the tasks `gtl/`, is 4 to 5 points above it."""

@@ -87,6 +87,7 @@ def folder(tmp_path, monkeypatch, real):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_every_block_of_a_page_works(page, folder):
     namespace: dict[str, object] = {"__name__": "__main__"}

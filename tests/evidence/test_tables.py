@@ -188,6 +188,7 @@ def test_a_missing_runs_csv_is_an_error(tmp_path):
         read_runs(tmp_path / "none.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "folder", sorted(p.parent for p in (ROOT / "results").glob("*/runs.csv")), ids=lambda p: p.name
 )

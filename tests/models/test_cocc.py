@@ -159,6 +159,7 @@ def test_features_that_never_occur_do_not_matter():
     np.testing.assert_allclose(one.trace, two.trace, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_beats_its_start_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.metrics import evaluate

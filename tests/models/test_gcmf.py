@@ -141,6 +141,7 @@ def test_columns_of_v_sum_to_one_and_source_labels_stay():
     np.testing.assert_allclose(source, truth.Y[0] / truth.Y[0].sum(axis=0))
 
 
+@pytest.mark.slow
 def test_float32_agrees_with_float64_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.metrics import evaluate

@@ -487,6 +487,7 @@ def test_float32_agrees_with_float64(name, options):
     np.testing.assert_allclose(one.trace, two.trace, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "level"), [("mtrick", 98.9), ("dtl", 98.6)], ids=["mtrick", "dtl"]
 )

@@ -160,6 +160,7 @@ def test_a_share_for_three_classes_is_an_error():
         transferbench.fit("tsvm", problem, share=0.5)
 
 
+@pytest.mark.slow
 def test_beats_the_svm_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.metrics import evaluate
