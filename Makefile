@@ -40,14 +40,13 @@ check: $(TESTED)  ## Check format, lint and types.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-tables: $(VENV)/.installed  ## Fail if a committed table or the report does not follow from the runs.
+tables: $(VENV)/.installed  ## Fail if a committed table does not follow from the runs.
 	$(BIN)/transferbench tables --check
-	$(BIN)/transferbench report --check
 
 verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and compare.
 	$(BIN)/transferbench verify --jobs $(JOBS)
 
-report: $(VENV)/.installed  ## Write every result on one page, results/report.html.
+report: $(VENV)/.installed  ## Write every result as a page: results/report/index.html.
 	$(BIN)/transferbench report
 
 docs: $(VENV)/.installed-docs  ## Build the documentation site; a warning is an error.
@@ -68,7 +67,7 @@ constraints: $(BIN)/python  ## Write the newest versions that fit: constraints.t
 	$(COMPILE) --generate-hashes -c constraints.txt -o requirements-hashed.txt
 
 clean:  ## Remove .venv and caches of tools; keep data and results.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build docs/reference docs/results
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build docs/reference
 
 $(VENV)/bin/python $(VENV)/Scripts/python:
 	$(PYTHON) -m venv $(VENV)

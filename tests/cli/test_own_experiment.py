@@ -50,7 +50,7 @@ def test_commands_without_names_include_it(call, home, mine):
     )  # fmt: skip
     assert call("verify")[0] == 0
     assert call("report")[0] == 0
-    assert "My clusters" in (home.results / "report.html").read_text(encoding="utf-8")
+    assert "My clusters" in (home.results / "report" / "index.html").read_text(encoding="utf-8")
     assert "Your own experiments:\n  mine  My clusters\n" in call("list", "experiments")[1]
     listed = json.loads(call("list", "experiments", "--json")[1])["experiments"]
     assert {each["name"] for each in listed if each["own"]} == {"mine"}
@@ -131,7 +131,7 @@ def test_a_broken_experiment_does_not_stop_the_others(call, home, mine):
         assert (code, err.count("\n")) == (2, 1)
         assert f"{broken / experiments.COPY}:1: " in err
     assert table.is_file()
-    assert "My clusters" in (home.results / "report.html").read_text(encoding="utf-8")
+    assert "My clusters" in (home.results / "report" / "index.html").read_text(encoding="utf-8")
     code, out, _ = call("list", "experiments", "--json")
     titles = {each["name"]: each["title"] for each in json.loads(out)["experiments"]}
     assert (code, titles["mine"]) == (0, "My clusters")

@@ -22,7 +22,7 @@ from transferbench import experiments
 from transferbench.data.tasks import Task
 
 PAGES = ("README.md", "docs/findings.md", "docs/choose.md")
-LINK = re.compile(r"results/([\w-]+)(?:\.md|/\w+\.md)")
+LINK = re.compile(r"results/([\w-]+)(?:\.html|/\w+\.md)")
 NUMBER = re.compile(r"(?<![\w.,])\d*\.\d+(?![\w.]*\d)")
 SENTENCE = re.compile(r"(?<=[.:;])\s+(?=[A-Z*[(])")
 #: Columns that a text names otherwise; longer names first, as they contain shorter ones.

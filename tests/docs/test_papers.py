@@ -16,9 +16,10 @@ PAPERS = ROOT / "docs" / "papers"
 @pytest.mark.parametrize("paper", statistics.PAPERS)
 def test_the_page_of_a_paper_has_its_experiments(paper):
     text = (PAPERS / f"{paper}.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\]\(\.\./results/([\w-]+)\.md\)", text))
+    linked = set(re.findall(r"\]\(\.\./results/([\w-]+)\.html\)", text))
     own = {name for name in experiments.names() if name.startswith(f"{paper}-")}
-    assert own | {statistics.NAME} <= linked
+    assert own <= linked
+    assert f"](../{statistics.NAME}.md)" in text
     title = experiments.load(min(own)).spec.paper.title
     for name in linked & set(experiments.names()):
         spec = experiments.load(name).spec

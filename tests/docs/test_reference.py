@@ -11,7 +11,6 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 import docstrings
-import gallery
 import reference
 
 from transferbench import datasets, models, parameters, settings
@@ -70,15 +69,3 @@ def test_the_json_schema_knows_the_keys_of_committed_experiments():
     keys = json.loads(reference.json_schema())["properties"].keys()
     for file in settings.experiments_dir().glob("*.yaml"):
         assert yaml.safe_load(file.read_text(encoding="utf-8")).keys() <= keys
-
-
-def test_every_committed_result_has_a_page(tmp_path):
-    made = dict(gallery.pages(ROOT / "results", tmp_path))
-    committed = {f"{path.name}.md" for path in (ROOT / "results").iterdir() if path.is_dir()}
-    committed = {name for name in committed if not name.startswith(("records", "repeats", "slurm"))}
-    assert committed <= made.keys()
-    page = made["gtl-figure2c.md"]
-    assert "](gtl-figure2c/figure.svg)" in page
-    assert (tmp_path / "gtl-figure2c" / "figure.svg").exists()
-    for name in committed:
-        assert f"\n{name.removesuffix('.md')}\n" in made["index.md"]

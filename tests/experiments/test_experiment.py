@@ -289,7 +289,8 @@ def test_a_users_file_cannot_have_the_name_of_ours(tmp_path, name):
         ("slurm.yaml", "is taken"),
         ("Records.yaml", "is taken"),
         ("repeats-3.yaml", "is taken"),
-        ("report.html.yaml", "is taken"),
+        ("report.yaml", "is taken"),
+        ("index.yaml", "is taken"),
         ("GTL-table3.yaml", "is taken"),
     ],
 )
