@@ -65,3 +65,7 @@ def test_scores_as_a_frame():
     other, _ = make_problem(targets=1, classes=3, documents=30)
     with pytest.raises(ValueError, match="scores of other documents"):
         transferbench.to_frame(fit, other)
+
+
+def test_completion_offers_the_public_names_alone():
+    assert dir(transferbench) == sorted(transferbench.__all__)

@@ -22,7 +22,7 @@ from transferbench.estimators import (
     MultiTaskClusterer,
     TransferClassifier,
 )
-from transferbench.metrics import normalize_scores
+from transferbench.measures import normalize_scores
 
 SMALL = {"k": 6, "p": 4, "max_iter": 10}
 

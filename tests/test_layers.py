@@ -25,7 +25,7 @@ SMALL = {
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
     "settings": {"errors", "files", "parameters", "strict_yaml"},
-    "metrics": {"problem"},
+    "measures": {"problem"},
     "artefacts": {"errors", "files", "fingerprint", "settings"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.

@@ -30,3 +30,8 @@ def __getattr__(name: str) -> Any:
     module = "problem" if name[0].isupper() else "api"  # classes or functions
     module = "core.priors" if name == "estimate_shares" else module
     return getattr(importlib.import_module(f"transferbench.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone, for completion."""
+    return __all__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench import metrics, models, notebook, parameters, settings
+from transferbench import measures, models, notebook, parameters, settings
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.notebook import Summary
@@ -53,7 +53,7 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     All are fractions between 0 and 1. Several multi-label domains also have "all", for their
     documents together. Raise ValueError if scores are NaN or differ in shape from the truth.
     """
-    return metrics.evaluate(fit, truth)
+    return measures.evaluate(fit, truth)
 
 
 def compare(

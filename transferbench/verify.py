@@ -12,9 +12,10 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, no_runs, read_runs
+from transferbench.measures import SCORES
 from transferbench.runs import runner
 from transferbench.runs.engines.local import Local
-from transferbench.runs.record import MEASURES, Record
+from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 #: Rounding differs between processors and moves documents between two classes: one in 500 may, for
@@ -36,7 +37,7 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
         experiment = experiments.load(name, settings.results)
         runs = read_runs(settings.results / experiment.name / "runs.csv")
         measured = runs.melt(
-            [*IDENTITY, "domain", "status", "seconds"], MEASURES, "measure", "committed"
+            [*IDENTITY, "domain", "status", "seconds"], SCORES, "measure", "committed"
         ).dropna(subset="committed")
         alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
         measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)

@@ -15,7 +15,7 @@ from docstrings import cell, escape, meanings, to_markdown, without_parameters
 from pydantic import BaseModel
 
 import transferbench
-from transferbench import datasets, estimators, models, parameters
+from transferbench import datasets, estimators, measures, models, parameters
 from transferbench.cli import main
 from transferbench.experiments import claim, schema
 from transferbench.runs import record
@@ -135,7 +135,7 @@ def python() -> Iterator[str]:
         if inspect.isclass(thing):
             yield _described("class", f"transferbench.{name}", thing)
     modules = {
-        "transferbench.metrics": "Measures and decision rules",
+        "transferbench.measures": "Measures and decision rules",
         "transferbench.choose.criteria": "Label-free criteria of a fit",
     }
     for module, heading in modules.items():
@@ -361,7 +361,7 @@ def records() -> Iterator[str]:
     yield "A column named after a field of a record holds that field. The others:\n\n"
     yield "- `row`, `column`, `x`: the place in the table or figure.\n"
     yield "- `domain`: the scored domain.\n"
-    yield f"- {', '.join(f'`{name}`' for name in record.MEASURES)}: the measures, as fractions.\n"
+    yield f"- {', '.join(f'`{name}`' for name in measures.SCORES)}: the measures, as fractions.\n"
     yield "- `objective`, `iterations`: the last value and the length of the trace.\n"
     yield "- `documents`, `curve`, `criteria`: those of the line's domain.\n\n"
     yield "Each text of `params` and `versions` stands once in a file, after a number: "

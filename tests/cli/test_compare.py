@@ -66,7 +66,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, here):
     assert code == 0, err
     lines = out.splitlines()
     assert max(map(len, lines)) <= 100
-    head = "model s shares =lr =vote back accuracy balanced f1 recall warnings"
+    head = "model s shares =lr =vote back accuracy f1 balanced recall warnings"
     assert lines[0].split() == head.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
     assert names == ["lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf", "tsvm"]

@@ -576,7 +576,7 @@ def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
     assert "linear-svm  m" in out
     Path("many.yaml").write_text(f"{text}separator: ','\n")
     code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
-    assert (code, "f1" in _) == (0, True), err
+    assert (code, "example F1" in _) == (0, True), err
     Path("many.yaml").write_text(text.replace("targets", "tasks"))
     code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
     assert code == 2

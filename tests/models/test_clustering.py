@@ -11,7 +11,7 @@ from conftest import make_clustering
 from oracles import dense_laplacian
 from sklearn.cluster import KMeans
 
-from transferbench import metrics, models
+from transferbench import measures, models
 from transferbench.core import spectral
 from transferbench.models.clustering import _shared
 from transferbench.problem import Domain, Problem
@@ -137,7 +137,7 @@ def test_ncut_finds_the_components_of_a_graph():
     domain = Domain("one", (sp.csr_array(X),), np.zeros((60, 2)), np.zeros(60, bool))
     fit = models.load("ncut")(Problem("t", "clustering", ("a", "b"), (domain,)), seed=0)
     truth = (order >= 25).astype(int)
-    assert metrics.clustering_accuracy(truth, fit.scores[0].argmax(axis=1)) == 1.0
+    assert measures.clustering_accuracy(truth, fit.scores[0].argmax(axis=1)) == 1.0
 
 
 def lssmtc_objective(problem, P, own, M, W, lam) -> float:

@@ -162,7 +162,7 @@ def test_features_that_never_occur_do_not_matter():
 @pytest.mark.slow
 def test_beats_its_start_on_real_data(real):
     from transferbench.data import tasks
-    from transferbench.metrics import evaluate
+    from transferbench.measures import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
     cocc, lr = (

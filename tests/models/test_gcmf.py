@@ -144,7 +144,7 @@ def test_columns_of_v_sum_to_one_and_source_labels_stay():
 @pytest.mark.slow
 def test_float32_agrees_with_float64_on_real_data(real):
     from transferbench.data import tasks
-    from transferbench.metrics import evaluate
+    from transferbench.measures import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
     fits = {d: transferbench.fit("gcmf", problem, seed=0, dtype=d) for d in ("float32", "float64")}

@@ -20,7 +20,7 @@ import transferbench
 from transferbench import artefacts, models, parameters
 from transferbench.core import graph
 from transferbench.errors import Unavailable
-from transferbench.metrics import evaluate
+from transferbench.measures import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 TRANSFER, CLUSTERING, MULTILABEL = (
@@ -92,7 +92,7 @@ def test_importing_a_model_does_not_import_scikit_learn():
         for model in models.registry().values()
         if model.module.startswith("transferbench.models.") and model.family != "multilabel"
     ]
-    code = f"import sys, {', '.join(own)}, transferbench.metrics; print(*sys.modules)"
+    code = f"import sys, {', '.join(own)}, transferbench.measures; print(*sys.modules)"
     output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -16,7 +16,7 @@ from sklearn import linear_model
 import transferbench
 from transferbench import models
 from transferbench.core.documents import split_by_domain
-from transferbench.metrics import evaluate, example_f1, hamming_loss
+from transferbench.measures import evaluate, example_f1, hamming_loss
 from transferbench.models.multilabel import ml_knn
 from transferbench.problem import Domain, Fit, Problem, Truth
 

@@ -494,7 +494,7 @@ def test_float32_agrees_with_float64(name, options):
 def test_levels_on_real_data(real, name, level):
     """Within a point of the accuracy of independent trials on comp-vs-rec."""
     from transferbench.data import tasks
-    from transferbench.metrics import evaluate
+    from transferbench.measures import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
     measures = evaluate(transferbench.fit(name, problem, seed=0), truth)

@@ -163,7 +163,7 @@ def test_a_share_for_three_classes_is_an_error():
 @pytest.mark.slow
 def test_beats_the_svm_on_real_data(real):
     from transferbench.data import tasks
-    from transferbench.metrics import evaluate
+    from transferbench.measures import evaluate
 
     problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
     ours, svm = (

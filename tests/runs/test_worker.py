@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import make_problem
 
-from transferbench import artefacts, metrics, models, parameters
+from transferbench import artefacts, measures, models, parameters
 from transferbench.artefacts import Folder
 from transferbench.core import graph
 from transferbench.data.facts import Facts
@@ -23,7 +23,7 @@ def test_the_scored_documents_of_each_measured_domain_are_counted():
     Y = np.eye(3)[[0, 1, 2, 0, 1]]
     scored = np.array([1, 1, 0, 0, 1], bool), np.ones(5, bool), np.zeros(5, bool)
     truth = Truth("multilabel", ("p", "q", "r"), ("x", "y", "seen"), (Y,) * 3, scored)
-    measured = metrics.evaluate(Fit((Y,) * 3), truth)
+    measured = measures.evaluate(Fit((Y,) * 3), truth)
     assert worker._documents(truth, measured) == {"x": 3, "y": 5, "all": 8}
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from transferbench.metrics import normalize_scores
+from transferbench.measures import normalize_scores
 from transferbench.userdata import predictions
 
 

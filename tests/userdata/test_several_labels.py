@@ -7,7 +7,7 @@ import pytest
 from own_documents import CAT, SEA, make_documents
 
 from transferbench.errors import UserError
-from transferbench.metrics import evaluate
+from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import checks, multilabel, predictions
 from transferbench.userdata.problem import documents_problem

@@ -9,7 +9,7 @@ import numpy as np
 from transferbench import models
 from transferbench.core.documents import label_start
 from transferbench.core.priors import labelled_shares
-from transferbench.metrics import explained_variance, normalize_scores
+from transferbench.measures import explained_variance, normalize_scores
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Fit, Problem
 

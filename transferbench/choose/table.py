@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import metrics
+from transferbench import measures
 from transferbench.choose import criteria, table_multilabel
 from transferbench.choose.choice import JOINT
 from transferbench.choose.compare import Comparison, Entry
@@ -17,8 +17,6 @@ from transferbench.userdata.checks import source_shares
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-MEASURES = ("accuracy", "balanced_accuracy", "f1")
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
@@ -83,7 +81,7 @@ def _voted(compared: Comparison) -> tuple[np.ndarray, ...]:
     return tuple(
         np.argmax(
             np.mean([one[S.argmax(axis=1)] for S in scores], axis=0)
-            + 1e-6 * metrics.normalize_scores(lr),
+            + 1e-6 * measures.normalize_scores(lr),
             axis=1,
         )
         for lr, *scores in zip(reference, *voters, strict=True)
@@ -114,8 +112,8 @@ def _line(
         rows = truth.scored[i]
         line["scored"] = int(rows.sum())
         Y, scored = truth.Y[i][rows], [fit.scores[i][rows] for fit in entry.fits]
-        measured = [metrics.FAMILIES["transfer"](Y, scores, False) for scores in scored]
-        for measure in MEASURES:
+        measured = [measures.score("transfer", Y, scores) for scores in scored]
+        for measure in measures.headings("transfer"):
             values = [each[measure] for each in measured]
             line[measure] = fmean(values) if values else np.nan
             if repeated:

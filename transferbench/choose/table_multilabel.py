@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import metrics
+from transferbench import measures
 from transferbench.choose.compare import Comparison
 from transferbench.choose.plan import REFERENCE
 from transferbench.problem import Fit, Truth
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-MEASURES = ("f1", "accuracy", "hamming")
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
@@ -37,7 +35,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
         if domain.seen.all():
             continue
         decided = {
-            entry.model: entry.fits[0].scores[i] >= metrics.THRESHOLD
+            entry.model: entry.fits[0].scores[i] >= measures.THRESHOLD
             for entry in compared.entries.values()
             if entry.fits
         }
@@ -62,8 +60,8 @@ def _signs(decided: Mapping[str, np.ndarray], model: str, vote: np.ndarray) -> d
     return {
         "labels": float(D.sum(axis=1).mean()),
         "none": float(np.mean(~D.any(axis=1))),
-        "agreement_svm": metrics.jaccard(decided[REFERENCE["multilabel"]], D),
-        "agreement_vote": metrics.jaccard(vote, D),
+        "agreement_svm": measures.jaccard(decided[REFERENCE["multilabel"]], D),
+        "agreement_vote": measures.jaccard(vote, D),
     }
 
 
@@ -72,10 +70,10 @@ def _measures(truth: Truth | None, i: int, fits: Sequence[Fit]) -> dict[str, flo
     if truth is None or not truth.scored[i].any():
         return {}
     rows = truth.scored[i]
-    score = metrics.FAMILIES["multilabel"]
-    measured = [score(truth.Y[i][rows], fit.scores[i][rows], False) for fit in fits]
+    Y = truth.Y[i][rows]
+    measured = [measures.score("multilabel", Y, fit.scores[i][rows]) for fit in fits]
     line: dict[str, float] = {"scored": int(rows.sum())}
-    for name in MEASURES:
+    for name in measured[0]:
         values = [each[name] for each in measured]
         line[name] = fmean(values)
         if len(values) > 1:

@@ -27,14 +27,14 @@ def text(compared: Comparison, frame: DataFrame, names: list[str], as_json: bool
 
 def report(compared: Comparison, frame: DataFrame) -> list[str]:
     """Return the lines to print: a table, what its numbers are, and why none is recommended."""
-    from transferbench.choose.table_multilabel import MEASURES
     from transferbench.cli._report import percent
+    from transferbench.measures import headings
     from transferbench.notebook import aligned
-    from transferbench.userdata.multilabel import MEASURES as TITLES
 
-    measures = [name for name in MEASURES if name in frame]
+    titles = headings("multilabel")
+    measures = [name for name in titles if name in frame]
     several = frame["target"].nunique() > 1
-    head = ["model", "s", "labels", "none", "=svm", "=vote", *(TITLES[m] for m in measures)]
+    head = ["model", "s", "labels", "none", "=svm", "=vote", *(titles[m] for m in measures)]
     table = [["target", *head] if several else head]
     for line in frame.to_dict("records"):
         numbers = (line["seconds"], line["labels"])

@@ -52,14 +52,15 @@ def report(
 
 def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
-    from transferbench.choose.table import MEASURES
-    from transferbench.cli._report import TITLES, percent
+    from transferbench.cli._report import percent
+    from transferbench.measures import headings
     from transferbench.notebook import aligned
 
     few = len(classes) <= 4
-    measures = [m for m in MEASURES if m in part and not part[m].isna().all()]
+    titles = headings("transfer")
+    measures = [m for m in titles if m in part and not part[m].isna().all()]
     head = ["model", "s", "shares", "=lr", "=vote", "back"]
-    head += [TITLES.get(m, m) for m in measures]
+    head += [titles[m] for m in measures]
     head += ["recall"] if measures else []
     rows = [[*head, "warnings"]]
     for line in part.to_dict("records"):

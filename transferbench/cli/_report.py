@@ -9,9 +9,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from transferbench import experiments
+from transferbench import experiments, models
 from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
+from transferbench.measures import headings
 from transferbench.notebook import aligned
 from transferbench.runs.record import Record
 from transferbench.runs.store import Store
@@ -19,9 +20,6 @@ from transferbench.settings import Settings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-#: Headings of measures, if they differ from the measure's own name.
-TITLES = {"balanced_accuracy": "balanced"}
 
 
 def report(facts: Facts, records: Sequence[Record], settings: Settings) -> str:
@@ -43,7 +41,8 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
         by_model.setdefault(record.model, []).append(record)
     done = [record for record in records if record.done]
     measures = list(next(iter(done[0].metrics.values()))) if done else ["result"]
-    first, *others = [f"{TITLES.get(measure, measure)} %" for measure in measures]
+    titles = headings(models.get(records[0].model).family)
+    first, *others = [f"{titles.get(measure, measure)} %" for measure in measures]
     rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
     for model, of_model in by_model.items():
         finished = [record for record in of_model if record.done]

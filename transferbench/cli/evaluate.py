@@ -32,11 +32,9 @@ def command(own: OwnData, as_json: bool) -> int:
     unless --force is given.
     """
     from transferbench.cli._fit import fit_all
-    from transferbench.cli._report import TITLES
     from transferbench.errors import UserError
-    from transferbench.metrics import ALL
+    from transferbench.measures import ALL, headings
     from transferbench.notebook import aligned
-    from transferbench.userdata.multilabel import MEASURES
 
     names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
     params = own.params(names, own.family)
@@ -59,7 +57,7 @@ def command(own: OwnData, as_json: bool) -> int:
         echo(json.dumps(answer, ensure_ascii=False))
     else:
         measures = [name for name in next(iter(scored.values()))[0] if name != "documents"]
-        titles = MEASURES if truth.family == "multilabel" else TITLES
+        titles = headings(truth.family)
         heads = [f"{titles.get(name, name)} %" for name in measures]
         table = [["target", "model", "documents", *heads]]
         for i, path in enumerate(paths):
@@ -81,7 +79,7 @@ def _code(worthless: bool, force: bool) -> int:
 def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
     from transferbench.choose.table import recall
-    from transferbench.metrics import ALL, evaluate
+    from transferbench.measures import ALL, evaluate
 
     found = []
     measured = evaluate(fit, truth)

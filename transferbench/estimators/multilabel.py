@@ -16,7 +16,7 @@ from transferbench.estimators._base import (
     checked_domains,
     classes_of,
 )
-from transferbench.metrics import THRESHOLD, normalize_scores
+from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.userdata.multilabel import fit_in_tasks
 
 #: Nearest fitted documents that decide about a new one.

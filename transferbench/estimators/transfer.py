@@ -17,7 +17,7 @@ from transferbench.estimators._base import (
     checked_domains,
     classes_of,
 )
-from transferbench.metrics import normalize_scores
+from transferbench.measures import normalize_scores
 
 
 class TransferClassifier(TransductiveClassifier):

@@ -35,7 +35,7 @@ from transferbench.evidence.frame import (
 from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
 from transferbench.experiments.claim import Better, Claim, Higher, Span, Stable
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER
+from transferbench.measures import COSTS, LOWER_IS_BETTER
 
 Outcome = Literal["holds", "fails", "undetermined"]
 

@@ -12,7 +12,7 @@ from transferbench.evidence.frame import identical_columns
 from transferbench.evidence.stats import ALPHA, Comparison, Decision
 from transferbench.experiments.claim import Better, Claim, Higher
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, NAMES
+from transferbench.measures import COSTS, TITLES
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 ROWS = {
@@ -74,7 +74,7 @@ def meaning(claim: Claim) -> str:
     else:
         words = f"{given.column} at x = {span(given.x)} within {given.within:g}"
     words += f"; among {', '.join(claim.among)}" if claim.among else ""
-    words += f"; by {NAMES.get(claim.measure, claim.measure)}" if claim.measure else ""
+    words += f"; by {TITLES[claim.measure]}" if claim.measure else ""
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from transferbench.evidence import pictures
 from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, NAMES
 from transferbench.experiments.schema import Figure
+from transferbench.measures import COSTS, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -112,7 +112,7 @@ def _measure(experiment: Experiment, figure: Figure) -> str:
     """Return the label of the y axis."""
     metric = experiment.spec.metric
     unit = " in per cent" * (experiment.spec.unit == "percent")
-    return "objective" if figure.objective else NAMES.get(metric, metric) + unit
+    return "objective" if figure.objective else TITLES[metric] + unit
 
 
 def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:

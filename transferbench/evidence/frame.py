@@ -21,16 +21,9 @@ import pandas as pd
 from transferbench import models
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, METRICS
 from transferbench.experiments.schema import choice_label
-from transferbench.runs.record import (
-    ADDED_COLUMNS,
-    MEASURES,
-    RUNS_COLUMNS,
-    SHARED_COLUMNS,
-    Status,
-    short,
-)
+from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
+from transferbench.runs.record import ADDED_COLUMNS, RUNS_COLUMNS, SHARED_COLUMNS, Status, short
 
 #: Columns that identify a run, in the form of `Run.identity`.
 IDENTITY = ["task", "model", "params", "seed"]
@@ -40,7 +33,7 @@ CELL = ["row", "column", "x"]
 MIN_RUNS = 3
 
 NUMBERS = (
-    "x", *MEASURES, "documents", "objective", "iterations", "seconds", "load_seconds", "peak_mib",
+    "x", *SCORES, "documents", "objective", "iterations", "seconds", "load_seconds", "peak_mib",
     "threads",
 )  # fmt: skip
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
@@ -79,7 +72,7 @@ def read_lines(path: Path) -> list[dict[str, str]]:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
     missing = {name: "" for name in ADDED_COLUMNS if name not in columns}
-    if columns != tuple(name for name in RUNS_COLUMNS if name not in missing):
+    if sorted(columns) != sorted(name for name in RUNS_COLUMNS if name not in missing):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
     texts: dict[str, str] = {}
@@ -252,7 +245,7 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     shown = joined[list(names)].to_numpy()[range(len(joined)), number]
     joined["value"] = (shown * joined["scale"]).where(done)
     # A curve has the first measure of the model's family.
-    first = {name: METRICS[models.get(name).family][0] for name in joined["model"].unique()}
+    first = {name: MEASURES[models.get(name).family][0].name for name in joined["model"].unique()}
     curves = joined["curve"].where(joined["measure"] == joined["model"].map(first))
     joined["best"] = curves.map(_greatest).astype(float) * joined["scale"]
     if figure and figure.rows:

@@ -15,7 +15,7 @@ from transferbench.evidence import pictures
 from transferbench.evidence.pictures import COLOURS
 from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import LOWER_IS_BETTER
+from transferbench.measures import LOWER_IS_BETTER
 from transferbench.messages import install_hint
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from transferbench.evidence.frame import parameter, table_columns
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.measures import COSTS, LOWER_IS_BETTER, NAMES
 from transferbench.experiments.schema import average_label
+from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 #: Verdicts of entries with too few finished runs for a comparison.
@@ -152,8 +152,8 @@ def digits(experiment: Experiment) -> int:
 def measures(experiment: Experiment, unit: str) -> str:
     """Return what the rows show: shares in the unit, then costs in their own."""
     shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
-    shares = [NAMES.get(measure, measure) for measure in shown if measure not in COSTS]
-    costs = [NAMES.get(measure, measure) for measure in shown if measure in COSTS]
+    shares = [TITLES[measure] for measure in shown if measure not in COSTS]
+    costs = [TITLES[measure] for measure in shown if measure in COSTS]
     return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
@@ -185,7 +185,7 @@ def choices(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
         by = (
             "without labels, by the share of the documents' variance that lies between clusters"
             if choose == "explained"
-            else f"by {NAMES.get(choose, choose)}: with the labels it is then scored on"
+            else f"by {TITLES[choose]}: with the labels it is then scored on"
         )
         here = entries[
             (entries["column"] == label) & (entries["chosen"] != "") & entries["ours"].notna()

@@ -10,18 +10,16 @@ from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import model_validator
 
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known
-from transferbench.experiments.measures import (
-    COSTS,
-    LOWER_IS_BETTER,
-    MATTERS,
-    MATTERS_RATIO,
-    Metric,
-)
+from transferbench.measures import COSTS, LOWER_IS_BETTER, MeasureName
 from transferbench.parameters import Positive, Weight
 
 if TYPE_CHECKING:
     from transferbench.experiments.schema import Figure, Schema
 
+#: Smallest difference that matters to a claim without a threshold of its own: half a point in per
+#: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
+MATTERS = 0.005
+MATTERS_RATIO = 1.1
 Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
 #: Values of x: one, or all from the first to the last.
 Span = Finite | tuple[Finite, Finite]
@@ -89,7 +87,7 @@ class Claim(StrictModel):
     `measure` selects the rows that show it (default: the experiment's metric), `among` selects
     rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
     compared by log10. A difference smaller than `matters`, in the table's unit (of costs and
-    objectives a ratio such as 1.1), decides nothing; see `measures` for the defaults. A claim with
+    objectives a ratio such as 1.1), decides nothing; see MATTERS for the defaults. A claim with
     `by`, `times` or `within` has that threshold alone.
     """
 
@@ -98,7 +96,7 @@ class Claim(StrictModel):
     better: Better | None = None
     stable: Stable | None = None
     higher: Higher | None = None
-    measure: Metric | None = None
+    measure: MeasureName | None = None
     matters: Weight | None = None
     among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()

@@ -14,9 +14,10 @@ from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import UserError, did_you_mean, unknown
 from transferbench.experiments.fault import Faults
-from transferbench.experiments.measures import COSTS, METRICS
 from transferbench.experiments.schema import Column, Figure, Printed, Row, Schema
+from transferbench.measures import COSTS, MEASURES
 from transferbench.parameters import Params
+from transferbench.problem import Family
 from transferbench.runs.record import Run
 
 
@@ -246,7 +247,7 @@ def _check_params(label: str, column: Column, figure: Figure | None, faults: Fau
         faults.add(("columns", label, "params"), message)
 
 
-def _families(columns: Mapping[str, Column]) -> dict[str, str]:
+def _families(columns: Mapping[str, Column]) -> dict[str, Family]:
     """Return the family of the model of each column; columns of unknown models are left out."""
     known = models.registry()
     return {n: known[c.model].family for n, c in columns.items() if c.model in known}
@@ -259,7 +260,8 @@ def _check_measures(spec: Schema, faults: Faults) -> None:
         faults.add(("columns",), f"models of several families: {families}")
     if len(set(families.values())) != 1:
         return
-    measures = METRICS[next(iter(families.values()))]
+    family = MEASURES[next(iter(families.values()))]
+    measures = [*(measure.name for measure in family), *COSTS]
     places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
     places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
     places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]

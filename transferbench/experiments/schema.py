@@ -13,7 +13,7 @@ from transferbench.choose.criteria import MEANINGS
 from transferbench.errors import unknown
 from transferbench.experiments.claim import Claim, Finite
 from transferbench.experiments.fault import Fault, StrictModel, below, check_known, gather
-from transferbench.experiments.measures import Metric
+from transferbench.measures import MeasureName
 from transferbench.parameters import Positive, Weight
 
 MAX_SETTINGS = 10_000  # of a grid
@@ -44,7 +44,7 @@ class Row(StrictModel):
     task: str
     domain: str | None = None
     group: str = ""
-    metric: Metric | None = None
+    metric: MeasureName | None = None
     tolerance: Weight | None = None
     x: Finite | None = None
     printed: tuple[str, str] | None = None
@@ -78,7 +78,7 @@ class Column(StrictModel):
     task: str = ""
     options: dict[str, object] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
-    choose: tuple[Metric, ...] = ()
+    choose: tuple[MeasureName, ...] = ()
     control: bool = False
     reading_of: str = ""
     note: str = ""
@@ -185,7 +185,7 @@ class Schema(StrictModel):
 
     title: str
     paper: Paper
-    metric: Metric
+    metric: MeasureName
     unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
     repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
     limits: Limit = Limit()

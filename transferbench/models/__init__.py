@@ -25,10 +25,10 @@ from transferbench.messages import reason, shorten
 
 if TYPE_CHECKING:
     from transferbench.parameters import Params
-    from transferbench.problem import Fit, Problem, Watch
+    from transferbench.problem import Family, Fit, Problem, Watch
 
 FOLDER = Path(__file__).parent
-FAMILIES = ("transfer", "clustering", "multilabel")
+FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Model:
     """A registered model: its family of problems, its module and the module's file."""
 
     name: str
-    family: str
+    family: Family
     module: str
     path: Path
 

@@ -19,10 +19,10 @@ from transferbench import models
 from transferbench.data.facts import Facts
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.measures import SCORES
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"]
 
-MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained", "balanced_accuracy")
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
 #: times and sizes have six digits; `criteria` holds those of the line's domain. A text of
@@ -30,12 +30,12 @@ MEASURES = ("accuracy", "f1", "nmi", "hamming", "explained", "balanced_accuracy"
 #: versions repeat the texts, and lack the columns of ADDED_COLUMNS.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
-    *MEASURES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
+    *SCORES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
     "data", "code", "versions", "finished", "key", "curve", "trace", "documents", "criteria",
 )  # fmt: skip
 
 
-ADDED_COLUMNS = ("documents", "balanced_accuracy", "criteria")
+ADDED_COLUMNS = ("documents", "criteria", *SCORES)
 SHARED_COLUMNS = ("params", "versions")
 
 
@@ -87,7 +87,7 @@ class Run:
         facts: None if the task is unavailable. Versions of libraries are recorded but are not part
         of the key, so that a new version does not repeat finished runs.
         """
-        measures = fingerprint(PACKAGE / "metrics.py")
+        measures = fingerprint(PACKAGE / "measures.py")
         run = [self.task, self.model, self.params, self.seed, self.curve]
         state = [facts.to_json() if facts else {}, run, self.code, measures]
         if self.criteria:

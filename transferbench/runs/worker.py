@@ -28,10 +28,11 @@ from typing import NoReturn
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench import __version__, artefacts, metrics, models
+from transferbench import __version__, artefacts, models
 from transferbench.choose import criteria
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
+from transferbench.measures import ALL, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
@@ -208,7 +209,7 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         begin = time.perf_counter()
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = time.perf_counter() - begin
-    measures = metrics.evaluate(fit, truth, problem)
+    measures = evaluate(fit, truth, problem)
     peak = artefacts.peak_mib()
     judged = None
     if run.criteria:
@@ -246,7 +247,7 @@ def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
     """Return the number of scored documents of each domain, or group of all domains."""
     pairs = zip(truth.names, truth.scored, strict=True)
     counts = {name: int(np.count_nonzero(scored)) for name, scored in pairs}
-    counts[metrics.ALL] = sum(counts.values())
+    counts[ALL] = sum(counts.values())
     return {name: counts[name] for name in domains}
 
 
@@ -263,7 +264,7 @@ class _Watch:
 
     def __call__(self, iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
         if self.job.run.curve:
-            for domain, measures in metrics.evaluate(Fit(scores), self.truth).items():
+            for domain, measures in evaluate(Fit(scores), self.truth).items():
                 self.curve.setdefault(domain, []).append(next(iter(measures.values())))
         with suppress(TypeError):
             iteration, planned = operator.index(iteration), operator.index(planned)

@@ -14,13 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.errors import UserError, brief
-from transferbench.metrics import THRESHOLD
+from transferbench.measures import THRESHOLD
 from transferbench.problem import Domain, Family, Fit, Matrix, Problem, Truth
 
 #: Between the labels of a document, unless the user gives another.
 SEPARATOR = "|"
-#: Names of the measures in a printed table.
-MEASURES = {"f1": "example F1", "accuracy": "Jaccard", "hamming": "Hamming loss"}
 
 
 def choose_family(has_source: bool, model_family: str, separator: str | None) -> Family:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transferbench.metrics import normalize_scores
+from transferbench.measures import normalize_scores
 from transferbench.problem import Fit, Problem
 from transferbench.userdata import multilabel
 from transferbench.userdata.documents import Documents

@@ -17,7 +17,7 @@ from transferbench.data.text import PAIRS, count, document_frequency, has_spaces
 from transferbench.datasets import newsgroups
 from transferbench.datasets._problems import split_by_domain
 from transferbench.errors import UserError, brief, unknown
-from transferbench.metrics import ALL
+from transferbench.measures import ALL
 from transferbench.parameters import Count, Params, resolve, schema
 from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata import matrices

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from transferbench import metrics
+from transferbench import measures
 from transferbench.core.documents import split_by_domain
-from transferbench.metrics import THRESHOLD, example_f1
+from transferbench.measures import THRESHOLD, example_f1
 from transferbench.problem import Fit, Problem
 
 Setting = TypeVar("Setting")
@@ -68,7 +68,7 @@ def tuned_fit(
 
     def scores(setting: Setting, train_mask: np.ndarray) -> np.ndarray:
         F = predict(setting, np.where(train_mask[:, None], Y, 0), train_mask)
-        return metrics.ensure_one_label(F) if ensure_one_label else F
+        return measures.ensure_one_label(F) if ensure_one_label else F
 
     best = best_setting(settings, scores, Y, seen, np.array_split(rows, FOLDS))
     return Fit(split_by_domain(problem, scores(best, seen)))

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from transferbench import metrics
+from transferbench import measures
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
 from transferbench.core.documents import split_by_domain, stack, stack_views
@@ -252,7 +252,7 @@ def fit_stack(
     trace: list[float] = []
 
     def decided(F: np.ndarray) -> np.ndarray:
-        return metrics.ensure_one_label(F) if ensure_one_label else F
+        return measures.ensure_one_label(F) if ensure_one_label else F
 
     def on_sweep(iteration: int, stack: Stack, F: np.ndarray) -> None:
         trace.append(stack.objective())

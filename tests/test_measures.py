@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn import metrics as reference
 
-from transferbench import metrics
+from transferbench import measures
 from transferbench.problem import Fit, Truth
 
 RNG = np.random.default_rng(0)
@@ -18,8 +18,8 @@ D = np.where(RNG.random((200, 6)) < 0.8, Y, 1 - Y)
 
 
 def test_single_label_measures_are_scikit_learns():
-    assert metrics.accuracy(TRUE, GUESS) == reference.accuracy_score(TRUE, GUESS)
-    assert metrics.macro_f1(TRUE, GUESS) == pytest.approx(
+    assert measures.accuracy(TRUE, GUESS) == reference.accuracy_score(TRUE, GUESS)
+    assert measures.macro_f1(TRUE, GUESS) == pytest.approx(
         reference.f1_score(TRUE, GUESS, average="macro")
     )
 
@@ -30,38 +30,38 @@ def test_nmi_is_mutual_information_over_the_geometric_mean_of_entropies():
     independent = np.outer(p, q)
     information = np.sum(table[table > 0] * np.log(table[table > 0] / independent[table > 0]))
     entropies = [-np.sum(x * np.log(x)) for x in (p, q)]
-    assert metrics.nmi(TRUE, GUESS) == pytest.approx(information / np.sqrt(np.prod(entropies)))
-    assert metrics.nmi(TRUE, np.zeros_like(TRUE)) == 0
+    assert measures.nmi(TRUE, GUESS) == pytest.approx(information / np.sqrt(np.prod(entropies)))
+    assert measures.nmi(TRUE, np.zeros_like(TRUE)) == 0
 
 
 def test_clustering_accuracy_is_the_best_of_all_matchings():
     from itertools import permutations
 
     best = max(np.mean(np.array(p)[GUESS] == TRUE) for p in permutations(range(4)))
-    assert metrics.clustering_accuracy(TRUE, GUESS) == pytest.approx(best)
+    assert measures.clustering_accuracy(TRUE, GUESS) == pytest.approx(best)
     renamed = np.array([3, 1, 0, 2])[GUESS]
-    assert metrics.clustering_accuracy(TRUE, renamed) == pytest.approx(best)
+    assert measures.clustering_accuracy(TRUE, renamed) == pytest.approx(best)
 
 
 def test_more_clusters_than_classes_leaves_some_unmatched():
     # By hand: clusters {0,0}, {1}, {2,2}; classes a a | a b b → 2 + 2 of 5 agree.
     truth, decided = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 2])
-    assert metrics.clustering_accuracy(truth, decided) == pytest.approx(4 / 5)
+    assert measures.clustering_accuracy(truth, decided) == pytest.approx(4 / 5)
 
 
 def test_multilabel_measures_are_scikit_learns():
     options = {"average": "samples", "zero_division": 1.0}
-    assert metrics.example_f1(Y, D) == pytest.approx(reference.f1_score(Y, D, **options))
-    assert metrics.jaccard(Y, D) == pytest.approx(reference.jaccard_score(Y, D, **options))
-    assert metrics.hamming_loss(Y, D) == pytest.approx(reference.hamming_loss(Y, D))
+    assert measures.example_f1(Y, D) == pytest.approx(reference.f1_score(Y, D, **options))
+    assert measures.jaccard(Y, D) == pytest.approx(reference.jaccard_score(Y, D, **options))
+    assert measures.hamming_loss(Y, D) == pytest.approx(reference.hamming_loss(Y, D))
 
 
 def test_multilabel_measures_by_hand():
     # First document: one correct of two labels and one wrong. Second: no label, none decided.
     y, d = np.array([[1, 1, 0], [0, 0, 0]]), np.array([[1, 0, 1], [0, 0, 0]])
-    assert metrics.example_f1(y, d) == pytest.approx((2 / 4 + 1) / 2)
-    assert metrics.jaccard(y, d) == pytest.approx((1 / 3 + 1) / 2)
-    assert metrics.hamming_loss(y, d) == pytest.approx(2 / 6)
+    assert measures.example_f1(y, d) == pytest.approx((2 / 4 + 1) / 2)
+    assert measures.jaccard(y, d) == pytest.approx((1 / 3 + 1) / 2)
+    assert measures.hamming_loss(y, d) == pytest.approx(2 / 6)
 
 
 def truth(family: str = "transfer") -> Truth:
@@ -77,23 +77,25 @@ def truth(family: str = "transfer") -> Truth:
 
 def test_evaluate_scores_only_the_scored_rows():
     scores = np.eye(2)[[0, 1, 1, 1]]
-    measures = metrics.evaluate(Fit((np.zeros((4, 2)), scores)), truth())
+    found = measures.evaluate(Fit((np.zeros((4, 2)), scores)), truth())
     f1 = pytest.approx((2 / 3 + 4 / 5) / 2)
-    assert measures == {"target": {"accuracy": 0.75, "f1": f1, "balanced_accuracy": 0.75}}
+    assert found == {"target": {"accuracy": 0.75, "f1": f1, "balanced_accuracy": 0.75}}
 
 
 def test_clusters_are_matched_and_classes_are_not():
     flipped = np.eye(2)[[1, 1, 0, 0]]
-    assert metrics.evaluate(Fit((flipped, flipped)), truth())["target"]["accuracy"] == 0
+    assert measures.evaluate(Fit((flipped, flipped)), truth())["target"]["accuracy"] == 0
     fit = Fit((flipped, flipped), columns="clusters")
-    assert metrics.evaluate(fit, truth())["target"]["accuracy"] == 1
-    assert metrics.evaluate(Fit((flipped, flipped)), truth("clustering"))["target"]["accuracy"] == 1
+    assert measures.evaluate(fit, truth())["target"]["accuracy"] == 1
+    assert (
+        measures.evaluate(Fit((flipped, flipped)), truth("clustering"))["target"]["accuracy"] == 1
+    )
 
 
 def test_multilabel_decides_at_one_half():
     scores = np.array([[0.5, 0.4], [0.9, 0.0], [0.2, 0.7], [0.6, 0.6]])
-    measures = metrics.evaluate(Fit((scores, scores)), truth("multilabel"))["target"]
-    assert measures == {
+    found = measures.evaluate(Fit((scores, scores)), truth("multilabel"))["target"]
+    assert found == {
         "f1": pytest.approx((3 + 2 / 3) / 4), "accuracy": pytest.approx(3.5 / 4), "hamming": 1 / 8
     }  # fmt: skip
 
@@ -101,11 +103,11 @@ def test_multilabel_decides_at_one_half():
 def test_nan_and_wrong_shapes_are_errors():
     bad = np.full((4, 2), np.nan)
     with pytest.raises(ValueError, match="not numbers"):
-        metrics.evaluate(Fit((bad, bad)), truth())
+        measures.evaluate(Fit((bad, bad)), truth())
     with pytest.raises(ValueError, match="expected"):
-        metrics.evaluate(Fit((np.zeros((4, 3)),) * 2), truth())
+        measures.evaluate(Fit((np.zeros((4, 3)),) * 2), truth())
     with pytest.raises(ValueError, match="2 domains"):
-        metrics.evaluate(Fit((np.zeros((4, 2)),)), truth())
+        measures.evaluate(Fit((np.zeros((4, 2)),)), truth())
 
 
 def test_explained_variance_is_between_over_total_variance():
@@ -114,10 +116,10 @@ def test_explained_variance_is_between_over_total_variance():
     total = np.sum((X - X.mean(axis=0)) ** 2)
     within = sum(np.sum((X[decided == c] - X[decided == c].mean(axis=0)) ** 2) for c in range(3))
     expected = 1 - within / total
-    assert metrics.explained_variance(X, decided) == pytest.approx(expected)
-    assert metrics.explained_variance(sp.csr_array(X), decided) == pytest.approx(expected)
-    assert metrics.explained_variance(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
-    assert metrics.explained_variance(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
+    assert measures.explained_variance(X, decided) == pytest.approx(expected)
+    assert measures.explained_variance(sp.csr_array(X), decided) == pytest.approx(expected)
+    assert measures.explained_variance(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
+    assert measures.explained_variance(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
 
 
 def test_several_multilabel_tasks_also_get_measures_of_all_documents():
@@ -129,28 +131,28 @@ def test_several_multilabel_tasks_also_get_measures_of_all_documents():
         (TRUE[:50] > 0, TRUE[50:200] > 1),
     )
     scores = 0.2 + 0.5 * D
-    measures = metrics.evaluate(Fit((scores[:50], scores[50:])), truth)
+    found = measures.evaluate(Fit((scores[:50], scores[50:])), truth)
     rows = np.concatenate(truth.scored)
-    assert list(measures) == ["x", "y", "all"]
-    assert measures["all"]["f1"] == metrics.example_f1(Y[rows], D[rows])
-    assert measures["all"]["hamming"] == metrics.hamming_loss(Y[rows], D[rows])
+    assert list(found) == ["x", "y", "all"]
+    assert found["all"]["f1"] == measures.example_f1(Y[rows], D[rows])
+    assert found["all"]["hamming"] == measures.hamming_loss(Y[rows], D[rows])
     one = Truth("multilabel", tuple("abcdef"), ("x",), (Y,), (TRUE[:200] > 0,))
-    assert list(metrics.evaluate(Fit((scores,)), one)) == ["x"]
+    assert list(measures.evaluate(Fit((scores,)), one)) == ["x"]
 
 
 def test_ensure_one_label_raises_the_best_score_of_rows_without_a_label():
     scores = np.array([[0.2, 0.4, 0.1], [0.6, 0.1, 0.9], [0.0, 0.0, 0.0], [-2.0, -3.0, -1.0]])
     expected = [[0.2, 0.5, 0.1], [0.6, 0.1, 0.9], [0.5, 0.0, 0.0], [-2.0, -3.0, 0.5]]
     before = scores.copy()
-    np.testing.assert_array_equal(metrics.ensure_one_label(scores), expected)
+    np.testing.assert_array_equal(measures.ensure_one_label(scores), expected)
     np.testing.assert_array_equal(scores, before)
 
 
 def test_a_score_at_the_threshold_is_a_label():
     scores = np.array([[0.5, 0.49]])
-    np.testing.assert_array_equal(metrics.ensure_one_label(scores), scores)
+    np.testing.assert_array_equal(measures.ensure_one_label(scores), scores)
 
 
 def test_macro_f1_is_a_mean_over_the_true_classes():
     """Class 1 is never decided, and still counts."""
-    assert metrics.macro_f1(np.array([0, 0, 1]), np.array([0, 0, 0])) == pytest.approx(0.4)
+    assert measures.macro_f1(np.array([0, 0, 1]), np.array([0, 0, 0])) == pytest.approx(0.4)

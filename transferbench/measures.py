@@ -1,13 +1,15 @@
-"""Decision rules and measures; every measure is a fraction between 0 and 1."""
+"""Decision rules, and the one table of measures; scores are fractions between 0 and 1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Fit, Matrix, Problem, Truth
+from transferbench.problem import Family, Fit, Matrix, Problem, Truth
 
 #: A document has every label with at least this score.
 THRESHOLD = 0.5
@@ -130,45 +132,91 @@ def hamming_loss(Y: np.ndarray, D: np.ndarray) -> float:
     return float(np.mean(Y != D))
 
 
-def _transfer(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, float]:
-    truth, decided = Y.argmax(axis=1), scores.argmax(axis=1)
-    if clusters:
-        decided = match(truth, decided)
-    return {
-        "accuracy": accuracy(truth, decided),
-        "f1": macro_f1(truth, decided),
-        "balanced_accuracy": balanced_accuracy(truth, decided),
-    }
+@dataclass(frozen=True)
+class Measure:
+    """A number that records, tables and claims of a family of models have.
+
+    name : in records, runs.csv and experiment files.
+    title : for readers.
+    value : (truth, decided) → value, of classes (n,) or label indicators (n, c). Without
+        needs_labels the first argument is the matrix of documents.
+    heading : of a column that a command prints, if not the name.
+    """
+
+    name: str
+    title: str
+    value: Callable[[Any, np.ndarray], float]
+    lower_is_better: bool = False
+    needs_labels: bool = True
+    heading: str = ""
 
 
-def _clustering(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, float]:
-    truth, decided = Y.argmax(axis=1), scores.argmax(axis=1)
-    return {"accuracy": clustering_accuracy(truth, decided), "nmi": nmi(truth, decided)}
-
-
-def _multilabel(Y: np.ndarray, scores: np.ndarray, clusters: bool) -> dict[str, float]:
-    D = (scores >= THRESHOLD).astype(Y.dtype)
-    return {"f1": example_f1(Y, D), "accuracy": jaccard(Y, D), "hamming": hamming_loss(Y, D)}
-
-
-#: Measures of each family: (Y, scores, True if columns are clusters) → value by name.
-FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, bool], dict[str, float]]] = {
-    "transfer": _transfer,
-    "clustering": _clustering,
-    "multilabel": _multilabel,
+#: Costs of a run, fields of its record, in units of their own; they are compared as ratios.
+COSTS = {"seconds": "seconds", "peak_mib": "peak memory in MiB"}
+#: Measures by family of models, the main one first.
+MEASURES: dict[Family, tuple[Measure, ...]] = {
+    "transfer": (
+        Measure("accuracy", "accuracy", accuracy),
+        Measure("f1", "F1", macro_f1),
+        Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, heading="balanced"),
+    ),
+    "clustering": (
+        Measure("accuracy", "accuracy", clustering_accuracy),
+        Measure("nmi", "NMI", nmi),
+        Measure("explained", "explained variance", explained_variance, needs_labels=False),
+    ),
+    "multilabel": (
+        Measure("f1", "F1", example_f1, heading="example F1"),
+        Measure("accuracy", "accuracy", jaccard, heading="Jaccard"),
+        Measure(
+            "hamming", "Hamming loss", hamming_loss, lower_is_better=True, heading="Hamming loss"
+        ),
+    ),
 }
+_ALL = [measure for family in MEASURES.values() for measure in family]
+#: What a record has for each scored domain.
+SCORES = tuple(dict.fromkeys(measure.name for measure in _ALL))
+#: Names for readers.
+TITLES = {measure.name: measure.title for measure in _ALL} | COSTS
+LOWER_IS_BETTER = {*COSTS, *(measure.name for measure in _ALL if measure.lower_is_better)}
+#: The name of a measure, for the type checker and for the schema of experiment files.
+if TYPE_CHECKING:
+    MeasureName = str
+else:
+    MeasureName = Literal[tuple(TITLES)]
+
+
+def headings(family: Family) -> dict[str, str]:
+    """Return the heading of a printed column by name of the measure."""
+    return {m.name: m.heading or m.name for m in MEASURES[family]}
+
+
+def score(
+    family: Family, Y: np.ndarray, scores: np.ndarray, *, clusters: bool = False
+) -> dict[str, float]:
+    """Return the measures of scores of documents with the true labels Y (n, c), by name.
+
+    clusters: the columns of the scores are clusters in any order, not classes.
+    """
+    if family == "multilabel":
+        truth, decided = Y, (scores >= THRESHOLD).astype(Y.dtype)
+    else:
+        truth, decided = Y.argmax(axis=1), scores.argmax(axis=1)
+        if family == "transfer" and clusters:
+            decided = match(truth, decided)
+    return {m.name: m.value(truth, decided) for m in MEASURES[family] if m.needs_labels}
 
 
 def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str, dict[str, float]]:
     """Return the measures of each domain with rows to score: {domain: {measure: value}}.
 
-    If the problem is given, clusterings also get "explained", the explained variance. Several
-    multi-label tasks also get measures over all their documents, under the name ALL. Raises
-    ValueError if scores are NaN or differ in shape from the truth.
+    If the problem is given, also those that need no labels. Several multi-label tasks also get
+    measures over all their documents, under the name ALL. Raise ValueError if scores are NaN or
+    differ in shape from the truth.
     """
     if len(fit.scores) != len(truth.Y):
         raise ValueError(f"expected scores of {len(truth.Y)} domains, got {len(fit.scores)}")
-    measures = {}
+    found = {}
     for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if len(scores) != len(Y) or (fit.columns == "classes" and scores.shape != Y.shape):
             raise ValueError(f"{name}: scores are {scores.shape}, expected {Y.shape}")
@@ -176,12 +224,13 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
             raise ValueError(f"{name}: {np.isnan(scores).sum()} scores are not numbers")
         if scored.any():
             clusters = fit.columns == "clusters"
-            measures[name] = FAMILIES[truth.family](Y[scored], scores[scored], clusters)
-    if truth.family == "multilabel" and len(measures) > 1:
+            found[name] = score(truth.family, Y[scored], scores[scored], clusters=clusters)
+    if truth.family == "multilabel" and len(found) > 1:
         Y, scores, scored = map(np.concatenate, (truth.Y, fit.scores, truth.scored))
-        measures[ALL] = _multilabel(Y[scored], scores[scored], False)
-    if problem is not None and truth.family == "clustering":
-        for domain, scores in zip(problem.domains, fit.scores, strict=True):
-            decided = scores.argmax(axis=1)
-            measures[domain.name]["explained"] = explained_variance(domain.X, decided)
-    return measures
+        found[ALL] = score("multilabel", Y[scored], scores[scored])
+    for domain, scores in zip(problem.domains if problem else (), fit.scores, strict=False):
+        decided = scores.argmax(axis=1)
+        for m in MEASURES[truth.family]:
+            if not m.needs_labels:
+                found[domain.name][m.name] = m.value(domain.X, decided)
+    return found
