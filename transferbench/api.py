@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench import measures, models, notebook, parameters, settings
+from transferbench import measures, models, parameters, settings
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.notebook import Summary
 from transferbench.parameters import Params
 from transferbench.problem import Fit, Problem, Truth, Watch
 
@@ -142,14 +141,16 @@ def to_frame(fit: Fit, problem: Problem) -> DataFrame:
     return pd.concat(parts, keys=names, names=["domain", "document"])
 
 
-def summary(results: DataFrame) -> Summary:
-    """Return a small table of results: the mean value of each row, column and measure.
+def summary(results: DataFrame) -> DataFrame:
+    """Return mean, std and count of the finished values of each row, column and measure.
 
         transferbench.summary(transferbench.results("gtl-table3"))
 
-    A notebook shows it as HTML, `print` as text.
+    The settings are those that the published table shows.
     """
-    return notebook.of_results(results)
+    done = results[(results.status == "done") & results.chosen]
+    by = ["row", "column", "measure"]
+    return done.groupby(by, sort=False).value.agg(["mean", "std", "count"]).reset_index()
 
 
 def results(name: str) -> DataFrame:

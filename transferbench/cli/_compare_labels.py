@@ -29,7 +29,7 @@ def report(compared: Comparison, frame: DataFrame) -> list[str]:
     """Return the lines to print: a table, what its numbers are, and why none is recommended."""
     from transferbench.cli._report import percent
     from transferbench.measures import headings
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
 
     titles = headings("multilabel")
     measures = [name for name in titles if name in frame]

@@ -54,7 +54,7 @@ def _table(part: DataFrame, classes: tuple[str, ...]) -> list[str]:
     """Return the table of one target, at most WIDTH wide with names of usual length."""
     from transferbench.cli._report import percent
     from transferbench.measures import headings
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
 
     few = len(classes) <= 4
     titles = headings("transfer")
@@ -98,7 +98,7 @@ def _seconds(value: float) -> str:
 def _confusions(compared: Comparison, truth: Truth, target: str) -> list[str]:
     """Return for each model the number of documents by true class (row) and decided class."""
     from transferbench.choose.table import confusion
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
 
     i = truth.names.index(target)
     rows, lines = truth.scored[i], []

@@ -8,7 +8,7 @@ from typing import Any
 
 from transferbench.cli._terminal import echo
 from transferbench.experiments.experiment import PlannedRun
-from transferbench.notebook import aligned
+from transferbench.messages import aligned
 from transferbench.runs.record import Run
 
 HEADER = ["rows", "column", "model", "varied", "seeds", "done", "to run"]

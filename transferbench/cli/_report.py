@@ -13,7 +13,7 @@ from transferbench import experiments, models
 from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import headings
-from transferbench.notebook import aligned
+from transferbench.messages import aligned
 from transferbench.runs.record import Record
 from transferbench.runs.store import Store
 from transferbench.settings import Settings

@@ -34,7 +34,7 @@ def command(own: OwnData, as_json: bool) -> int:
     from transferbench.cli._fit import fit_all
     from transferbench.errors import UserError
     from transferbench.measures import ALL, headings
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
 
     names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
     params = own.params(names, own.family)

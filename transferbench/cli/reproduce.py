@@ -84,7 +84,7 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
     """Print what would run: of one experiment its columns, of several a line for each."""
     from transferbench import reproduce
     from transferbench.cli import _dry_run
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
     from transferbench.runs import runner
 
     expected, sentence = reproduce.expect(rebuilds, settings)

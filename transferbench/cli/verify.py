@@ -31,7 +31,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     is unavailable are listed; they do not change the exit code unless no run is left.
     """
     from transferbench import verify
-    from transferbench.notebook import aligned
+    from transferbench.messages import aligned
 
     measured = verify.quickest(verify.committed(names or have_run(settings), settings), seconds)
     compared = verify.compare(measured, verify.run_again(measured, settings, jobs))
