@@ -347,7 +347,7 @@ def test_a_signal_ends_the_processes_at_once(call, here, monkeypatch, ctrl_c, nu
     threading.Thread(target=interrupt, daemon=True).start()
     code, _, err = call("compare", *FILES, "-m", "lr", "--jobs", "2")
     assert (code, err.splitlines()[3:]) == (130, ["Interrupted."])
-    assert time.monotonic() - interrupted[0] < 10
+    assert time.monotonic() - interrupted[0] < 60
 
 
 @pytest.fixture

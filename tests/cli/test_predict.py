@@ -268,6 +268,7 @@ def test_a_failing_model_leaves_no_partial_file(call, here, monkeypatch):
     assert sorted(here.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(here, home):
     """Run each command in a new process, as the paths start at its current folder."""
     (here / "exp.yaml").write_text(

@@ -246,6 +246,20 @@ def test_the_least_recently_used_files_are_removed_to_make_room(folder, X):
         assert len(names()) == 2
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """Let time pass only while something sleeps."""
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    for name in ("perf_counter", "process_time"):
+        monkeypatch.setattr(time, name, lambda: now)
+
+
 def timed(folder, function, *args) -> tuple[float, float, float]:
     """Wall time of a call; the same with artefacts counted as made; the part that was reused."""
     with use(folder) as usage:
@@ -255,32 +269,23 @@ def timed(folder, function, *args) -> tuple[float, float, float]:
     return seconds, seconds + usage.missing[0], usage.reused[0]
 
 
-def test_times_are_as_if_every_artefact_had_been_made(folder, X):
-    """Sleeping takes exactly as long as asked: nested artefacts count once."""
-    pause = 0.1
-    _, made, reused = timed(folder, outer, X, pause)
-    assert made == pytest.approx(3 * pause, abs=0.05)
-    assert reused == 0
-    real, again, reused = timed(folder, outer, X, pause)
-    assert real < pause
-    assert again == pytest.approx(made, abs=0.05)
-    assert reused == pytest.approx(made, abs=0.05)
+def test_times_are_as_if_every_artefact_had_been_made(folder, X, clock):
+    """Nested artefacts count once."""
+    pause = 100.0
+    assert timed(folder, outer, X, pause) == (300, 300, 0)
+    assert timed(folder, outer, X, pause) == (0, 300, 300)
     for path in folder.path.glob("outer-*"):
         path.unlink()
-    real, partly, reused = timed(folder, outer, X, pause)  # made of two that are reused
-    assert real < 2 * pause
-    assert partly == pytest.approx(made, abs=0.05)
-    assert reused == pytest.approx(2 * pause, abs=0.05)
-    assert timed(folder, outer, X, pause)[2] == pytest.approx(made, abs=0.05)
+    # Made of two that are reused.
+    assert timed(folder, outer, X, pause) == (100, 300, 200)
+    assert timed(folder, outer, X, pause) == (0, 300, 300)
 
 
-def test_looking_up_and_writing_do_not_count(folder, X, monkeypatch):
-    monkeypatch.setattr(artefacts, "_environment", lambda: time.sleep(0.1) or [])
+def test_looking_up_and_writing_do_not_count(folder, X, monkeypatch, clock):
+    monkeypatch.setattr(artefacts, "_environment", lambda: time.sleep(10) or [])
     write = artefacts._Cache._write
-    monkeypatch.setattr(artefacts._Cache, "_write", lambda *a: time.sleep(0.1) or write(*a))
-    real, counted, _ = timed(folder, slow, X)
-    assert real > 0.2
-    assert 0 <= counted < 0.05
+    monkeypatch.setattr(artefacts._Cache, "_write", lambda *a: time.sleep(10) or write(*a))
+    assert timed(folder, slow, X) == (20, 0, 0)
 
 
 def make_many(path, barrier):

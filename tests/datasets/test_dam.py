@@ -90,6 +90,7 @@ def test_the_three_matrices_contain_three_groups_twice_each():
     assert all((a != b).nnz == 0 for a, b in parts.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", ["rec-vs-sci", "sci-vs-talk"])
 def test_zhuangs_weights_come_from_these_counts_of_some_of_the_words_in_order(pair):
     files = zhuang._distributed(pair, originals(f"zhuang/{pair}"))

@@ -58,9 +58,9 @@ def test_tasks_differ_and_depend_on_the_random_state():
 
 
 def test_a_hundred_thousand_documents_take_seconds():
-    start = time.perf_counter()
+    start = time.process_time()
     problem, _ = built(documents=100_000)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert sum(len(domain.seen) for domain in problem.domains) == 100_000
 
 

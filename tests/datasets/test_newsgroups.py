@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -72,16 +74,10 @@ def test_options_have_their_documented_effect(real):
     assert built("stop_words=none").domains[0].X.shape[1] > plain.domains[0].X.shape[1]
 
 
-def test_a_built_task_loads_in_less_than_0_3_seconds(real):
-    import time
-
+def test_a_built_task_loads_without_its_originals(real, monkeypatch):
     task = tasks.Task.named("gtl/comp-vs-rec")
     tasks.load(task, real)
-    best = min(_time(lambda: tasks.load(task, real), time) for _ in range(3))
-    assert best < 0.3
-
-
-def _time(call, time) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    monkeypatch.setattr(newsgroups, "build", None)
+    start = time.process_time()
+    tasks.load(task, real)
+    assert time.process_time() - start < 1

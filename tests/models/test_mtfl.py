@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_problem
+from conftest import make_problem, slow_unless
 from sklearn.linear_model import Ridge
 
 import transferbench
@@ -100,13 +100,12 @@ def test_one_domain_of_two_classes_is_ridge_regression(gamma):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("epsilon", [[1e-8], [1e-1], [1e-1, 1e-2, 1e-8]])
-def test_the_objective_never_rises(classes, gamma, epsilon):
-    for seed in range(5):
-        problem, _ = labelled_twice(features=50, classes=classes, seed=seed)
-        fit = transferbench.fit("mtfl", problem, gamma=gamma, epsilon=epsilon)
-        trace = np.array(fit.trace)
-        assert (np.diff(trace) <= 1e-7 * trace[:-1]).all()
-        assert trace[-1] < trace[0]
+@pytest.mark.parametrize("seed", slow_unless([0].__contains__, range(5)))
+def test_the_objective_never_rises(classes, gamma, epsilon, seed):
+    problem, _ = labelled_twice(features=50, classes=classes, seed=seed)
+    trace = np.array(transferbench.fit("mtfl", problem, gamma=gamma, epsilon=epsilon).trace)
+    assert (np.diff(trace) <= 1e-7 * trace[:-1]).all()
+    assert trace[-1] < trace[0]
 
 
 def weights_of(problem: Problem, **settings) -> tuple[np.ndarray, tuple[float, ...]]:
@@ -223,6 +222,7 @@ def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
         np.testing.assert_allclose(got, scores, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_no_square_array_of_features_or_documents_is_formed():
     """With a million features and 20,000 documents, either would take gigabytes."""
     rng = np.random.default_rng(1)

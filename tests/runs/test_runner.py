@@ -56,7 +56,9 @@ FILES = toys.FILES | {
     """,
 }
 MODELS = [
-    name.removesuffix(".py") for name in FILES if name not in ("own.py", "marks.py", "shares.py")
+    name.removesuffix(".py")
+    for name in FILES
+    if name not in ("own.py", "marks.py", "shares.py", "sleeps.py")
 ]
 EXPERIMENT = """
 title: kill me
@@ -102,26 +104,33 @@ def finished(results: Path) -> list[dict]:
 
 def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
     models = [part for name in MODELS for part in ("-m", name)]
-    call = ("run", "own/small", *models, "-j", "2", "--time-limit", "20", "--memory-limit", "2G")
+    call = ("run", "own/small", *models, "-j", "2", "--time-limit", "120", "--memory-limit", "2G")
     code, out, err = shell(*call, "--json")
     records = {record["model"]: record for record in map(json.loads, out.splitlines())}
     status = {name: record["status"] for name, record in records.items()}
     assert status == {
         "good": "done",
         "raises": "failed",
-        "sleeps": "timeout",
         "hogs": "memory",
         "dies": "crashed",
         "wrong": "failed",
     }
     assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
     assert "by the model" in records["raises"]["traceback"]
-    assert "20 s" in records["sleeps"]["reason"]
     assert "2 GiB" in records["hogs"]["reason"]
     assert "scores that are NaN or infinite" in records["wrong"]["reason"]
     assert code == 1
     assert len(finished(shell.results)) == len(MODELS)
     assert all(line.partition(":")[0] in set(status.values()) for line in err.splitlines())
+
+
+def test_a_run_ends_at_its_time_limit(shell):
+    code, out, _ = shell(
+        "run", "own/small", "-m", "sleeps", "--no-reference", "--time-limit", "2", "--json"
+    )
+    record = json.loads(out.splitlines()[0])
+    assert (code, record["status"]) == (1, "timeout")
+    assert "2 s" in record["reason"]
 
 
 def test_a_record_holds_the_run_and_its_cost(shell):
