@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,6 @@ from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.data.tasks import Task
     from transferbench.parameters import Parameter
 
 
@@ -46,44 +47,46 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
         return
     first, *others = lines
     echo(first, style="header")
-    for line in others:
-        echo(line)
+    echo("\n".join(others))
+
+
+def _section(title: str, content: Iterable[object] | Mapping[str, object]) -> list[str]:
+    """Return an empty line, the title, and a line for each part of the content."""
+    if isinstance(content, Mapping):
+        content = [f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in content.items()]
+    return ["", f"{title}:", *([f"  {part}" for part in content] or ["  none"])]
+
+
+def _assigned(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _parameters(known: Iterable[Parameter]) -> list[dict[str, Any]]:
     from transferbench.parameters import describe_type
 
-    return [
-        {"name": each.name, "type": describe_type(each.type), "default": each.default}
-        for each in known
-    ]
+    return [{"name": p.name, "type": describe_type(p.type), "default": p.default} for p in known]
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[str]]:
-    import importlib
-    import inspect
-
     from transferbench import models, parameters
 
-    fit = models.load(name)
-    family, known = models.get(name).family, parameters.schema(fit).values()
-    text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
-    random = parameters.takes_seed(fit)
-    found = {
+    fit, family = models.load(name), models.get(name).family
+    known = parameters.schema(fit).values()
+    found: dict[str, Any] = {
         "kind": "model",
         "name": name,
         "family": family,
-        "text": text,
+        "text": inspect.getdoc(importlib.import_module(fit.__module__)) or "",
         "parameters": _parameters(known),
-        "random": random,
+        "random": parameters.takes_seed(fit),
     }
-    lines = [f"{name} ({family} model)", "", text, "", "Parameters (--set NAME=VALUE):"]
-    lines += [f"  {parameter}" for parameter in known] or ["  none"]
-    last = "Random: one run for each seed." if random else "Deterministic: run once."
-    return found, [*lines, "", last]
+    last = "Random: one run for each seed." if found["random"] else "Deterministic: run once."
+    head = [f"{name} ({family} model)", "", found["text"]]
+    return found, [*head, *_section("Parameters (--set NAME=VALUE)", known), "", last]
 
 
 def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    from transferbench import datasets, parameters
     from transferbench.data import tasks
     from transferbench.errors import unknown
 
@@ -91,80 +94,58 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     if base not in _names.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
         raise unknown("name", name, _names.all_names(), "See `transferbench list`.")
     task = tasks.Task.named(name)
-    if not task.options.get("path"):
-        return _known_task(task)
-    facts = tasks.facts(task, settings)  # only the user's own files have them
-    found = {"kind": "task", "name": task.name, "family": facts.family, "facts": facts.to_json()}
-    head = [task.name, "", f"A {facts.family} task of your own.", "", "Facts:"]
-    return found, [*head, *_facts(facts.to_json())]
-
-
-def _known_task(task: Task) -> tuple[dict[str, Any], list[str]]:
-    from transferbench import datasets, parameters
-    from transferbench.data import tasks
-
+    found: dict[str, Any] = {"kind": "task", "name": task.name}
+    if task.options.get("path"):  # the user's own files
+        facts = tasks.facts(task, settings)
+        found |= {"family": facts.family, "facts": facts.to_json()}
+        head = [task.name, "", f"A {facts.family} task of your own."]
+        return found, head + _section("Facts", found["facts"])
     name, module = task.base, datasets.tasks()[task.base]
-    doc, facts = (module.__doc__ or "").strip(), module.FACTS.get(task.base, {})
     options = parameters.schema(module.build)
     files = tasks.needed(task).values()
-    found = {
-        "kind": "task",
+    found |= {
         "name": name,
         "summary": module.TASKS[name],
-        "text": doc,
-        "facts": facts,
+        "text": (module.__doc__ or "").strip(),
+        "facts": module.FACTS.get(name, {}),
         "options": _parameters(options.values()),
         "files": [
             {"name": f.name, "size": f.size, "digest": f.digest, "licence": f.licence}
             for f in files
         ],
     }
-    lines = [name, "", module.TASKS[name], "", doc, ""]
-    lines += ["Facts, checked at every build with the default options:"]
-    lines += _facts(facts) or ["  none but those above"]
-    lines += ["", f"Options ({name}:NAME=VALUE,…):", *(f"  {value}" for value in options.values())]
-    lines += ["", "Built from:"]
-    for file in files:
-        size = f"{file.size:,} bytes" if file.size else "of unknown size"
-        lines.append(f"  {file.name}, {size}, {file.digest}")
-    if not files:
-        lines.append("  your own files" if "path" in options else "  nothing: it is generated")
-    return found, [*lines, "", *dict.fromkeys(f"Licence: {file.licence}" for file in files)]
-
-
-def _facts(facts: Mapping[str, object]) -> list[str]:
-    return [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
+    built_from = [
+        f"{f.name}, {f'{f.size:,} bytes' if f.size else 'of unknown size'}, {f.digest}"
+        for f in files
+    ] or ["your own files" if "path" in options else "nothing: it is generated"]
+    return found, [
+        name, "", found["summary"], "", found["text"],
+        *_section("Facts, checked at every build with the default options", found["facts"]),
+        *_section(f"Options ({name}:NAME=VALUE,…)", options.values()),
+        *_section("Built from", built_from), "",
+        *dict.fromkeys(f"Licence: {file.licence}" for file in files),
+    ]  # fmt: skip
 
 
 def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     experiment = experiments.load(name, settings.results)
-    name, spec = experiment.name, experiment.spec
-    paper, tolerance = spec.paper, experiment.compared.tolerance
+    spec, paper, tolerance = experiment.spec, experiment.spec.paper, experiment.compared.tolerance
+    reading = {n: f" (reading of {r.reading_of})" for n, r in spec.rows.items() if r.reading_of}
     columns = []
     for label, column in spec.columns.items():
-        params = ", ".join(f"{key}={value}" for key, value in column.params.items())
-        control = " (control)" if column.control else ""
-        control += f" (reading of {column.reading_of})" if column.reading_of else ""
-        options = ", ".join(f"{key}={value}" for key, value in column.data.items())
-        on = f", tasks with {options}" if options else ""
-        columns.append(f"  {label}{control}: {column.model}({params}){on}")
-    found = {"kind": "experiment", "name": name} | spec.model_dump(mode="json")
+        kind = " (control)" if column.control else ""
+        kind += f" (reading of {column.reading_of})" if column.reading_of else ""
+        on = f", tasks with {_assigned(column.data)}" if column.data else ""
+        columns.append(f"{label}{kind}: {column.model}({_assigned(column.params)}){on}")
+    found = {"kind": "experiment", "name": experiment.name} | spec.model_dump(mode="json")
     return found, [
-        f"{name}: {spec.title}",
+        f"{experiment.name}: {spec.title}",
         f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",
         "",
         f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
-        f"Tolerance: {tolerance.value:g}; {tolerance.reason}" if tolerance else "",
-        f"Control of: {spec.control_of}" if spec.control_of else "",
-        "",
-        "Rows:",
-        *(
-            f"  {label}: {row.task}" + f" (reading of {row.reading_of})" * bool(row.reading_of)
-            for label, row in spec.rows.items()
-        ),
-        "",
-        "Columns:",
-        *columns,
-        "",
-        *(f"Note: {note}" for note in spec.notes),
+        *([f"Tolerance: {tolerance.value:g}; {tolerance.reason}"] if tolerance else []),
+        *([f"Control of: {spec.control_of}"] if spec.control_of else []),
+        *_section("Rows", (f"{n}: {row.task}{reading.get(n, '')}" for n, row in spec.rows.items())),
+        *_section("Columns", columns),
+        *_section("Notes", spec.notes),
     ]

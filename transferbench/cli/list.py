@@ -13,6 +13,7 @@ from transferbench.settings import Settings
 
 WIDTH = 80
 WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
+FAMILIES = {"transfer": "Transfer", "clustering": "Clustering", "multilabel": "Multi-label"}
 
 
 @click.command()
@@ -32,55 +33,52 @@ def command(settings: Settings, what: str, as_json: bool) -> None:
       experiments  name, title, own (true for your own)
       a paper      name, title, place (in the paper)
     """
-    sections = {"models": _models, "tasks": _tasks, "experiments": _experiments}
-    found = {title: read(settings) for title, read in sections.items() if what in ("all", title)}
-    if what in experiments.papers():
-        found[what] = _of_paper(what)
+    found = _read(settings, what)
     if as_json:
         echo_json(found)
         return
-    if "models" in found:
-        _print_models(found["models"])
-    if "tasks" in found:
-        _print("Tasks", {each["name"]: each["summary"] for each in found["tasks"]})
+    models = found.get("models", [])
+    for family, title in FAMILIES.items():
+        names = {m["name"] + "*" * bool(m["missing"]): m for m in models if m["family"] == family}
+        _print(f"{title} models", {name: model["summary"] for name, model in names.items()})
+    if missing := sorted({library for model in models for library in model["missing"]}):
+        echo(f"* needs {', '.join(missing)}, not installed; see `doctor`.\n")
+    _print("Tasks", {each["name"]: each["summary"] for each in found.get("tasks", ())})
     for own, title in ((False, "Experiments"), (True, "Your own experiments")):
-        titles = {e["name"]: e["title"] for e in found.get("experiments", ()) if e["own"] is own}
-        if titles:
-            _print(title, titles)
+        listed = [each for each in found.get("experiments", ()) if each["own"] is own]
+        _print(title, {each["name"]: each["title"] for each in listed})
     if what in experiments.papers():
         places = {each["name"]: f"{each['place']}: {each['title']}" for each in found[what]}
         _print(f"Experiments on {what}", places)
 
 
-def _models(settings: Settings) -> list[dict[str, Any]]:
-    from transferbench import models
+def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
+    """Return what --json prints."""
+    from transferbench import datasets, models
     from transferbench.fingerprint import missing_libraries, summary
 
-    return [
-        {
-            "name": model.name,
-            "family": model.family,
-            "summary": summary(model.path),
-            "missing": missing_libraries(model.path),
-        }
-        for model in models.registry().values()
-    ]
-
-
-def _tasks(settings: Settings) -> list[dict[str, Any]]:
-    from transferbench import datasets
-
-    return [
-        {"name": name, "summary": module.TASKS[name]} for name, module in datasets.tasks().items()
-    ]
-
-
-def _experiments(settings: Settings) -> list[dict[str, Any]]:
-    own = set(experiments.own_names(settings.results))
-    return [
-        {"name": name, "title": title, "own": name in own}
-        for name, title in experiments.titles(settings.results).items()
-    ]
+    found: dict[str, list[dict[str, Any]]] = {}
+    if what in ("all", "models"):
+        found["models"] = [
+            {
+                "name": model.name,
+                "family": model.family,
+                "summary": summary(model.path),
+                "missing": missing_libraries(model.path),
+            }
+            for model in models.registry().values()
+        ]
+    if what in ("all", "tasks"):
+        known = datasets.tasks()
+        found["tasks"] = [{"name": n, "summary": known[n].TASKS[n]} for n in known]
+    if what in ("all", "experiments"):
+        own, titles = experiments.own_names(settings.results), experiments.titles(settings.results)
+        found["experiments"] = [
+            {"name": name, "title": title, "own": name in own} for name, title in titles.items()
+        ]
+    if what in experiments.papers():
+        found[what] = _of_paper(what)
+    return found
 
 
 def _of_paper(paper: str) -> list[dict[str, Any]]:
@@ -89,9 +87,8 @@ def _of_paper(paper: str) -> list[dict[str, Any]]:
 
     files = {name: strict_yaml.load(experiments.path(name))[0] for name in experiments.names()}
     published = experiments.expand([paper])
-    names = [
-        n for n in files if files[n]["paper"]["title"] == files[published[0]]["paper"]["title"]
-    ]
+    title = files[published[0]]["paper"]["title"]
+    names = [name for name in files if files[name]["paper"]["title"] == title]
     names.sort(key=lambda name: (name not in published, "-text-" in name, len(name), name))
     return [
         {"name": name, "title": files[name]["title"], "place": files[name]["paper"]["place"]}
@@ -99,22 +96,12 @@ def _of_paper(paper: str) -> list[dict[str, Any]]:
     ]
 
 
-def _print_models(found: list[dict[str, Any]]) -> None:
-    """Print the models by family, and which libraries those marked * need."""
-    for family in dict.fromkeys(model["family"] for model in found):
-        of_family = [model for model in found if model["family"] == family]
-        summaries = {m["name"] + "*" * bool(m["missing"]): m["summary"] for m in of_family}
-        _print(
-            {"multilabel": "Multi-label"}.get(family, family.capitalize()) + " models", summaries
-        )
-    if missing := sorted({library for model in found for library in model["missing"]}):
-        echo(f"* needs {', '.join(missing)}, not installed; see `doctor`.\n")
-
-
 def _print(title: str, summaries: Mapping[str, str]) -> None:
-    """Print a title and a line for each name, at most WIDTH characters long."""
+    """Print a title and a line for each name, at most WIDTH characters long; nothing without."""
+    if not summaries:
+        return
     echo(f"{title}:", style="header")
-    width = max(map(len, summaries), default=0)
+    width = max(map(len, summaries))
     for name, text in summaries.items():
         line = f"  {name:<{width}}  {text}"
         echo(line if len(line) <= WIDTH else f"{line[: WIDTH - 1].rstrip()}…")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -50,19 +51,35 @@ def command(kind: str, name: str, folder: Path) -> None:
 
     Each runs as it is written. Existing files are not replaced.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     from transferbench.errors import UserError
     from transferbench.files import write_text
 
     _check(kind, name, folder)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES / kind),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    package = f"transferbench_{name.replace('-', '_')}"
+    texts = {
+        folder / path.removesuffix(".j2").replace("PACKAGE", package).replace("NAME", name):
+        environment.get_template(path).render(
+            name=name, package=package, file=f"{name}.yaml", params=_params
+        )
+        for path in sorted(environment.list_templates())
+    }  # fmt: skip
     target = folder / (f"{name}.yaml" if kind == "experiment" else name)
     if target.exists() or target.is_symlink():
         raise UserError(f"{target} exists already; choose another name or --folder.")
-    for path, text in _rendered(kind, name).items():
-        write_text(folder / path if kind == "experiment" else target / path, text)
-        echo(folder / path if kind == "experiment" else target / path)
+    for path, text in texts.items():
+        write_text(path, text)
+        echo(path)
     echo("\nNext:", style="header")
     for line in NEXT[kind]:
-        echo(f"  {line.format(name=name, path=_quoted(target))}")
+        echo(f"  {line.format(name=name, path=shlex.quote(str(target)))}")
 
 
 def _check(kind: str, name: str, folder: Path) -> None:
@@ -81,39 +98,9 @@ def _check(kind: str, name: str, folder: Path) -> None:
         raise UserError(f"there is a {kind} {name} already; choose another name.")
 
 
-def _rendered(kind: str, name: str) -> dict[str, str]:
-    """Return the texts to write, by path below the folder."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES / kind),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    package = f"transferbench_{name.replace('-', '_')}"
-    context = {"name": name, "package": package, "file": f"{name}.yaml", "params": _params}
-    return {
-        path.removesuffix(".j2")
-        .replace("PACKAGE", package)
-        .replace("NAME", name): environment.get_template(path).render(context)
-        for path in sorted(environment.list_templates())
-    }
-
-
 def _params(model: str) -> str:
     """Return all parameters of a model with their defaults, as YAML on one line."""
-    import yaml
-
     from transferbench import models, parameters
 
     known = parameters.schema(models.load(model)).values()
-    plain = json.loads(json.dumps({each.name: each.default for each in known}))
-    text = yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=10_000)
-    return str(text).strip()
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))
+    return json.dumps({each.name: each.default for each in known})
