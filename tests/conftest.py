@@ -21,6 +21,17 @@ from transferbench.settings import Settings
 ROOT = Path(__file__).parent.parent
 
 
+#: Fixtures that start programs, of which each takes seconds: their tests are slow.
+PROGRAMS = {"browser", "cluster", "installed", "shell"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start programs."""
+    for item in items:
+        if PROGRAMS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Settings:
     """Settings of a new user: empty folders, no settings file, no network."""

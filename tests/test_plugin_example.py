@@ -52,7 +52,6 @@ def shell(home, tmp_path):
     return call
 
 
-@pytest.mark.slow
 def test_model_and_dataset_of_the_example_work_like_built_in_ones(shell):
     listed = shell("list")
     assert "  nearest-mean " in listed

@@ -163,9 +163,9 @@ def test_fetch_dry_run_shows_size_source_and_destination(home, capfd):
     assert "2.4 MB" in inboxes[0]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_the_shells_script(call, shell):
-    code, out, _ = call("completion", shell)
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_prints_the_shells_script(call, name):
+    code, out, _ = call("completion", name)
     assert code == 0
     assert "_TRANSFERBENCH_COMPLETE" in out
 
@@ -183,17 +183,15 @@ def test_completion_prints_the_shells_script(call, shell):
         ("transferbench describe email-s", "email-spam"),
     ],
 )
-def test_names_are_completed(words, found):
-    environment = {
-        "_TRANSFERBENCH_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-    }
-    code = "from transferbench.cli import main; main(prog_name='transferbench')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert f"plain,{found}" in done.stdout.split()
+def test_names_are_completed(words, found, monkeypatch, capsys):
+    from transferbench.cli import main
+
+    monkeypatch.setenv("_TRANSFERBENCH_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    with pytest.raises(SystemExit):
+        main(prog_name="transferbench")
+    assert f"plain,{found}" in capsys.readouterr().out.split()
 
 
 @pytest.mark.parametrize("statement", ["import transferbench", "import transferbench.cli"])

@@ -58,7 +58,6 @@ def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypa
     assert "2 of 2 runs" in capfd.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_model_runs(installed, call, tmp_path, capfd):
     install, in_process = installed
     code, out, err = call("new", "model", "my-bayes", "--folder", str(tmp_path / "code"))
@@ -74,7 +73,6 @@ def test_a_model_runs(installed, call, tmp_path, capfd):
     assert float(line[2]) > 60
 
 
-@pytest.mark.slow
 def test_a_dataset_runs(installed, call, tmp_path):
     install, in_process = installed
     code, _, err = call("new", "dataset", "opinions", "--folder", str(tmp_path))

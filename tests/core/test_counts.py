@@ -16,6 +16,7 @@ from transferbench.core.priors import count_offsets, match_counts, redistribute,
         ([0.9, 0.1], 10, [9, 1]),
         ([1 / 3, 1 / 3, 1 / 3], 10, [4, 3, 3]),
         ([1, 0], 5, [5, 0]),
+        ([0.55, 0.2, 0.25], 7, [4, 1, 2]),
     ],
 )
 def test_whole_counts_have_the_sum_n(shares, n, expected):

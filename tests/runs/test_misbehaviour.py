@@ -119,7 +119,6 @@ def sleepers() -> list[str]:
     return [line for line in found if line in ("sleep 601",)]
 
 
-@pytest.mark.slow
 @linux
 def test_every_run_has_its_own_record_whatever_a_model_does(shell):
     code, records, err = shell(*BODIES, options=("--time-limit", "20"))
