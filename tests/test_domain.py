@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_problem
 
-from transferbench.core.scale import moderate
+from transferbench.core.scale import warn_unusual_scale
 from transferbench.problem import Domain, Problem, canonical
 
 
@@ -113,7 +113,7 @@ def test_duplicate_bytes_do_not_overflow():
 def test_entries_beyond_single_precision_are_scaled_by_a_power_of_two(factor):
     raw = contract.base("transfer", "bits").views(lambda X: X * factor)
     with pytest.warns(UserWarning, match=r"contract: view 0: the largest number .* 2\*\*"):
-        problem = moderate(raw.build())
+        problem = warn_unusual_scale(raw.build())
     for part, domain in zip(raw.domains, problem.domains, strict=True):
         assert 0.5 <= domain.X.data.max() < 1
         _, exponent = np.frexp(part[1][0].data)
@@ -124,11 +124,11 @@ def test_entries_beyond_single_precision_are_scaled_by_a_power_of_two(factor):
 def test_an_unusual_scale_is_warned_of_and_kept(factor):
     problem = contract.base("transfer").views(lambda X: X * factor).build()
     with pytest.warns(UserWarning, match="documents have lengths of about"):
-        assert moderate(problem) is problem
+        assert warn_unusual_scale(problem) is problem
 
 
 def test_a_usual_scale_gives_no_warning(recwarn):
     for factor in (1e-2, 1.0, 100.0):
         problem = contract.base("transfer").views(lambda X, factor=factor: X * factor).build()
-        assert moderate(problem) is problem
+        assert warn_unusual_scale(problem) is problem
     assert not recwarn.list

@@ -126,17 +126,3 @@ def test_a_plug_in_of_a_single_module_counts_alone(plugin):
     assert anew(site / "single.py") == before
     edit(site / "single.py")
     assert anew(site / "single.py") != before
-
-
-def test_a_plug_in_in_a_zip_file_counts_as_unpacked(plugin):
-    edit(plugin / "nearest_mean.py", "from . import helper")
-
-    def packed() -> Path:
-        shutil.make_archive(str(plugin.parent.parent / "plugin"), "zip", plugin.parent)
-        return plugin.parent.parent / "plugin.zip" / "transferbench_example" / "nearest_mean.py"
-
-    assert anew(packed()) == anew(plugin / "nearest_mean.py")
-    before = anew(packed())
-    edit(plugin / "inner" / "deeper.py")
-    assert anew(packed()) != before
-    assert fingerprint.summary(packed()).startswith("Nearest mean:")

@@ -6,7 +6,6 @@ imports. For a plug-in it also covers the modules of its own package:
 in a package   the modules of the package that it imports, and the `__init__.py` of their folders,
                which Python runs
 alone          nothing else: its neighbours in a folder without `__init__.py` may be others'
-in a zip file  as if the file were unpacked
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-import zipfile
 from functools import cache
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
 #: Modules without influence on results: they name, check, fetch and store things.
-PLUMBING = {
+NOT_FINGERPRINTED = {
     *("artefacts", "data.fetch", "errors", "files", "messages"),
     *("parameters", "problem", "settings"),
 }
@@ -32,8 +31,8 @@ PLUMBING = {
 def fingerprint(path: Path) -> str:
     """Return 16 hex digits for the syntax of a module and of the modules it imports.
 
-    Imports are followed through this package, except into PLUMBING, and through the package of the
-    module itself.
+    Imports are followed through this package, except into NOT_FINGERPRINTED, and through the
+    package of the module itself.
     """
     texts: dict[Path, str] = {}
     waiting = [path.resolve(), *_inits(path.resolve())]
@@ -59,7 +58,7 @@ def imports(tree: ast.AST) -> list[str]:
 
 def summary(path: Path) -> str:
     """Return the first line of a module's docstring without importing the module."""
-    text = ast.get_docstring(ast.parse(_source(path) or "")) or ""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.partition("\n")[0]
 
 
@@ -70,7 +69,7 @@ def missing_libraries(path: Path) -> list[str]:
     imported.
     """
     names = []
-    for node in ast.walk(ast.parse(_source(path) or "")):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import():
                 names += [alias.name for alias in node.names]
@@ -90,45 +89,30 @@ def _is_installed(library: str) -> bool:
 @cache
 def _read(path: Path) -> tuple[str, list[Path]]:
     """Return a module's syntax without docstrings, and the files of its imports to follow."""
-    tree = ast.parse(_source(path) or "")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
-    ours = [file for name in imports(tree) if (file := _file(name))]
-    return _text(tree), ours + [file for place in _own(tree, path) for file in _modules(place)]
-
-
-def _source(path: Path) -> str | None:
-    """Return the text of a file, which may lie in a zip file; None if there is none."""
-    if path.is_file():
-        return path.read_text(encoding="utf-8")
-    archive = next((folder for folder in path.parents if folder.is_file()), None)
-    if archive is None:
-        return None
-    try:
-        with zipfile.ZipFile(archive) as members:
-            return members.read(path.relative_to(archive).as_posix()).decode()
-    except (KeyError, zipfile.BadZipFile):
-        return None
+    imported = [file for name in imports(tree) if (file := _file(name))]
+    inits = _inits(path)
+    for place in _places(tree, path, inits[-1].parent) if inits else ():
+        # A module or package, and the packages that it lies in; none if it is a function.
+        for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+            if file.is_file():
+                imported += [file, *_inits(file)]
+                break
+    return _text(tree), imported
 
 
 def _inits(path: Path) -> list[Path]:
     """Return the `__init__.py` of each folder of a plug-in's package, from its file to the top."""
-    inits: list[Path] = []
-    for folder in () if path.is_relative_to(PACKAGE) else path.parents:
-        if _source(folder / "__init__.py") is None:
-            break
-        inits.append(folder / "__init__.py")
-    return inits
+    folders = () if path.is_relative_to(PACKAGE) else path.parents
+    return list(takewhile(Path.is_file, (folder / "__init__.py" for folder in folders)))
 
 
-def _own(tree: ast.AST, path: Path) -> list[Path]:
-    """Return the places in a plug-in's own package that a module imports, without suffix."""
-    inits = _inits(path)
-    if not inits:
-        return []
-    top = inits[-1].parent
+def _places(tree: ast.AST, path: Path, top: Path) -> list[Path]:
+    """Return the places below `top` that a module of a plug-in imports, without suffix."""
     places = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -138,14 +122,6 @@ def _own(tree: ast.AST, path: Path) -> list[Path]:
             place = start.joinpath(*(node.module or "").split("."))
             places += [place, *(place / alias.name for alias in node.names)]
     return [place for place in places if place.is_relative_to(top)]
-
-
-def _modules(place: Path) -> list[Path]:
-    """Return the file of a module, and of the packages that it lies in; none if it is no module."""
-    for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-        if _source(file) is not None:
-            return [file, *_inits(file)]
-    return []
 
 
 def _text(node: Any) -> str:
@@ -165,7 +141,7 @@ def _text(node: Any) -> str:
 
 
 def _file(name: str) -> Path | None:
-    """Return our file of a dotted name; None for plumbing, packages, functions and classes."""
+    """Return our file of a dotted name; None for packages, functions, classes and others."""
     inside = name.partition(".")[2]
     file = PACKAGE.joinpath(*inside.split(".")).with_suffix(".py")
-    return file if file.is_file() and inside not in PLUMBING else None
+    return file if file.is_file() and inside not in NOT_FINGERPRINTED else None

@@ -50,7 +50,7 @@ class Settings:
     max_size: float = 1.0
     max_artefacts: float = 4.0
 
-    def but(self, **changes: object) -> Settings:
+    def replace(self, **changes: object) -> Settings:
         """Return a copy with changed settings; None leaves a setting unchanged."""
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
 
@@ -87,23 +87,15 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     inside = root is not None and here.is_relative_to(root.resolve())
     results = (root if root and inside else here) / "results"
     defaults = Settings(data=root / "data" if root else cache, results=results)
-    return defaults.but(**_from_file(config_path())).but(**_from_environment(environment))
+    return defaults.replace(**_from_file(config_path())).replace(**_from_environment(environment))
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     given: dict[str, object] = {}
-    if data := environment.get("TRANSFERBENCH_DATA"):
-        given["data"] = user_path(data)
-    if results := environment.get("TRANSFERBENCH_RESULTS"):
-        given["results"] = user_path(results)
-    if mirrors := environment.get("TRANSFERBENCH_MIRROR"):
-        given["mirrors"] = tuple(mirrors.split())
-    if offline := environment.get("TRANSFERBENCH_OFFLINE"):
-        given["offline"] = convert(offline, bool, "TRANSFERBENCH_OFFLINE")
-    if max_size := environment.get("TRANSFERBENCH_MAX_SIZE"):
-        given["max_size"] = convert(max_size, Positive, "TRANSFERBENCH_MAX_SIZE")
-    if max_artefacts := environment.get("TRANSFERBENCH_MAX_ARTEFACTS"):
-        given["max_artefacts"] = convert(max_artefacts, Weight, "TRANSFERBENCH_MAX_ARTEFACTS")
+    for name in TYPES:
+        variable = f"TRANSFERBENCH_{'MIRROR' if name == 'mirrors' else name.upper()}"
+        if text := environment.get(variable):
+            given[name] = _convert(name, text.split() if name == "mirrors" else text, variable)
     return given
 
 
@@ -121,6 +113,11 @@ def _from_file(path: Path) -> dict[str, object]:
             if name not in TYPES:
                 raise unknown("setting", f"{name}", TYPES)
             single = name == "mirrors" and isinstance(value, str)
-            value = convert([value] if single else value, TYPES[name], name)
-        given[name] = user_path(value) if TYPES[name] is str else value
+            given[name] = _convert(name, [value] if single else value, name)
     return given
+
+
+def _convert(name: str, value: object, what: str) -> object:
+    """Return the value of a setting as its type. Raise UserError, naming `what`, if it is not."""
+    converted = convert(value, TYPES[name], what)
+    return user_path(converted) if TYPES[name] is str else converted

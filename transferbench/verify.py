@@ -65,7 +65,7 @@ def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
 def run_again(measured: pd.DataFrame, settings: Settings, jobs: int) -> list[Record]:
     """Perform the runs of `committed` from scratch; records go to a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        anew = settings.but(results=Path(folder), max_artefacts=0)
+        anew = settings.replace(results=Path(folder), max_artefacts=0)
         return runner.run(list(measured["run"].unique()), anew, engine=Local(jobs))
 
 

@@ -132,9 +132,9 @@ def test_doctor_asks_each_server_once(home, monkeypatch):
         return "no answer" if network else "not tried"
 
     monkeypatch.setattr(doctor, "_state", answer)
-    assert doctor._originals(home.but(offline=False), True).keys() == {"no answer"}
+    assert doctor._originals(home.replace(offline=False), True).keys() == {"no answer"}
     assert len(asked) == len(set(asked)) > 1
-    assert doctor._originals(home.but(offline=False), False).keys() == {"not tried"}
+    assert doctor._originals(home.replace(offline=False), False).keys() == {"not tried"}
 
 
 def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(

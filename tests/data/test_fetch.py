@@ -166,7 +166,7 @@ def test_importing_fetch_is_cheap():
 def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, tmp_path):
     folder = mirror(tmp_path / "mirror", GOOD)
     server.answers = {"/m/toy/sub/a%20file.bin": [GOOD], "/first": [GOOD], "/second": [GOOD]}
-    settings = settings.but(mirrors=(f"{tmp_path}/lacking", str(folder), f"{server.url}/m/"))
+    settings = settings.replace(mirrors=(f"{tmp_path}/lacking", str(folder), f"{server.url}/m/"))
     file = from_origins(Url(f"{server.url}/first"), Url(f"{server.url}/second"))
 
     dest = fetch.get(file, settings)
@@ -184,13 +184,13 @@ def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, t
 
     dest.unlink()
     server.asked.clear()
-    fetch.get(file, settings.but(mirrors=()))
+    fetch.get(file, settings.replace(mirrors=()))
     assert server.asked == ["/first"]
 
     dest.unlink()
     server.answers["/first"] = [BAD]
     server.asked.clear()
-    assert fetch.get(file, settings.but(mirrors=())).read_bytes() == GOOD
+    assert fetch.get(file, settings.replace(mirrors=())).read_bytes() == GOOD
     assert server.asked == ["/first", "/first", "/second"]
     assert stored(settings) == [NAME]
 
@@ -198,13 +198,13 @@ def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, t
 def test_a_mirror_may_be_in_the_home_folder(settings, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     mirror(tmp_path / "mirror", GOOD)
-    got = fetch.get(FILE, settings.but(mirrors=("~nobody-here/mirror", "~/mirror")))
+    got = fetch.get(FILE, settings.replace(mirrors=("~nobody-here/mirror", "~/mirror")))
     assert got.read_bytes() == GOOD
 
 
 def test_a_mirror_may_be_a_file_url(settings, tmp_path):
     folder = mirror(tmp_path / "with space", GOOD)
-    got = fetch.get(FILE, settings.but(mirrors=(folder.as_uri(),), offline=True))
+    got = fetch.get(FILE, settings.replace(mirrors=(folder.as_uri(),), offline=True))
     assert got.read_bytes() == GOOD
 
 
@@ -328,7 +328,7 @@ def test_messages_contain_neither_the_index_nor_its_password(server, settings, m
     url = server.url.replace("//", "//user:secret@")
     monkeypatch.setenv("PIP_INDEX_URL", f"{url}/simple")
     with pytest.raises(Unavailable) as caught:
-        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings.but(mirrors=(url,)))
+        fetch.get(from_origins(Wheel("toy-data", "1.0", "a")), settings.replace(mirrors=(url,)))
     assert "/gone/toy_data-1.0-py3-none-any.whl" in server.asked
     message = str(caught.value)
     assert "package index: toy-data 1.0: " in message
@@ -348,7 +348,7 @@ def test_an_unreachable_index_is_reported(settings, monkeypatch):
 def test_offline_only_folders_are_used(server, settings, tmp_path):
     server.answers["/a"] = [GOOD]
     file = from_origins(Url(f"{server.url}/a"), Wheel("toy-data", "1.0", "a"))
-    settings = settings.but(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
+    settings = settings.replace(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
     with pytest.raises(Unavailable, match="offline: the network was not tried") as caught:
         fetch.get(file, settings)
     assert server.asked == []
@@ -364,16 +364,16 @@ def test_the_plan_names_the_first_place_and_changes_nothing(server, settings, tm
         len(GOOD), "package index: toy-data 1.0", dest, False
     )
     assert fetch.plan(from_origins(url, wheel), settings).source == url.url
-    assert fetch.plan(from_origins(url), settings.but(offline=True)).source is None
+    assert fetch.plan(from_origins(url), settings.replace(offline=True)).source is None
     folder = mirror(tmp_path / "mirror", GOOD)
     mirrors = (str(tmp_path / "lacking"), str(folder), server.url)
-    mirrored = fetch.plan(from_origins(url), settings.but(mirrors=mirrors))
+    mirrored = fetch.plan(from_origins(url), settings.replace(mirrors=mirrors))
     assert mirrored.source == str(folder / NAME)
-    hidden = settings.but(mirrors=("https://user:secret@example.org/m",))
+    hidden = settings.replace(mirrors=("https://user:secret@example.org/m",))
     assert fetch.plan(FILE, hidden).source == "https://example.org/m/toy/sub/a%20file.bin"
     assert not settings.data.exists()
     assert server.asked == []
-    fetch.get(FILE, settings.but(mirrors=mirrors))
+    fetch.get(FILE, settings.replace(mirrors=mirrors))
     cached = fetch.plan(from_origins(url), settings)
     assert (cached.source, cached.cached) == ("cache", True)
     dest.write_bytes(BAD)
@@ -389,12 +389,12 @@ def test_a_tree_digest_accepts_another_packing(settings, tmp_path):
     tree = digest(pack_zip(tmp_path / "original.zip", FILES), "tree")
     content = pack_tar(tmp_path / "a.tar.gz", FILES, "w:gz").read_bytes()
     file = File(NAME, 1, tree, (), "toy licence")
-    got = fetch.get(file, settings.but(mirrors=(str(mirror(tmp_path / "m", content)),)))
+    got = fetch.get(file, settings.replace(mirrors=(str(mirror(tmp_path / "m", content)),)))
     assert got.read_bytes() == content
     (tmp_path / "m" / NAME).write_bytes(BAD)
     got.unlink()
     with pytest.raises(Unavailable, match="no readable archive"):
-        fetch.get(file, settings.but(mirrors=(str(tmp_path / "m"),)))
+        fetch.get(file, settings.replace(mirrors=(str(tmp_path / "m"),)))
 
 
 def test_the_matching_files_of_a_larger_archive_are_extracted(server, settings, tmp_path):
@@ -406,20 +406,20 @@ def test_the_matching_files_of_a_larger_archive_are_extracted(server, settings, 
     server.answers = {"/all.tar.gz": [whole[:-9], whole]}
     assert dict(members(fetch.get(file, settings))) == FILES
     assert len(server.asked) == 2  # the first was cut off
-    assert fetch.plan(file, settings.but(data=tmp_path / "none")).source == place.url
+    assert fetch.plan(file, settings.replace(data=tmp_path / "none")).source == place.url
     assert stored(settings) == [NAME]
 
     lacking = pack_tar(tmp_path / "lacking.tar", {"at/a.txt": b"one"}).read_bytes()
     server.answers = {"/all.tar.gz": [lacking]}
     with pytest.raises(Unavailable, match=r"all.tar.gz: got tree:"):
-        fetch.get(file, settings.but(data=tmp_path / "other"))
+        fetch.get(file, settings.replace(data=tmp_path / "other"))
     server.answers = {"/all.tar.gz": [b"no archive"]}
     with pytest.raises(Unavailable, match=r"all.tar.gz: no readable archive"):
-        fetch.get(file, settings.but(data=tmp_path / "other"))
+        fetch.get(file, settings.replace(data=tmp_path / "other"))
 
 
 def test_a_corrupted_cache_is_replaced(settings, tmp_path):
-    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     dest = fetch.get(FILE, settings)
     dest.write_bytes(BAD)
     assert fetch.get(FILE, settings).read_bytes() == GOOD
@@ -435,14 +435,14 @@ def test_a_corrupted_mirror_is_skipped(settings, tmp_path, monkeypatch):
     copied: list[Path] = []
     copy = download._copy
     monkeypatch.setattr(download, "_copy", lambda *paths: (copied.append(paths[0]), copy(*paths)))
-    got = fetch.get(FILE, settings.but(mirrors=(str(bad), str(good))))
+    got = fetch.get(FILE, settings.replace(mirrors=(str(bad), str(good))))
     assert got.read_bytes() == GOOD
     assert (bad / NAME).read_bytes() == BAD  # never changed
     assert copied == [bad / NAME, good / NAME]  # not tried again
 
 
 def test_a_cached_file_removed_by_another_process_is_fetched(settings, tmp_path, monkeypatch):
-    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     fetch.get(FILE, settings)
     digest = fetch.digest
 
@@ -484,7 +484,7 @@ def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, 
     dead = "http://127.0.0.1:9/dead"
     paths = [f"{server.url}/{name}" for name in ("bad", "cut", "gone")]
     bad = mirror(tmp_path / "bad", BAD)
-    settings = settings.but(mirrors=(str(tmp_path / "lacking"), str(bad)))
+    settings = settings.replace(mirrors=(str(tmp_path / "lacking"), str(bad)))
     with pytest.raises(Unavailable) as caught:
         fetch.get(from_origins(*map(Url, paths), Url(dead)), settings)
     message = str(caught.value)
@@ -523,7 +523,7 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     server.answers["/a"] = [GOOD]
     origins = {"url": [Url(f"{server.url}/a")], "wheel": [Wheel("toy-data", "1.0", "a")]}
     if place == "folder":
-        settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+        settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     packed = make_wheel(tmp_path / "links", {"a": GOOD}, zipfile.ZIP_DEFLATED)
     assert packed.stat().st_size < 5000 < len(GOOD)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
@@ -543,7 +543,7 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
 
 
 def test_the_final_path_never_has_an_unfinished_file(settings, tmp_path, monkeypatch):
-    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
 
     def fail(source: Path, target: Path) -> None:
         assert source.read_bytes() == GOOD  # complete and verified before it is renamed
@@ -557,7 +557,7 @@ def test_the_final_path_never_has_an_unfinished_file(settings, tmp_path, monkeyp
 
 
 def test_a_folder_that_cannot_be_written_is_a_users_error(settings, tmp_path):
-    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     settings.data.write_text("a file where a folder should be")
     with pytest.raises(UserError, match="TRANSFERBENCH_DATA") as caught:
         fetch.get(FILE, settings)
@@ -631,7 +631,7 @@ def test_the_licence_is_shown_once_per_dataset(settings, tmp_path, capsys):
     (folder / "toy" / "second").write_bytes(GOOD)
     (folder / "other").mkdir()
     (folder / "other" / "a").write_bytes(GOOD)
-    settings = settings.but(mirrors=(str(folder),))
+    settings = settings.replace(mirrors=(str(folder),))
     shown: list[str] = []
     get = functools.partial(fetch.get, settings=settings, notice=shown.append)
     get(FILE)
@@ -641,7 +641,7 @@ def test_the_licence_is_shown_once_per_dataset(settings, tmp_path, capsys):
     get(dataclasses.replace(FILE, name="other/a"))
     assert shown == ["toy: toy licence", "other: toy licence"]
     assert capsys.readouterr() == ("", "")
-    fetch.get(FILE, settings.but(data=tmp_path / "elsewhere"))
+    fetch.get(FILE, settings.replace(data=tmp_path / "elsewhere"))
     assert capsys.readouterr() == ("", "toy: toy licence\n")
 
 
@@ -681,7 +681,7 @@ def test_a_file_of_unknown_size_has_a_limit_too(tmp_path, settings, monkeypatch,
     monkeypatch.setattr(download, "MAX_SIZE", 100)
     size = len(GOOD) if digest.startswith("tree") else None
     file = dataclasses.replace(FILE, size=size, digest=digest)
-    settings = settings.but(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    settings = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
     with pytest.raises(Unavailable, match="stopped after the expected 100 bytes"):
         fetch.get(file, settings)
     assert stored(settings) == []
@@ -713,5 +713,5 @@ def test_a_mirror_has_regular_files_of_the_right_size_only(tmp_path, settings, k
         path.write_bytes(GOOD + b"x")
     expected = {"large": "there are more", "folder": "is a folder"}.get(kind, "no regular file")
     with pytest.raises(Unavailable, match=f"{NAME}: .*{expected}"):
-        fetch.get(FILE, settings.but(mirrors=(str(tmp_path / "mirror"),)))
+        fetch.get(FILE, settings.replace(mirrors=(str(tmp_path / "mirror"),)))
     assert stored(settings) == []

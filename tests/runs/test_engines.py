@@ -173,7 +173,7 @@ ProgressBar.update = lambda bar, key, *progress: print(*progress) if key else No
 name, *slurm = sys.argv[1:]
 engine = engines.choose(name, 1, None, dict(s.split("=") for s in slurm), Path("jobs"))
 runs = runner.plan("own/small", "counts", {}, [0])
-here = settings.load().but(data=Path("data").resolve(), results=Path("results").resolve())
+here = settings.load().replace(data=Path("data").resolve(), results=Path("results").resolve())
 (record,) = runner.run(runs, here, engine=engine)
 assert record.done, record
 """

@@ -84,7 +84,7 @@ def main(
     ctx.with_resource(warnings.catch_warnings())
     warnings.showwarning = WarningPrinter()
     given = settings.load()
-    ctx.obj = given.but(data=data, results=results, mirrors=mirror or None, offline=offline)
+    ctx.obj = given.replace(data=data, results=results, mirrors=mirror or None, offline=offline)
 
 
 def invoke(arguments: list[str] | None = None) -> int:

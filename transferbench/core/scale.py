@@ -115,7 +115,7 @@ def tall_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return product
 
 
-def moderate(problem: Problem, stacklevel: int = 2) -> Problem:
+def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
     """Return the problem with entries of a moderate size in every view; warn of unusual scales.
 
     Entries too large or too small for float32 are scaled, see `safe_scale`. Otherwise views stay as

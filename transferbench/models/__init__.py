@@ -93,11 +93,11 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, and with those of seed and watch that it takes.
 
-    Warns of numbers of an unusual scale, see `core.scale.moderate`. Raises UserError for an unknown
-    model or a seed that is not an integer from 0 to 2**32 − 1, and ValueError for a problem that
-    the model cannot solve, or if its fit is not one of this problem, see `check_fit`.
+    Warn of numbers of an unusual scale, see `core.scale.warn_unusual_scale`. Raise UserError for an
+    unknown model or a seed that is not an integer from 0 to 2**32 − 1, and ValueError for a problem
+    that the model cannot solve, or if its fit is not one of this problem, see `check_fit`.
     """
-    from transferbench.core.scale import moderate
+    from transferbench.core.scale import warn_unusual_scale
 
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
         raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
@@ -105,7 +105,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     given = {"seed": seed, "watch": watch}
     taken = {n: v for n, v in given.items() if n in arguments}
-    found = function(moderate(problem, stacklevel=3), **params, **taken)
+    found = function(warn_unusual_scale(problem, stacklevel=3), **params, **taken)
     check_fit(name, problem, found)
     return found
 
