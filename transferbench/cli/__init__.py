@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 import traceback
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,31 +18,13 @@ from transferbench.cli._terminal import WarningPrinter, echo
 from transferbench.errors import EngineLost, SeveralErrors, UserError, Worthless, unknown
 
 FOLDER = Path(__file__).parent
-
-
-class Interrupted(Exception):
-    """KeyboardInterrupt under a name that click does not catch: it would print an empty line.
-
-    The message is shown.
-    """
-
-
-class OutputClosed(Exception):
-    """BrokenPipeError under a name that click does not catch: it would exit with code 1."""
+#: The variable by which the script of `completion` asks for names.
+COMPLETE = "_TRANSFERBENCH_COMPLETE"
+INTERRUPTED = 130
 
 
 class Commands(click.Group):
     """A group whose commands are the files of this folder."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            saved = ctx.invoked_subcommand in ("run", "reproduce")
-            rest = " Finished runs are saved; rerun the command to continue." if saved else ""
-            raise Interrupted(f"Interrupted.{rest}") from None
-        except BrokenPipeError:
-            raise OutputClosed from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
@@ -98,19 +80,28 @@ def invoke(arguments: list[str] | None = None) -> int:
     # Handle SIGTERM as Ctrl-C, so that children stop and temporary files are removed.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Of click's own `main` only completion: it would print on Ctrl-C, and exit on a closed pipe.
+    if COMPLETE in os.environ:
+        main.main(arguments, prog_name="transferbench", complete_var=COMPLETE)
+    context = None
     try:
-        result: Any = main.main(arguments, prog_name="transferbench", standalone_mode=False)
+        with main.make_context("transferbench", arguments) as context:
+            result = main.invoke(context)
         return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:  # after --help or --version
+        return end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         echo(error.format_message(), err=True)
         return 2
-    except (OutputClosed, BrokenPipeError):  # the reader of our output has closed it, as `head`
+    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
         sys.stdout = None
         return 0
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
+        if code == INTERRUPTED and context and context.invoked_subcommand in ("run", "reproduce"):
+            message += " Finished runs are saved; rerun the command to continue."
         several = isinstance(error, SeveralErrors)
         for line in message.splitlines() if several else [message]:
             echo(" ".join(line.split()), err=True)
@@ -137,10 +128,8 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {error.format_message()}{usage}", 2
         case click.ClickException():
             return f"Error: {error.format_message()}", 2
-        case Interrupted():
-            return f"{error}", 130
         case KeyboardInterrupt() | click.Abort():
-            return "Interrupted.", 130
+            return "Interrupted.", INTERRUPTED
         case MemoryError():
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():

@@ -15,7 +15,9 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from transferbench.cli import COMPLETE
+
     completion = get_completion_class(shell)
     if completion is not None:
         program = ctx.find_root().command
-        click.echo(completion(program, {}, "transferbench", "_TRANSFERBENCH_COMPLETE").source())
+        click.echo(completion(program, {}, "transferbench", COMPLETE).source())
