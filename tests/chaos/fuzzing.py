@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import lzma
-import struct
 import time
 import zipfile
 from collections.abc import Callable
@@ -23,7 +21,6 @@ from hypothesis import strategies as st
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
 from transferbench import experiments
-from transferbench.data.formats import rda
 from transferbench.datasets import own_multilabel, own_task
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages
@@ -231,21 +228,6 @@ def _zip(parts: Parts) -> bytes:
     return packed.getvalue()
 
 
-def _rda_seed() -> Parts:
-    def integers(*values: int) -> bytes:
-        return struct.pack(f">{len(values)}i", *values)
-
-    def symbol(name: bytes) -> bytes:
-        return integers(1, 9, len(name)) + name
-
-    reals = integers(14, 3) + struct.pack(">3d", 0, 1.5, -2)
-    texts = integers(16, 2, 9, 4) + b"Att1" + integers(9, 6) + b"Class1"
-    frame = integers(19 | 0x200, 2) + reals + integers(13, 3, 0, 1, 1)
-    frame += integers(2 | 0x400) + symbol(b"names") + texts + integers(254)
-    head = {"head": b"RDX2\nX\n" + integers(2, 0x30400, 0x20300)}
-    return head | {"": integers(2 | 0x400) + symbol(b"x") + frame + integers(254)}
-
-
 def _runs_seed() -> bytes:
     experiment = experiments.read(EXPERIMENT.replace("REPEATS", "2"), Path("broken.yaml"))
     lines = [line for run in experiment.runs() for line in RECORD.rows(run.row, run.column, run.x)]
@@ -273,9 +255,6 @@ IN_YAML = (
     b"{1: 2}", b"null", b"~", b"!!set ", b"!!timestamp ", b"{[1]: 2}",
 )  # fmt: skip
 NUMBERS = tuple(np.array(v, dtype=t).tobytes() for v in (-1, 2**31 - 1, 7) for t in (">i4", "<i8"))
-CODES = tuple(
-    struct.pack(">i", code) for code in (1, 2, 9, 10, 13, 14, 16, 19, 254, 255, 511, 1026)
-)
 
 
 def _tree(*texts: str) -> dict[str, Any]:
@@ -305,10 +284,6 @@ READERS = {
         tuple(_npz(sp.random_array((4, 6), density=0.5, format=form, rng=0))
               for form in ("csr", "csc", "coo")),
         (*ANY[:9], *NUMBERS, b"'<f8'", b"'|O'", b"(99999999999,)", b"(-1,)", b"True"), _zip,
-    ),
-    "rda": Reader(
-        rda.read, "own.rda", (_rda_seed(),), (*NUMBERS, *CODES),
-        lambda parts: lzma.compress(b"".join(parts.values()), preset=0), (ValueError,),
     ),
     "multi-label views": Reader(
         _multilabel, "folder/views/one.csv", ({"": b"x,y\n1,2\n0,0.5\n3,1\n"},), (*ANY, b",", b"#")

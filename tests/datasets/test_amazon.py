@@ -1,4 +1,4 @@
-"""Amazon reviews: content of the files, options; damaged files are refused."""
+"""Amazon reviews: content of the files, options."""
 
 from __future__ import annotations
 
@@ -86,12 +86,3 @@ def test_made_up_files_are_read(made_up):
         np.testing.assert_array_equal(domain.X.toarray(), expected)
         np.testing.assert_array_equal(Y, [[1, 0], [1, 0], [0, 1], [0, 1]])
     assert not problem.domains[1].Y.any()
-
-
-@pytest.mark.parametrize(
-    "text", ["", "dull:1", "dull:x #label#:negative", "dull #label#:negative", "#label#:bad"]
-)
-def test_a_line_in_another_format_is_refused(made_up, text):
-    message = r"^negative.review, line 1: expected 'term:count … #label#:positive' or negative$"
-    with pytest.raises(ValueError, match=message):
-        amazon.build(PAIR, made_up(negative=text), **PLAIN)

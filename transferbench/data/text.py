@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.options import StopWords, Weighting
-
+#: Weights of term counts; see `weight`.
+Weighting = Literal["tf", "log-tf", "tf-idf"]
+StopWords = Literal["english", "none"]
 #: Letters of scripts that are written without spaces between words: Thai, Lao, Tibetan, Burmese,
 #: Khmer, Chinese and Japanese.
 UNSPACED = re.compile(

@@ -8,7 +8,6 @@ another as target. Reviews are in the order of the files, the negative ones firs
 
 from __future__ import annotations
 
-import json
 from itertools import permutations
 from pathlib import Path
 from typing import Literal
@@ -16,42 +15,14 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.fetch import files_of
-from transferbench.data.options import Natural, StopWords, UnequalIn, Weighting
-from transferbench.data.text import select
-from transferbench.datasets._class_sizes import cut
-from transferbench.datasets._problems import problem_from_counts
-from transferbench.parameters import Count
+from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.text import StopWords, Weighting, select
+from transferbench.datasets._published import facts, originals
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Problem, Truth
 
-ORIGIN = (
-    "https://raw.githubusercontent.com/soj3/TransferLearning/"
-    "7accc2df9c78a8863124c6fa884cbf87eadac766/data-sets/processed_acl"
-)
-LICENCE = (
-    "The Multi-Domain Sentiment Dataset (Blitzer, Dredze and Pereira, ACL 2007) is distributed for "
-    "research; no licence is stated."
-)
 CLASSES = ("negative", "positive")
-ORIGINALS = {
-    "books/negative.review": (2_950_909,
-        "1b7421e4cc6b18f4d42fee0014f62e85d10509c6930f7b77a8cea8a040c364e4"),
-    "books/positive.review": (2_860_546,
-        "2a6167686bfd0e6927f31e8cb1f75fee5659933d378e66cab18844e7b534903f"),
-    "dvd/negative.review": (2_630_644,
-        "73d4214973139ba22ceb58ce8e2c8db789fc89b99f3eea42b57820c80aa133ed"),
-    "dvd/positive.review": (2_922_403,
-        "a14ab28bc3a78ef1dc774e7d04be9bcfe3321956f6865db5d1b49af6a7dc012f"),
-    "electronics/negative.review": (1_794_684,
-        "1d4532083c71aff7f39cba4b92a368f19631b71378f80f15962c34edb668bf7e"),
-    "electronics/positive.review": (1_759_673,
-        "6831c9dc9d52c85cf13bcb1a11a0a5243750fc4d0ec37b116a84b23c2430901e"),
-    "kitchen/negative.review": (1_504_573,
-        "73fd980fba4b7f079bd440bc4bee02d658b67f483c8be8edd6252b313c63b4f9"),
-    "kitchen/positive.review": (1_491_635,
-        "b727718361d0138583f12499add2ed30acec18a54c4bae388fedf1d5a6cb2935"),
-}  # fmt: skip
-FILES = files_of("amazon-reviews", ORIGIN, ORIGINALS, LICENCE)
+FILES = originals("amazon")
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 TASKS = {
     f"amazon/{source}-vs-{target}": (
@@ -59,7 +30,7 @@ TASKS = {
     )
     for source, target in permutations(DOMAINS, 2)
 }
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -75,7 +46,7 @@ def build(
     terms: Literal["both", "unigrams", "bigrams"] = "both",
     stop_words: StopWords = "none",
     min_df: Count = 5,
-    max_features: Natural = 0,
+    max_features: CountOrZero = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     class_sizes: str = "",
@@ -86,9 +57,8 @@ def build(
     terms: single words, pairs of adjacent words, or both. stop_words: drop these single words.
     min_df: drop terms in fewer reviews, counted over both domains. max_features: keep only so many,
     of highest document frequency; 0 keeps all. weighting, unit_length: see `text.weight`; fitted on
-    both domains together. class_sizes, unequal_in: cut the classes, see `_class_sizes.cut`; weights
-    and document frequencies are those of the documents that remain. Raises ValueError for a file
-    with other content than expected.
+    both domains together. class_sizes, unequal_in: cut the classes, see `problems.cut_classes`;
+    weights and document frequencies are those of the documents that remain.
     """
     counts, y, vocabulary = _read([files[name] for name in needed(task)])
     pairs = np.char.find(vocabulary, "_") >= 0
@@ -96,7 +66,7 @@ def build(
     counts, vocabulary = counts[:, chosen], vocabulary[chosen]
     rows, half = np.arange(len(y)), len(y) // 2
     whole = {"source": (rows[:half], y[:half]), "target": (rows[half:], y[half:])}
-    parts = cut(whole, CLASSES, class_sizes, unequal_in)
+    parts = cut_classes(whole, CLASSES, class_sizes, unequal_in)
     columns = select(
         counts[np.concatenate([rows for rows, _ in parts.values()])],
         vocabulary,
@@ -120,17 +90,13 @@ def _read(paths: list[Path]) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     column_of: dict[str, int] = {}
     columns, values, starts, labels = [], [], [0], []
     for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8").strip().split("\n"), 1):
+        for line in path.read_text(encoding="utf-8").strip().split("\n"):
             *pairs, label = line.strip().split(" ")
-            try:
-                labels.append(CLASSES.index(label.removeprefix("#label#:")))
-                for pair in pairs:
-                    term, _, count = pair.rpartition(":")
-                    columns.append(column_of.setdefault(term, len(column_of)))
-                    values.append(int(count))
-            except ValueError as error:
-                expected = "expected 'term:count … #label#:positive' or negative"
-                raise ValueError(f"{path.name}, line {number}: {expected}") from error
+            labels.append(CLASSES.index(label.removeprefix("#label#:")))
+            for pair in pairs:
+                term, _, count = pair.rpartition(":")
+                columns.append(column_of.setdefault(term, len(column_of)))
+                values.append(int(count))
             starts.append(len(columns))
     counts = sp.csr_array((values, columns, starts), shape=(len(labels), len(column_of)))
     counts.sum_duplicates()

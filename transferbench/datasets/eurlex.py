@@ -3,7 +3,7 @@
 Data of the multi-label paper's Tables 1 and 10, as ARFF files of tf-idf weights of 5,000 words, one
 with the directory codes as labels, one with the subject matters. The files are verified by their
 git blob ids. Attributes of the type {0,1} are the labels (codes are named tag_11.30.40.0), all
-others the weights; the numbers of documents, features and labels are checked at every build.
+others the weights.
 
 Labels: the 20 directory codes of the first level (`eurlex/directory-codes`; a document has code 11
 if it has any label tag_11.…), all 412 (…-all) or the 201 subject matters. The paper's Table 1
@@ -23,57 +23,36 @@ of test documents; `tasks=1` and `tasks_from` avoid that.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.fetch import File, Url
-from transferbench.data.formats.arff import Table, read
-from transferbench.data.options import Natural, TasksFrom, TrainFraction, Views
-from transferbench.data.text import weight
-from transferbench.datasets._multilabel import (
+from transferbench.data.formats import read_arff
+from transferbench.data.problems import (
+    TasksFrom,
+    TrainFraction,
+    Views,
     assign_tasks_from,
     problem_from_views,
     topic_view,
     train_mask,
 )
-from transferbench.parameters import Count
+from transferbench.data.text import weight
+from transferbench.datasets._published import facts, originals
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 
-ORIGIN = (
-    "https://raw.githubusercontent.com/mrapp-ke/Boomer/"
-    "8882de70751e900adad7b962525366f322301dc4/data"
-)
-LICENCE = "The texts of EUR-Lex are the European Union's; no licence is stated for these files."
-CODES, SUBJECTS = "eurlex/eurlex-dc.arff", "eurlex/eurlex-sm.arff"
-FILES = {
-    name: File(
-        name=name,
-        size=size,
-        digest=f"git-blob:{blob}",
-        origins=(Url(f"{ORIGIN}/{name.removeprefix('eurlex/')}"),),
-        licence=LICENCE,
-    )
-    for name, size, blob in (
-        (CODES, None, "7acd9933c20e0fbec4c85eb38fd90b851f12a68c"),
-        (SUBJECTS, 60_314_695, "5338aec1537491bfe8f9ffa49ec043a64787bd1b"),
-    )
-}
+FILES = originals("eurlex")
+CODES, SUBJECTS = FILES
 TASKS = {
     "eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks",
     "eurlex/directory-codes-all": "EUR-Lex: all 412 directory codes, 4 tasks",
     "eurlex/subject-matters": "EUR-Lex: 201 subject matters, 4 tasks",
 }
-#: Not known before the files are read; `_table` checks their numbers.
-FACTS: dict[str, dict[str, Any]] = {task: {} for task in TASKS}
-DOCUMENTS, FEATURES, FIRST_LEVEL = 19_348, 5_000, 20
-LABELS = {CODES: 412, SUBJECTS: 201}
+FACTS = facts(TASKS)
 #: The first numbers of a directory code.
 Code = tuple[int, ...]
-NAME = re.compile(r"tag_(\d+)\.(\d+)(\.\d+)*")
 
 
 def needed(task: str) -> list[str]:
@@ -90,28 +69,23 @@ def build(
     tasks: Count = 4,
     tasks_from: TasksFrom = "labels",
     train: TrainFraction = 0.5,
-    split: Natural = 0,
+    split: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`. Raises ValueError for
-    a file with other content than expected.
+    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`.
     """
     (name,) = needed(task)
-    table = _table(files[name], LABELS[name])
+    table = read_arff(files[name])
     classes, Y = table.labels, table.Y
     Y_sub, tops = Y, [""] * len(classes)
     if name == CODES:
-        parts = _codes(classes, files[name])
-        first, Y_first = _union(Y, [(code[0],) for code in parts])
-        if len(first) != FIRST_LEVEL:
-            raise ValueError(
-                f"{files[name].name}: {len(first)} codes of the first level, expected {FIRST_LEVEL}"
-            )
+        parts = [_code(label) for label in classes]
         second, Y_sub = _union(Y, parts)
         tops = [str(code[0]) for code in second]
         if task == "eurlex/directory-codes":
-            classes, Y = [str(code[0]) for code in first], Y_first
+            first, Y = _union(Y, [code[:1] for code in parts])
+            classes = [str(code[0]) for code in first]
     X = sp.csr_array(table.X)
     matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
     if views != "tf-idf":
@@ -121,28 +95,10 @@ def build(
     return problem_from_views(task, classes, matrices, Y, assigned, seen)
 
 
-def _table(path: Path, labels: int) -> Table:
-    """Return the content of a file. Raises ValueError if it is not as expected."""
-    table = read(path)
-    actual, expected = (*table.X.shape, len(table.labels)), (DOCUMENTS, FEATURES, labels)
-    if actual != expected:
-        raise ValueError(
-            f"{path.name}: documents, features and labels are {actual}, expected {expected}"
-        )
-    if table.X.min() < 0:
-        raise ValueError(f"{path.name}: expected weights of at least 0")
-    return table
-
-
-def _codes(labels: list[str], path: Path) -> list[Code]:
-    """Return the first two levels of each label: tag_11.30.40.0 → (11, 30)."""
-    codes: list[Code] = []
-    for label in labels:
-        match = NAME.fullmatch(label)
-        if not match:
-            raise ValueError(f"{path.name}: label {label!r}; expected a name like tag_11.30.40.0")
-        codes.append((int(match[1]), int(match[2])))
-    return codes
+def _code(label: str) -> Code:
+    """Return the first two levels of a label: tag_11.30.40.0 → (11, 30)."""
+    first, second = label.removeprefix("tag_").split(".")[:2]
+    return int(first), int(second)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:

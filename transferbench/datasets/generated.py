@@ -10,16 +10,16 @@ The sizes of tasks, and of the classes of a task, differ by at most one document
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.fetch import File
-from transferbench.data.options import Natural, Weighting
-from transferbench.datasets._problems import problem_from_counts
-from transferbench.parameters import Count
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.text import Weighting
+from transferbench.datasets._published import facts
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
@@ -33,19 +33,19 @@ TASKS = {
     + ("2 domains, the first labelled" if task.endswith("transfer") else "2 clustering tasks")
     for task, documents in DOCUMENTS.items()
 }
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def build(
     task: str,
     files: dict[str, Path],
     *,
-    documents: Natural = 0,
+    documents: CountOrZero = 0,
     tasks: Count = 2,
     classes: Count = 2,
-    features: Natural = 0,
-    words: Natural = 0,
-    random_state: Natural = 0,
+    features: CountOrZero = 0,
+    words: CountOrZero = 0,
+    random_state: CountOrZero = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:

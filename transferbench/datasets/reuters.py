@@ -9,42 +9,18 @@ places 428 + 456).
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 
-from transferbench.data.fetch import files_of
-from transferbench.data.formats.mat import read_counts
-from transferbench.data.options import UnequalIn, Weighting
-from transferbench.datasets._class_sizes import cut
-from transferbench.datasets._problems import problem_from_counts
+from transferbench.data.formats import read_counts
+from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.text import Weighting
+from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
-ORIGIN = (
-    "https://raw.githubusercontent.com/cswhjiang/Transfer-Spectral-Clustering/"
-    "a89c9fbb400cbed5a9387e06cfc59b9ff5bc47d4"
-)
-LICENCE = (
-    "Reuters-21578 is distributed for research use, copyright Reuters; no licence is stated for "
-    "this preprocessed form."
-)
-ORIGINALS = {
-    "OrgsPeople_src.mat": (170_007,
-        "c8b9f746e1c264495e99ed4146860552a8ae34a09908b701136a41790f426f1f"),
-    "OrgsPeople_tar.mat": (187_009,
-        "eaed1ba8c112bb52cfa1406c4566e72e85b65be932f7264014c9410753abc4ac"),
-    "OrgsPlaces_src.mat": (152_368,
-        "5afabffd3849a4df96b8cdb5b5cce95d6d5a56a7afb59cc72bc1084ec8da918a"),
-    "OrgsPlaces_tar.mat": (182_389,
-        "fe081f5c1541c135f898b543e603966c4d201cbd315d57179cfc146dd10a8a85"),
-    "PeoplePlaces_src.mat": (147_511,
-        "d05eb255118bd11817916d5f321ecf2f3a7c50fccda6610868e72b6d1a8c864a"),
-    "PeoplePlaces_tar.mat": (180_298,
-        "464696da75344a6813200f1b7d746f76376ab1a928f8e11ace2dacde056fee18"),
-}  # fmt: skip
-FILES = files_of("reuters-cross-domain", ORIGIN, ORIGINALS, LICENCE)
+FILES = originals("reuters")
 
 #: Task → prefix of its files, and the classes of the labels 1 and 2.
 LABELS = {
@@ -56,7 +32,7 @@ TASKS = {
     task: f"Reuters-21578, {' against '.join(sorted(names))}: 2 domains, the first labelled"
     for task, (_, names) in LABELS.items()
 }
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -78,9 +54,8 @@ def build(
 
     min_df: drop features in fewer documents, counted over both domains; 1 keeps all that occur.
     weighting, unit_length: see `text.weight`; fitted on both domains together.
-    class_sizes, unequal_in: cut the classes, see `_class_sizes.cut`; weights and document
-    frequencies are those of the documents that remain. Raises ValueError
-    for a file with other content than expected.
+    class_sizes, unequal_in: cut the classes, see `problems.cut_classes`; weights and document
+    frequencies are those of the documents that remain.
     """
     names = LABELS[task][1]
     classes = sorted(names)  # in the order of the task's name
@@ -94,7 +69,7 @@ def build(
         task,
         "transfer",
         classes,
-        cut(parts, classes, class_sizes, unequal_in),
+        cut_classes(parts, classes, class_sizes, unequal_in),
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

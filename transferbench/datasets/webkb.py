@@ -9,44 +9,23 @@ a redirection and may have no feature.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 
 from transferbench.data.archive import members
-from transferbench.data.fetch import File, Members
-from transferbench.data.options import StopWords, Weighting
-from transferbench.data.text import count, select
-from transferbench.datasets._problems import problem_from_counts
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.text import StopWords, Weighting, count, select
+from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
-PAGES = rf"(?:[^/]+/)?(webkb/(?:{'|'.join(CLASSES)})/(?:{'|'.join(UNIVERSITIES)})/http:[^/]+)"
-LICENCE = (
-    "WebKB was collected by the CMU text learning group for research; no licence is stated, and "
-    "copyright of each page remains with its author."
-)
-ORIGINAL = File(
-    name="webkb/webkb-4univ-4class-raw.tar.gz",
-    size=1_312_908,
-    digest="tree:00c265c3a9744bf129eff13c5effb441721eb1a877f63a3580e7716afb824a0b",
-    origins=tuple(
-        Members(url, PAGES)
-        for url in (
-            "https://www.cs.cmu.edu/afs/cs.cmu.edu/project/theo-20/www/data/webkb-data.gtar.gz",
-            "https://github.com/JoshPF/WebKBUniPagePredictor/archive/"
-            "badf76bb353dcaa13f8802ef73a5cd21ee7e315c.tar.gz",
-        )
-    ),
-    licence=LICENCE,
-)
-FILES = {ORIGINAL.name: ORIGINAL}
+FILES = originals("webkb")
 TASKS = {"mtc/webkb4": "WebKB pages by student, faculty, course, project: 4 clustering tasks"}
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def build(
@@ -67,7 +46,7 @@ def build(
     are computed over the four universities together.
     """
     texts, labels, universities = [], [], []
-    for path, page in sorted(members(files[ORIGINAL.name])):
+    for path, page in sorted(members(*files.values())):
         _, label, university, _ = path.split("/")
         texts.append(_text(re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]))
         labels.append(CLASSES.index(label))

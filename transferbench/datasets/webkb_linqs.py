@@ -7,35 +7,22 @@ is left out: 838 pages remain. The links are not used. Words are numbers.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
-from transferbench.data.fetch import File, Url
-from transferbench.data.options import Weighting
-from transferbench.datasets._problems import problem_from_counts
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.text import Weighting
+from transferbench.datasets._published import facts, originals
 from transferbench.datasets.webkb import CLASSES, UNIVERSITIES
 from transferbench.problem import Problem, Truth
 
 WORDS = 1703
-ORIGINAL = File(
-    name="webkb/webkb-linqs.zip",
-    size=124_084,
-    digest="sha256:c666ef4191d801f31d4b76fdd075b5df51fa338712d3b5dafc416f2f1cf5985d",
-    origins=(
-        Url(
-            "https://raw.githubusercontent.com/ikenna-oluigbo/webkb-dataset/"
-            "18720ae699a7b86c460e51a422f1d879cc8d6ddb/webkb.zip"
-        ),
-    ),
-    licence="WebKB was prepared in this form by the LINQS group; no licence is stated.",
-)
-FILES = {ORIGINAL.name: ORIGINAL}
+FILES = originals("webkb-linqs")
 TASKS = {"mtc/webkb4-linqs": "WebKB in the LINQS group's binary form: 4 clustering tasks"}
-FACTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+FACTS = facts(TASKS)
 
 
 def build(
@@ -46,7 +33,7 @@ def build(
     weighting: for counts of 0 and 1, "tf" and "log-tf" are the same. unit_length: see
     `text.weight`. Both are computed over the four universities together.
     """
-    contents = dict(members(files[ORIGINAL.name]))
+    contents = dict(members(*files.values()))
     parts = {}
     for name in UNIVERSITIES:
         words: list[int] = []

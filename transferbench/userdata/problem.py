@@ -12,13 +12,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.scale import entries, safe_scale
-from transferbench.data.options import Natural, StopWords, Weighting
-from transferbench.data.text import PAIRS, count, document_frequency, has_spaces, select, weight
+from transferbench.data.problems import split_by_domain
+from transferbench.data.text import (
+    PAIRS,
+    StopWords,
+    Weighting,
+    count,
+    document_frequency,
+    has_spaces,
+    select,
+    weight,
+)
 from transferbench.datasets import newsgroups
-from transferbench.datasets._problems import split_by_domain
 from transferbench.errors import UserError, brief, unknown
 from transferbench.measures import ALL
-from transferbench.parameters import Count, Params, resolve, schema
+from transferbench.parameters import Count, CountOrZero, Params, resolve, schema
 from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata import matrices
 from transferbench.userdata.documents import Documents
@@ -184,7 +192,7 @@ def _text_features(
     stop_words: StopWords = "none",
     token_pattern: str = WORDS,
     min_df: Count = 2,
-    max_features: Natural = 0,
+    max_features: CountOrZero = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> sp.csr_array:

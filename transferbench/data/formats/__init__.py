@@ -1,1 +1,0 @@
-"""Readers of file formats, with bounds and errors of one line."""

@@ -1,0 +1,274 @@
+"""Build problems from matrices and labels: by domain, with unequal classes, or with tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from annotated_types import Gt, Lt
+
+from transferbench.data.text import Weighting, document_frequency, weight
+from transferbench.problem import Domain, Family, Matrix, Problem, Truth
+
+#: Views of a multi-label text dataset: weighted terms, topics, or both.
+Views = Literal["both", "tf-idf", "topics"]
+#: What assigns the documents of a multi-label dataset to tasks; see `rcv1`.
+TasksFrom = Literal["labels", "train-labels", "random"]
+#: Fraction of the documents whose labels a model sees.
+TrainFraction = Annotated[float, Gt(0), Lt(1)]
+#: Domains whose classes the option `class_sizes` cuts; see `cut_classes`.
+UnequalIn = Literal["target", "both"]
+#: Anything with a row for each document.
+Rows = TypeVar("Rows")
+
+
+def problem_from_counts(
+    task: str,
+    family: Family,
+    classes: Sequence[str],
+    parts: Mapping[str, tuple[sp.csr_array, np.ndarray]],
+    *,
+    columns: np.ndarray | None = None,
+    min_df: int = 1,
+    weighting: Weighting,
+    unit_length: bool,
+    sources: int = 1,
+) -> tuple[Problem, Truth]:
+    """Return a problem with one domain for each part, and its truth.
+
+    parts   : by domain name, counts (n, d) over the same d features and (n,) class indices, −1 for
+              an unknown class.
+    columns : features to choose from, None for all; those in at least min_df documents of all
+              domains together are kept.
+    sources : number of domains, from the first, whose labels are seen in a transfer problem.
+
+    Weights (see `text.weight`) are fitted on all documents together. Raises ValueError if the
+    domains differ in their number of features or none is left.
+    """
+    counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
+    if columns is not None:
+        counts = counts[:, columns]
+    frequent = np.flatnonzero(document_frequency(counts) >= min_df)
+    if not frequent.size:
+        raise ValueError("no feature is left; expected a lower min_df")
+    X = weight(counts[:, frequent], weighting, unit_length)
+    labels = {name: y for name, (_, y) in parts.items()}
+    return problem_from_weights(task, family, classes, X, labels, sources=sources)
+
+
+def problem_from_weights(
+    task: str,
+    family: Family,
+    classes: Sequence[str],
+    X: sp.csr_array,
+    labels: Mapping[str, np.ndarray],
+    *,
+    sources: int,
+) -> tuple[Problem, Truth]:
+    """Return a problem with a domain for each item of `labels`, and its truth.
+
+    X      : (n, d) weights of the documents of all domains, one domain after the other.
+    labels : by domain name, class indices of its documents, −1 for an unknown class.
+    sources : see `problem_from_counts`.
+    """
+    y = np.concatenate(list(labels.values()))
+    domain = np.repeat(np.arange(len(labels)), [len(y) for y in labels.values()])
+    Y = (y[:, None] == np.arange(len(classes))).astype(float)
+    seen = (domain < sources) & (family == "transfer")
+    return split_by_domain(
+        task, family, classes, list(labels), domain, [X], Y, seen, scored=~seen & (y >= 0)
+    )
+
+
+def split_by_domain(
+    task: str,
+    family: Family,
+    classes: Sequence[str],
+    names: Sequence[str],
+    domain: np.ndarray,
+    views: Sequence[Matrix],
+    Y: np.ndarray,
+    seen: np.ndarray,
+    scored: np.ndarray,
+) -> tuple[Problem, Truth]:
+    """Return the problem with one domain for each of the names, and its truth.
+
+    domain (n,) indices of the names, views (n, d) each, Y (n, c) 0/1, seen and scored (n,) bool.
+    """
+    rows = [np.flatnonzero(domain == i) for i in range(len(names))]
+    Y_seen = np.where(seen[:, None], Y, 0)
+    domains = tuple(
+        Domain(name, tuple(view[r] for view in views), Y_seen[r], seen[r])
+        for name, r in zip(names, rows, strict=True)
+    )
+    true, scored_rows = tuple(Y[r] for r in rows), tuple(scored[r] for r in rows)
+    return (
+        Problem(task, family, tuple(classes), domains),
+        Truth(family, tuple(classes), tuple(names), true, scored_rows),
+    )
+
+
+def cut_classes(
+    parts: Mapping[str, tuple[Rows, np.ndarray]],
+    classes: Sequence[str],
+    class_sizes: str,
+    unequal_in: UnequalIn,
+) -> dict[str, tuple[Rows, np.ndarray]]:
+    """Return the parts with classes of sizes in a given ratio; the order of documents stays.
+
+    parts       : by domain name, rows (n, …) and (n,) class indices; the first is the source.
+    class_sizes : sizes in the order of the classes, such as "1:10"; "" changes nothing. As many
+                  documents as this ratio allows remain: of "1:10", one class as a rule is complete.
+    unequal_in  : cut the targets alone, or the source too.
+
+    Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
+    the same every time. Raises ValueError for another form of ratio, or if a class would be empty.
+    """
+    if not class_sizes:
+        return dict(parts)
+    ratio = _ratio(class_sizes, classes)
+    result = {}
+    for i, (name, (rows, y)) in enumerate(parts.items()):
+        if i or unequal_in == "both":
+            kept = _draw(y, ratio)
+            if not np.bincount(y[kept], minlength=len(classes)).all():
+                raise ValueError(f"class_sizes {class_sizes} leaves a class of {name} empty")
+            rows, y = rows[kept], y[kept]  # type: ignore[index]
+        result[name] = rows, y
+    return result
+
+
+def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
+    """Return the numbers (c,) of a text such as "1:10". Raises ValueError for another form."""
+    try:
+        ratio = np.array([float(part) for part in class_sizes.split(":")])
+    except ValueError:
+        ratio = np.empty(0)
+    if len(ratio) != len(classes) or not (np.isfinite(ratio).all() and (ratio > 0).all()):
+        expected = f"{len(classes)} positive numbers joined by colons, such as 1:10"
+        order = f"in the order {', '.join(classes)}"
+        raise ValueError(f"class_sizes {class_sizes!r}: expected {expected}, {order}")
+    return ratio
+
+
+def _draw(y: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Return the ascending rows of y (n,) that remain, with classes in the ratio (c,)."""
+    rng = np.random.default_rng(0)
+    available = np.bincount(y, minlength=len(ratio))
+    sizes = np.rint(ratio * np.min(available / ratio)).astype(int)
+    rows = [rng.permutation(np.flatnonzero(y == label))[:size] for label, size in enumerate(sizes)]
+    return np.sort(np.concatenate(rows))
+
+
+def assign_tasks_from(
+    how: TasksFrom,
+    Y: np.ndarray,
+    tops: Sequence[str],
+    tasks: int,
+    *,
+    seen: np.ndarray,
+    X: Matrix,
+    split: int,
+) -> np.ndarray:
+    """Return (n,) the task 0, 1, … of each document.
+
+    how: "labels" uses the sub-categories Y (n, m) of all documents; see `assign_tasks`.
+    "train-labels" uses Y of the documents that are seen (n,) alone. Each other document belongs to
+    the sub-category whose mean in X (n, d), over the seen documents that belong to it, has the
+    largest cosine with the document. "random" draws tasks of equal size; each split another draw.
+    Raises ValueError for more tasks than documents.
+    """
+    if tasks > len(Y):
+        raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")
+    if how == "labels":
+        return assign_tasks(Y, tops, tasks)
+    if how == "random":  # (split, 1): not the permutation of `train_mask`
+        return np.random.default_rng((split, 1)).permutation(len(Y)) % tasks
+    category = _largest_categories(np.where(seen[:, None], Y, 0))
+    category[~seen] = _nearest_categories(X[~seen], X[seen], category[seen], len(tops))
+    return _assign_categories(category, tops, tasks)
+
+
+def assign_tasks(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
+    """Return (n,) the task 0, 1, … of each document.
+
+    Y (n, m) 0/1 are sub-categories, `tops` (m,) the top category of each. A document belongs to its
+    largest sub-category. The sub-categories of each top category, largest first, are assigned to
+    the tasks in turn, so that every task has documents of all top categories. Documents without a
+    sub-category are assigned in turn, one by one.
+    """
+    return _assign_categories(_largest_categories(Y), tops, tasks)
+
+
+def _largest_categories(Y: np.ndarray) -> np.ndarray:
+    """Return (n,) the largest sub-category of each document, −1 for a document without one."""
+    by_size = np.argsort(-Y.sum(axis=0), kind="stable")
+    return np.where(Y.any(axis=1), by_size[Y[:, by_size].argmax(axis=1)], -1)
+
+
+def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) -> np.ndarray:
+    """Return (n,) the sub-category 0 … m−1 whose mean has the largest cosine with each row of X.
+
+    category: those of the rows of `known`; −1 for none. A row of X without a positive cosine has
+    −1, too.
+    """
+    rows = np.flatnonzero(category >= 0)
+    members = sp.csr_array((np.ones(len(rows)), (category[rows], rows)), (m, len(category)))
+    sums = members @ known
+    centroids = sums.toarray() if sp.issparse(sums) else sums
+    length = np.linalg.norm(centroids, axis=1, keepdims=True)
+    cosine = np.asarray(X @ (centroids / np.where(length > 0, length, 1)).T)
+    return np.where(cosine.max(axis=1) > 0, cosine.argmax(axis=1), -1)
+
+
+def _assign_categories(category: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
+    """Return (n,) the task of each document from its sub-category; see `assign_tasks`."""
+    size = np.bincount(category[category >= 0], minlength=len(tops))
+    task_of_category = np.zeros(len(tops), np.intp)
+    for top in dict.fromkeys(tops):
+        categories = [c for c in np.argsort(-size, kind="stable") if tops[c] == top]
+        task_of_category[categories] = np.arange(len(categories)) % tasks
+    task = np.asarray(task_of_category[category])
+    without = np.flatnonzero(category < 0)
+    task[without] = np.arange(len(without)) % tasks
+    return task
+
+
+def topic_view(counts: sp.csr_array, topics: int) -> np.ndarray:
+    """Return P(z|d) (n, topics) by PLSA, never zero, so that no zero depends on rounding."""
+    from transferbench.core.plsa import plsa  # loads scipy.special, which takes long
+
+    topics_of_documents, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
+    return np.asarray(np.maximum(topics_of_documents, np.float32(1e-6)))
+
+
+def train_mask(n: int, train: float, split: int) -> np.ndarray:
+    """Return (n,) bool: True for a random fraction `train`; each split 0, 1, … draws another."""
+    seen = np.zeros(n, bool)
+    seen[np.random.default_rng(split).permutation(n)[: round(train * n)]] = True
+    return seen
+
+
+def problem_from_views(
+    name: str,
+    classes: Sequence[str],
+    views: Sequence[Matrix],
+    Y: np.ndarray,
+    task: np.ndarray,
+    seen: np.ndarray,
+    names: Sequence[str] = (),
+) -> tuple[Problem, Truth]:
+    """Return a multi-label problem with one domain for each task that has documents, and its truth.
+
+    views (n, d) each, Y (n, m) 0/1, task (n,) from 0, seen (n,) bool. Domains have the `names`
+    given, or task-1, task-2, …, or "all" if there is one task. Features that never occur are
+    dropped.
+    """
+    present, domain = np.unique(task, return_inverse=True)
+    names = names or [f"task-{t + 1}" if len(present) > 1 else "all" for t in present]
+    views = [view[:, np.flatnonzero(np.asarray(abs(view).sum(axis=0)).ravel())] for view in views]
+    return split_by_domain(
+        name, "multilabel", classes, names, domain, views, Y.astype(float), seen, scored=~seen
+    )

