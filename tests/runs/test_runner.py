@@ -43,7 +43,7 @@ FILES = toys.FILES | {
         from transferbench.problem import Fit
         @artefact
         def start(Y):
-            time.sleep(3)
+            time.sleep(1)
             return Y + 0.5
         def fit(problem, *, power: int = 1, watch=None):
             return Fit(tuple(start(d.Y) ** power for d in problem.domains))
@@ -151,17 +151,16 @@ def test_a_record_holds_the_run_and_its_cost(shell):
 
 
 def test_runs_share_artefacts_and_their_seconds_do_not_tell(shell, home, monkeypatch):
-    """Limits are of real time, so a run may have taken longer than its limit."""
     call = ("run", "own/small", "-m", "shares", "--json")
     first = json.loads(shell(*call)[1])
     assert first["reused_seconds"] == 0
-    code, out, _ = shell(*call, "--set", "power=2", "--time-limit", "2.5")
+    code, out, _ = shell(*call, "--set", "power=2")
     second = json.loads(out)
     assert (code, second["status"]) == (0, "done")
-    assert second["seconds"] == pytest.approx(first["seconds"], abs=0.5)
-    assert 6 <= second["reused_seconds"] <= second["seconds"]
+    assert first["seconds"] >= 2
+    assert 2 <= second["reused_seconds"] <= second["seconds"]
     monkeypatch.setenv("TRANSFERBENCH_MAX_ARTEFACTS", "0")
-    code, out, _ = shell(*call, "--set", "power=3", "--time-limit", "2.5")
+    code, out, _ = shell(*call, "--set", "power=3", "--time-limit", "1")
     assert (code, json.loads(out)["status"]) == (1, "timeout")
     assert len(list((home.data / "artefacts").iterdir())) == 2
 

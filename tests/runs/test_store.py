@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from transferbench.runs.record import Limits, Record
+from transferbench.runs.record import Limits, Record, Run
 from transferbench.runs.store import Store
 
 RECORD = Record(
@@ -78,3 +78,14 @@ def test_an_unfinished_record_does_not_replace_one_written_at_the_same_time(home
     store.write(replace(RECORD, status="failed"))
     other.join()
     assert find(store, RECORD.key) == RECORD
+
+
+def test_runs_that_differ_have_different_keys():
+    run = Run("t", "lr", {"C": 1.0}, 0)
+    others = {
+        **{"task": "u", "model": "svm", "params": {"C": 2.0}, "seed": 1},
+        **{"curve": True, "criteria": True},
+    }
+    changed = [replace(run, **{name: value}) for name, value in others.items()]
+    assert len({each.key(None) for each in (run, *changed)}) == 1 + len(others)
+    assert replace(run).key(None) == run.key(None)
