@@ -1,0 +1,470 @@
+"""The models as scikit-learn estimators; domains are given by `sample_domain`, as in skada.
+
+    classifier = TransferClassifier("gcmf", k=32)
+    classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
+    classifier.transduction_[domain < 0]
+
+The models are transductive: they label only the documents they are fitted on. X (n, d) is
+nonnegative, sparse or dense (an array or a DataFrame), documents × features. Each integer in
+`sample_domain` is a domain: 0 and above are sources, negative ones are targets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from transferbench import api
+from transferbench.measures import THRESHOLD, normalize_scores
+from transferbench.problem import Domain, Family, Fit, Problem, canonical
+from transferbench.userdata.multilabel import fit_in_tasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MASKED", "SOURCE", "TARGET", "MultiLabelClassifier", "MultiTaskClusterer",
+    "TransferClassifier",
+]  # fmt: skip
+
+#: skada's values: the label of an unlabelled document, the domain of a source, that of a target.
+MASKED, SOURCE, TARGET = -1, 1, -2
+#: Nearest fitted documents that decide about a new one in several labels.
+NEIGHBOURS = 10
+
+
+class ModelEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator around a model; its parameters are its own and those of the model."""
+
+    #: With metadata routing, a Pipeline passes sample_domain on by default.
+    __metadata_request__fit: ClassVar = {"sample_domain": True}
+
+    model: str
+    random_state: Any
+    _params: dict[str, Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the estimator's parameters and the given parameters of the model."""
+        return {**super().get_params(deep), **self._params}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator or of the model; `fit` checks those of the model."""
+        own = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self._params |= {name: value for name, value in params.items() if name not in own}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _validated(self, X: Any, reset: bool) -> sp.csr_array:
+        """Return X as canonical CSR. Raise ValueError for invalid input."""
+        if reset:
+            self._index = getattr(X, "index", None) if hasattr(X, "columns") else None
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_non_negative=True,
+            ensure_min_samples=2 if reset else 1,
+            reset=reset,
+        )
+        return canonical(sp.csr_array(X))
+
+    def _problem(
+        self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray
+    ) -> Problem:
+        """Return the problem; its domains are those of domain (n,), ordered by `_by_domain`."""
+        domains = tuple(
+            Domain(str(d), (X[rows],), Y[rows], seen[rows]) for d, rows in _by_domain(domain)
+        )
+        classes = tuple(map(str, range(Y.shape[1])))
+        return Problem(type(self).__name__, family, classes, domains)
+
+    def _fit_model(self, problem: Problem) -> Fit:
+        """Fit the model by its parameters and the seed."""
+        state = self.random_state
+        if not isinstance(state, Integral):
+            state = check_random_state(state).randint(2**31)
+        return api.fit(self.model, problem, seed=int(state), **self._params)
+
+
+class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
+    """A classifier that labels its fitted documents, and others by a rule of its own.
+
+    A subclass sets classes_ in `fit`, then calls `_transduce`, and defines `_confidence_of_new`.
+    """
+
+    # skada's scorers pass these arguments.
+    __metadata_request__predict: ClassVar = {"sample_domain": True, "allow_source": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True, "allow_source": True}
+    __metadata_request__score: ClassVar = {
+        **{"sample_domain": True, "allow_source": True},
+        "sample_weight": True,  # of the importance weighted scorer
+    }
+
+    classes_: np.ndarray
+    label_distributions_: np.ndarray
+    transduction_: np.ndarray
+
+    def predict_proba(
+        self, X: Any, sample_domain: Any = None, allow_source: bool = True
+    ) -> np.ndarray:
+        """Return the confidence in each class (n, c).
+
+        Confidences are scores of the model, brought to 0 … 1. They rank classes and documents as
+        the scores do. They are not calibrated: of documents with a confidence of .9 not
+        nine in ten need be right. sample_domain and allow_source are accepted for skada's scorers
+        and not used.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        known = [self._fitted_rows.get(digest, -1) for digest in _row_digests(X)]
+        rows = np.array(known, np.intp)
+        confidence = np.asarray(self.label_distributions_[rows], np.float64)
+        if (new := np.flatnonzero(rows < 0)).size:
+            confidence[new] = self._confidence_of_new(X[new])
+        return confidence
+
+    def predict(self, X: Any, sample_domain: Any = None, allow_source: bool = True) -> np.ndarray:
+        """Return the classes (n,); see `predict_proba` for the other arguments."""
+        return self._decide(self.predict_proba(X))
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sample_domain: Any = None,
+        allow_source: bool = True,
+    ) -> float:
+        """Return the accuracy of `predict` (of several labels: of whole label sets)."""
+        return float(super().score(X, y, sample_weight))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame of the fitted documents: `label`, and the confidence in each class.
+
+        It has the index of the DataFrame that was fitted, else 0, 1, …. Several labels are columns
+        of 0 and 1 under `label`; columns have two levels, "label" or "confidence", and the class.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        decided, classes = self.transduction_, list(self.classes_)
+        names = [("label", "")] if decided.ndim == 1 else [("label", name) for name in classes]
+        columns = [*names, *(("confidence", name) for name in classes)]
+        values = [*np.atleast_2d(decided.T), *self.label_distributions_.T]
+        frame = pd.DataFrame(dict(enumerate(values)), index=self._index)
+        frame.columns = pd.MultiIndex.from_tuples(columns)
+        return frame
+
+    def _given_labels(self, y: Any) -> Any:
+        """Return y. Raise ValueError, in scikit-learn's words, if it is None."""
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        return y
+
+    def _transduce(
+        self, problem: Problem, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
+        seen: np.ndarray, remedy: str,
+    ) -> np.ndarray:  # fmt: skip
+        """Label the unseen documents, and remember all; return the confidences (n, c).
+
+        Seen documents have their labels Y (n, c). If all are seen, warn of it, with the remedy.
+        """
+        confidence = Y.copy()
+        if seen.all():
+            name = type(self).__name__
+            message = f"{name}: every document has a label, so nothing is transferred and "
+            warnings.warn(f"{message}{self.model} is not fitted; {remedy}.", stacklevel=3)
+        else:
+            fit = fit_in_tasks(problem, self._fit_model)
+            if fit.columns == "clusters":
+                raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
+            for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
+                confidence[rows] = np.where(seen[rows, None], Y[rows], self._confidence(scores))
+        self.label_distributions_ = confidence
+        self.transduction_ = self._decide(confidence)
+        # Of equal documents the last unseen one counts.
+        order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
+        digests = list(_row_digests(X))
+        self._fitted_rows = {digests[i]: i for i in order}
+        return confidence
+
+    def _confidence(self, scores: np.ndarray) -> np.ndarray:
+        return normalize_scores(scores)
+
+    def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
+        raise NotImplementedError
+
+    def _decide(self, confidence: np.ndarray) -> np.ndarray:
+        return np.asarray(self.classes_[confidence.argmax(axis=1)])
+
+
+class TransferClassifier(TransductiveClassifier):
+    """A transfer model as a classifier.
+
+    model: name of the model (`transferbench list models`). random_state: its seed. params:
+    parameters of the model; the defaults are the paper's.
+
+    Attributes, for the fitted documents by position: transduction_ (n,) their classes, and
+    label_distributions_ (n, c) the confidence in each class, which is not a calibrated probability;
+    sources have the given classes. classes_ (c,) the classes.
+
+    `predict` looks up a fitted document by its features (to seven digits). If fitted documents are
+    equal, the last one counts, targets after sources. A new document gets the class with the
+    nearest mean by cosine, over the targets' documents and their predicted classes; no paper
+    describes this step. To label new documents by the model itself, fit it with them as a target.
+    Without a target no model is fitted, a warning is given, and the means are those of the sources.
+    """
+
+    def __init__(self, model: str = "gcmf", *, random_state: Any = 0, **params: Any) -> None:
+        self.model = model
+        self.random_state = random_state
+        self._params = params
+
+    def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
+        """Label the targets' documents.
+
+        X (n, d): nonnegative. y (n,): classes; those of targets are ignored. sample_domain (n,):
+        the domain of each document, 0 or more for sources, negative for targets. Without it, a
+        document with the integer label −1 belongs to a single target. Warn if there is no target.
+        Raise ValueError for invalid input, UserError for an unknown model or parameter.
+        """
+        X = self._validated(X, reset=True)
+        y = column_or_1d(self._given_labels(y), warn=True)
+        if sample_domain is None:
+            sample_domain = np.full(len(y), SOURCE)
+            if y.dtype.kind in "iu":
+                sample_domain[y == MASKED] = TARGET
+        domain = _checked_domains(sample_domain, X.shape[0], y)
+        seen = domain >= 0
+        if not seen.any():
+            raise ValueError("no source: expected a domain of 0 or more for some documents")
+        self.classes_, Y = _classes_of(y, seen)
+        problem = self._problem("transfer", X, domain, Y, seen)
+        remedy = "fit the documents to label, too, with a negative domain"
+        confidence = self._transduce(problem, X, domain, Y, seen, remedy)
+        self._means = _class_means(X, confidence, seen)
+        return self
+
+    def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
+        """Return the normalised cosines (n, c) with the means of the classes."""
+        return normalize_scores(np.asarray(X @ self._means))
+
+
+class MultiLabelClassifier(TransductiveClassifier):
+    """A multi-label model as a classifier of documents with several labels, in several tasks.
+
+    model: name of the model (`transferbench list models`). random_state: its seed. params:
+    parameters of the model, such as ensure_one_label; the defaults are the paper's.
+
+    Attributes, for the fitted documents by position: transduction_ (n, c) their labels, 0 or 1, and
+    label_distributions_ (n, c) the confidence in each, cut to 0 … 1, at least ½ for a label that is
+    given; labelled documents have the given labels. classes_ (c,) the column names of a DataFrame
+    Y, else 0, 1, …; of a Y (n,) its classes. Then a document has the one with the best confidence.
+
+    `predict` looks up a fitted document by its features (to seven digits). A new document has the
+    mean confidences of the 10 nearest fitted ones by cosine, and of one at ½; no paper describes
+    this step. To label new documents by the model itself, fit it with them as unlabelled ones.
+    """
+
+    def __init__(self, model: str = "himls", *, random_state: Any = 0, **params: Any) -> None:
+        self.model = model
+        self.random_state = random_state
+        self._params = params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
+        """Label the unlabelled documents.
+
+        X (n, d): nonnegative. y (n, c): 0 or 1 for each label, sparse, dense or a DataFrame; a row
+        of −1 is an unlabelled document. Or y (n,): the one label of each document; without
+        sample_domain the integer −1 is an unlabelled one. sample_domain (n,): integers, the task of
+        each document, by default one task for all. Documents of a negative domain are unlabelled,
+        whatever their y, as in `TransferClassifier`; those of a domain without any labelled
+        document join the task with the most similar mean. Warn if every document is labelled. Raise
+        ValueError for invalid input, UserError for an unknown model or parameter.
+        """
+        X = self._validated(X, reset=True)
+        names = getattr(self._given_labels(y), "columns", None)
+        if not sp.issparse(y):
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        n = y.shape[0]
+        given = np.full(n, SOURCE) if sample_domain is None else sample_domain
+        domain = _checked_domains(given, X.shape[0], range(n))
+        masked = sample_domain is None
+        self._single = y.ndim == 1 or (y.shape[1] == 1 and not _is_indicator(y))
+        known, Y = (
+            self._one_label(y, domain, masked) if self._single else self._labels(y, domain, names)
+        )
+        if not known.any():
+            raise ValueError("no labelled document: expected rows of 0 and 1 in a source")
+        problem = self._problem("multilabel", X, domain, Y, known)
+        remedy = "fit the documents to label, too, with rows of −1 in y"
+        self._transduce(problem, X, domain, Y, known, remedy)
+        count = min(NEIGHBOURS, X.shape[0])
+        self._neighbours = NearestNeighbors(n_neighbors=count, metric="cosine").fit(X)
+        return self
+
+    def _one_label(self, y: Any, domain: np.ndarray, masked: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return known (n,) and Y (n, c) of one class a document; set classes_.
+
+        masked: an integer −1 is no class, but an unlabelled document.
+        """
+        y = column_or_1d(y, warn=True)
+        known = domain >= 0
+        if masked and y.dtype.kind in "iu":
+            known = known & (y != MASKED)
+        if not known.any():
+            raise ValueError("no labelled document: expected a class in a source")
+        self.classes_, Y = _classes_of(y, known)
+        return known, Y
+
+    def _labels(self, y: Any, domain: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return known (n,) and Y (n, c) of label indicators; set classes_."""
+        Y = np.asarray(y.toarray() if sp.issparse(y) else y)
+        known = (domain >= 0) & ~(Y == MASKED).all(axis=1)
+        Y = np.where(known[:, None], Y, 0)
+        if not np.isin(Y, (0, 1)).all():
+            raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
+        self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
+        return known, Y.astype(np.float64)
+
+    def _confidence(self, scores: np.ndarray) -> np.ndarray:
+        return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
+
+    def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
+        """Return the mean confidences (n, c) of the nearest fitted documents and of one at ½."""
+        nearest = self._neighbours.kneighbors(X, return_distance=False)
+        total = self.label_distributions_[nearest].sum(axis=1) + THRESHOLD
+        return normalize_scores(total) if self._single else total / (nearest.shape[1] + 1)
+
+    def _decide(self, confidence: np.ndarray) -> np.ndarray:
+        """Return labels (n, c) 0/1, or classes (n,) if `fit` was given those."""
+        if self._single:
+            return super()._decide(confidence)
+        return (confidence >= THRESHOLD).astype(np.int64)
+
+
+class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
+    """A clustering model as a clusterer of the documents of several tasks.
+
+    model: name of the model. n_clusters: clusters of every task. random_state: its seed. params:
+    parameters of the model; the defaults are the paper's. Attribute labels_ (n,): the cluster of
+    each fitted document, from 0. Clusters have no order; whether the same number means the same
+    cluster in different tasks depends on the model.
+    """
+
+    def __init__(
+        self, model: str = "lnkmtc", n_clusters: int = 2, *, random_state: Any = 0, **params: Any
+    ) -> None:
+        self.model = model
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self._params = params
+
+    def fit(self, X: Any, y: Any = None, sample_domain: Any = None) -> Self:
+        """Cluster the documents.
+
+        X (n, d): nonnegative. y is ignored. sample_domain (n,): integers, the task of each
+        document, by default one task. Raise ValueError for invalid input, UserError for an unknown
+        model or parameter.
+        """
+        X = self._validated(X, reset=True)
+        n = X.shape[0]
+        domain = _checked_domains(np.zeros(n, int) if sample_domain is None else sample_domain, n)
+        if not 1 <= self.n_clusters <= n:
+            raise ValueError(f"expected n_clusters of 1 to {n} (n_samples), got {self.n_clusters}")
+        Y = np.zeros((n, self.n_clusters))
+        fit = self._fit_model(self._problem("clustering", X, domain, Y, np.zeros(n, bool)))
+        self.labels_ = np.zeros(n, np.int64)
+        for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
+            self.labels_[rows] = scores.argmax(axis=1)
+        return self
+
+
+def _checked_domains(given: Any, n: int, y: Any = None) -> np.ndarray:
+    """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers."""
+    domain = np.asarray(column_or_1d(given))
+    if len(domain) != n or (y is not None and len(y) != n):
+        sizes = [n, len(domain)] if y is None else [n, len(y), len(domain)]
+        raise ValueError(f"inconsistent numbers of samples: {sizes}")
+    if domain.dtype.kind not in "iu":
+        raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
+    return domain
+
+
+def _classes_of(y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes (c,) of the labelled documents, and Y (n, c) with a 1 at each one's class.
+
+    y (n,): classes. known (n,): which documents are labelled; rows of the others are zero. Raise
+    ValueError for values that are no classes, or fewer than two classes.
+    """
+    check_classification_targets(y[known])
+    classes, codes = np.unique(y[known], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("the sources have one class; expected two classes or more")
+    Y = np.zeros((len(y), len(classes)))
+    Y[np.flatnonzero(known), codes] = 1
+    return classes, Y
+
+
+def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each domain and its rows: sources first, then by absolute value."""
+    for d in sorted({*domain.tolist()}, key=lambda d: (d < 0, abs(d))):
+        yield d, np.flatnonzero(domain == d)
+
+
+def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
+    """Yield a digest of each row, in single precision, so that the last digits do not count."""
+    data, indices = X.data.astype(np.float32), X.indices.astype(np.int64)
+    for start, end in zip(X.indptr, X.indptr[1:], strict=False):
+        row = indices[start:end].tobytes() + data[start:end].tobytes()
+        yield hashlib.blake2b(row, digest_size=16).digest()
+
+
+def _class_means(X: sp.csr_array, confidence: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return unit means (d, c) of the classes over the targets' documents.
+
+    For a class without documents there, use the sources' documents.
+    """
+    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    unit = sp.diags_array(1 / np.where(length > 0, length, 1)) @ X
+    decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
+    targets = np.where(seen[:, None], 0, decided)
+    weights = np.where(targets.any(axis=0), targets, decided)
+    means = np.asarray(unit.T @ weights)
+    size = np.sqrt((means**2).sum(axis=0))
+    return np.asarray(means / np.where(size > 0, size, 1))
+
+
+def _is_indicator(y: Any) -> bool:
+    values = y.data if sp.issparse(y) else y
+    return bool(np.isin(values, (MASKED, 0, 1)).all())
