@@ -108,14 +108,16 @@ def _own_problem(
     source: str | Sequence[str], target: str | Sequence[str], options: Params, names: Sequence[str]
 ) -> tuple[Problem, Truth]:
     """Return the problem of the user's files, of the family of the first named model."""
-    from transferbench.userdata.load import load
+    from transferbench.userdata.load import find_domains, load
     from transferbench.userdata.multilabel import choose_family
 
     first = models.get(names[0]).family if names else "transfer"
-    sources, targets = ([files] if isinstance(files, str) else files for files in (source, target))
+    sources, targets = (
+        find_domains([files] if isinstance(files, str) else files) for files in (source, target)
+    )
     family = choose_family(True, first, None)
-    found = load(sources, targets, options, family=family, labels="any")
-    return found.problem, found.truth
+    loaded = load(sources, targets, family=family, labels="any", options=options)
+    return loaded.problem, loaded.truth
 
 
 def to_frame(fit: Fit, problem: Problem) -> DataFrame:

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from chaos.home import EXPERIMENT
 from chaos.watched import Escaped, Hangs, within
 from transferbench import experiments
-from transferbench.datasets import own_multilabel, own_task
+from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages
 from transferbench.runs.record import Record, runs_csv
 from transferbench.runs.store import Store
-from transferbench.userdata import read as own_read
+from transferbench.userdata.load import read
 from transferbench.userdata.problem import documents_problem
 
 Parts = dict[str, bytes]
@@ -180,13 +180,13 @@ def _experiment(path: Path) -> None:
 
 def _task(path: Path) -> None:
     path.with_name("one.csv").write_bytes(TEXTS)
-    own_task.load(path)
+    user.read_yaml(path)
 
 
 def _own(path: Path) -> None:
-    documents = own_read.read(path, labels="some")
+    documents = read(path, labels="some")
     documents_problem([], [documents], {"min_df": 1}, clusters=2)
-    documents_problem([own_read.read(path, labels="all")], [documents], {"min_df": 1})
+    documents_problem([read(path, labels="all")], [documents], {"min_df": 1})
 
 
 def _runs(path: Path) -> None:
@@ -205,7 +205,7 @@ def _multilabel(path: Path) -> None:
     folder = path.parent.parent
     (folder / "labels.csv").write_text("a,b\n1,0\n0,1\n1,1\n")
     (folder / "train.csv").write_text("train\n1\n1\n0\n")
-    own_multilabel.build("multilabel/own", {}, path=str(folder))
+    user.build("multilabel/own", {}, path=str(folder))
 
 
 def _svm() -> tuple[Parts, ...]:
@@ -280,7 +280,7 @@ READERS = {
         _own, "own.svm", _svm(), (*ANY, b":", b" 16777216:1", b" 0:1", b"#", b" 3:-1")
     ),
     "npz": Reader(
-        lambda path: documents_problem([], [own_read.read(path)], {}, clusters=2), "own.npz",
+        lambda path: documents_problem([], [read(path)], {}, clusters=2), "own.npz",
         tuple(_npz(sp.random_array((4, 6), density=0.5, format=form, rng=0))
               for form in ("csr", "csc", "coo")),
         (*ANY[:9], *NUMBERS, b"'<f8'", b"'|O'", b"(99999999999,)", b"(-1,)", b"True"), _zip,

@@ -18,7 +18,7 @@ from transferbench.userdata.checks import (
 from transferbench.userdata.problem import documents_problem
 
 
-def decide(decided, *, classes=2, source=None, model="lr", params=(), reverse=None):
+def decide(decided, *, classes=2, source=None, params=(), reverse=None):
     """Return the doubts about decisions (n,) of the one target; source: labels of the source."""
     problem, _ = make_problem(documents=len(decided), classes=classes)
     if source is not None:
@@ -26,7 +26,7 @@ def decide(decided, *, classes=2, source=None, model="lr", params=(), reverse=No
         problem = replace(problem, domains=(first, problem.domains[1]))
     fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
     known = {} if reverse is None else {"target-1": reverse}
-    return check_fit(model, problem, dict(params), fit, known, ["t.csv"])
+    return check_fit(problem, dict(params), fit, known, ["t.csv"])
 
 
 def test_sound_decisions_have_no_finding():
@@ -89,15 +89,6 @@ def test_given_shares_are_judged_instead_of_the_sources():
     assert "given are a 96 %, b 4 %; check the order of the given shares" in doubt.text
 
 
-def test_an_assumption_is_named_for_models_that_make_it_only():
-    source = [0] * 36 + [1] * 4
-    decided = [0] * 34 + [1] * 6
-    assert decide(decided, source=source, params={"prior": "estimated"}) == []
-    (doubt,) = decide(decided, source=source, model="dtl", params={"prior": "equal"})
-    assert doubt.text.startswith("dtl assumes that the target's classes have equal shares")
-    assert "--set prior=source" in doubt.text
-
-
 @pytest.mark.parametrize(
     ("classes", "reverse", "worthless"),
     [(2, 0.9, None), (2, 0.6, False), (2, 0.54, True), (4, 0.54, None), (4, 0.31, True)],
@@ -120,7 +111,7 @@ def test_decisions_close_to_logistic_regression_need_not_carry_back():
     decided = np.where(np.arange(len(regression)) < 4, 1 - regression, regression)
     for changed, worthless in ((decided, False), (regression, True), (1 - decided, True)):
         fit = Fit((problem.domains[0].Y, np.eye(2)[changed]))
-        (doubt,) = check_fit("lr-kmeans", problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
+        (doubt,) = check_fit(problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
         assert doubt.worthless == worthless
 
 
@@ -130,7 +121,7 @@ def test_clusters_of_one_file_each_are_worthless():
     domains = [replace(d, Y=np.zeros_like(d.Y), seen=nothing) for d in problem.domains]
     problem = replace(problem, family="clustering", domains=tuple(domains))
     fit = Fit((np.eye(2)[[0] * 40], np.eye(2)[[1] * 40]), columns="clusters")
-    doubts = check_fit("lskmtc", problem, {}, fit, {}, ["a.csv", "b.csv"])
+    doubts = check_fit(problem, {}, fit, {}, ["a.csv", "b.csv"])
     assert [f.text.partition(";")[0] for f in doubts] == [
         "a.csv: all 40 documents are in one cluster",
         "b.csv: all 40 documents are in one cluster",

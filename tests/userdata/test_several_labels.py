@@ -73,7 +73,7 @@ def test_a_target_joins_the_task_of_the_most_similar_source():
     problem, truth = build(cats, ships, targets=[boats, kittens])
     assert multilabel.nearest_tasks(problem) == (0, 1, 1, 0)
     assert multilabel.describe_tasks(problem) == "cats (with kittens), ships (with boats)"
-    pooled, scored = multilabel.pool(problem), multilabel.pool_truth(problem, truth)
+    pooled, scored = multilabel.pool(problem, truth)
     assert [domain.name for domain in pooled.domains] == ["cats", "ships"] == list(scored.names)
     assert [domain.seen.tolist() for domain in pooled.domains] == [
         [True] * 4 + [False],
@@ -99,8 +99,7 @@ def test_other_families_are_not_pooled():
     problem, truth = documents_problem(
         [make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)], [TARGET_PLAIN], {}
     )
-    assert multilabel.pool(problem) is problem
-    assert multilabel.pool_truth(problem, truth) is truth
+    assert multilabel.pool(problem, truth) == (problem, truth)
 
 
 TARGET_PLAIN = make_documents("t.csv", ["kitten and cat"], ["cat"])
@@ -116,7 +115,7 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
         ("", ""),
         ("cat", "0.5"),
     ]
-    findings = checks.check_fit("m", problem, {}, fit, {}, ["t.csv"])
+    findings = checks.check_fit(problem, {}, fit, {}, ["t.csv"])
     warnings = "\n".join(finding.text for finding in findings)
     assert "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true" in warnings
     assert "unbalanced" not in warnings

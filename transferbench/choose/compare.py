@@ -203,7 +203,7 @@ def _fit(problem: Problem, names: tuple[str, ...], each: Plan) -> Entry:
     reverse = {t: values["reverse"] for t, values in means.items() if "reverse" in values}
     texts = dict.fromkeys(str(warning.message) for warning in printed)
     doubts = [Doubt(text) for text in texts]
-    doubts += check_fit(each.model, problem, each.params, fits[0], reverse, names)
+    doubts += check_fit(problem, each.params, fits[0], reverse, names)
     return Entry(each.model, each.params, tuple(fits), fmean(seconds), means, tuple(doubts))
 
 

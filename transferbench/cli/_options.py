@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from transferbench.parameters import Positive, convert
 from transferbench.runs import engines
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -30,17 +30,9 @@ def size(text: str) -> int:
     return int(number)
 
 
-class Seconds(click.FloatRange):
-    """A finite number above 0."""
-
-    def __init__(self) -> None:
-        super().__init__(0, min_open=True)
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
-        return seconds
+def seconds(text: str) -> float:
+    """Return a number of seconds."""
+    return float(convert(text, Positive, "seconds"))
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -73,7 +65,7 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
                          show_default=True),
             click.option("--threads", type=click.IntRange(1), default=1, show_default=True,
                          help="Threads of each run."),
-            click.option("--time-limit", type=Seconds(),
+            click.option("--time-limit", type=seconds,
                          help="Seconds a run may take."),
             click.option("--memory-limit", type=size,
                          help="Memory a run may take, for example 4G (enforced on Linux)."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,18 @@ import click
 from click.core import ParameterSource
 
 from transferbench.cli._options import REPEATS
-from transferbench.cli._own import WORTHLESS, OwnData, own_data, print_doubts, print_used
-from transferbench.cli._predictions import FILE, escape_formulas, write_predictions, written
 from transferbench.cli._terminal import echo
+from transferbench.cli._user import (
+    FILE,
+    READING,
+    WORTHLESS,
+    UserData,
+    escape_formulas,
+    print_doubts,
+    print_used,
+    user_data,
+)
+from transferbench.messages import counted
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,15 +30,13 @@ if TYPE_CHECKING:
     from transferbench.problem import Family, Problem, Truth
     from transferbench.userdata.documents import Documents
 
-#: Options of own data that are not for a task.
-OPTIONS_OF_FILES = {field.name for field in fields(OwnData)} - {
-    *("models", "assignments", "seed", "force")
-}
+#: Options of the user's files, which are not for a task.
+OPTIONS_OF_FILES = {"sources", "targets", "options", "like", *READING}
 
 
 @click.command()
 @click.argument("task", required=False)
-@own_data(optional=True)
+@user_data(optional=True)
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
@@ -46,7 +52,7 @@ OPTIONS_OF_FILES = {field.name for field in fields(OwnData)} - {
 @escape_formulas
 @click.pass_obj
 def command(
-    settings: Settings, /, task: str | None, own: OwnData, repeats: int, jobs: int,
+    settings: Settings, /, task: str | None, user: UserData, repeats: int, jobs: int,
     equal_shares: bool, confusion: bool, as_json: bool, out: Path | None, escape_formulas: bool,
 ) -> int:  # fmt: skip
     """Compare models on your own documents, or on a task, and recommend one.
@@ -69,23 +75,24 @@ def command(
     from transferbench.choose.table import table
     from transferbench.cli import _compare_labels, _compare_table
 
-    given = bool(task), bool(own.sources), bool(own.targets)
+    given = bool(task), bool(user.sources), bool(user.targets)
     if given not in ((True, False, False), (False, True, True)) or (task and out):
         raise click.UsageError("expected --source and --target, or a TASK without --out.")
     if out:
-        own.check_out(out)
+        user.check_out(out)
     targets: list[Documents] = []
     if task:
-        problem, truth = _load_task(task, own, settings)
-        params = _params(own, problem.family, equal_shares, confusion)
+        problem, truth = _load_task(task, user, settings)
+        params = _params(user, problem.family, equal_shares, confusion)
         names = [domain.name for domain in problem.targets]
         print_used(problem, [domain.name for domain in problem.domains], {})
     else:
-        params = _params(own, own.family, equal_shares, confusion)
-        problem, truth, targets = own.read("any")
+        params = _params(user, user.family, equal_shares, confusion)
+        loaded = user.read("any")
+        problem, truth, targets = loaded.problem, loaded.truth, loaded.targets
         names = [str(target.path) for target in targets]
     plans = plan(
-        problem, own.models, params, repeats=repeats, seed=own.seed, equal_shares=equal_shares
+        problem, user.models, params, repeats=repeats, seed=user.seed, equal_shares=equal_shares
     )
     compared = _compare(problem, plans, equal_shares, jobs, names)
     frame = table(compared, truth)
@@ -93,17 +100,17 @@ def command(
         echo(_compare_labels.text(compared, frame, names, as_json))
     else:
         echo(_compare_table.text(compared, frame, truth, names, confusion, as_json))
-    worthless = compared.worthless and not own.force
+    worthless = compared.worthless and not user.force
     if out and not worthless:
-        _write(out, own, compared, targets, escape_formulas)
-        echo(written(out, targets), err=as_json)
+        _write(out, user, compared, targets, escape_formulas)
+        echo(f"{out}: {counted(sum(map(len, targets)), 'document')}", err=as_json)
     if worthless:
         unwritten = f"; {out} is not written" if out else ""
         echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)
     return int(worthless)
 
 
-def _load_task(task: str, own: OwnData, settings: Settings) -> tuple[Problem, Truth]:
+def _load_task(task: str, user: UserData, settings: Settings) -> tuple[Problem, Truth]:
     """Return the problem of a task and its truth; options of files are refused."""
     from transferbench import models
     from transferbench.choose.plan import check_problem
@@ -115,7 +122,7 @@ def _load_task(task: str, own: OwnData, settings: Settings) -> tuple[Problem, Tr
         if given and option.name in OPTIONS_OF_FILES:
             message = f"{option.opts[0]} is for --source and --target, not for a TASK"
             raise click.UsageError(f"{message}; leave it out.")
-    for name in own.models:
+    for name in user.models:
         models.get(name)
     problem, truth = tasks.load(tasks.Task.named(task), settings)
     check_problem(problem)
@@ -123,7 +130,7 @@ def _load_task(task: str, own: OwnData, settings: Settings) -> tuple[Problem, Tr
 
 
 def _params(
-    own: OwnData, family: Family, equal_shares: bool, confusion: bool
+    user: UserData, family: Family, equal_shares: bool, confusion: bool
 ) -> dict[str, dict[str, Any]]:
     """Return all parameters by model. Raise UserError for what does not suit the family."""
     from transferbench.choose.plan import model_names
@@ -131,7 +138,7 @@ def _params(
     if family == "multilabel" and (equal_shares or confusion):
         option = "--equal-shares" if equal_shares else "--confusion"
         raise click.UsageError(f"{option} is for one label a document, not for several.")
-    return own.params(model_names(family, own.models, equal_shares), family)
+    return user.params(model_names(family, user.models, equal_shares), family)
 
 
 def _compare(
@@ -163,17 +170,16 @@ def _compare(
 
 
 def _write(
-    out: Path, own: OwnData, compared: Comparison, targets: list[Documents], escape: bool
+    out: Path, user: UserData, compared: Comparison, targets: list[Documents], escape: bool
 ) -> None:
     """Write the predictions of all models: labels of the recommended or else first named one."""
     from transferbench.files import writing
 
     fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
-    named = [name for name in (*own.models, *fits) if name in fits]
+    named = [name for name in (*user.models, *fits) if name in fits]
     first = compared.recommended or named[0]
     fits = {first: fits.pop(first)} | fits
     with writing(out) as temporary:
-        write_predictions(
-            temporary, out, compared.problem, fits, targets,
-            separator=own.separator, with_scores=True, escape=escape,
-        )  # fmt: skip
+        user.write_predictions(
+            temporary, out, compared.problem, fits, targets, with_scores=True, escape=escape
+        )

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._own import WORTHLESS, OwnData, own_data
 from transferbench.cli._terminal import echo
+from transferbench.cli._user import WORTHLESS, UserData, user_data
 
 if TYPE_CHECKING:
     from transferbench.problem import Fit, Truth
 
 
 @click.command()
-@own_data()
+@user_data()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-def command(own: OwnData, as_json: bool) -> int:
+def command(user: UserData, as_json: bool) -> int:
     """Score models on your own labelled documents.
 
     \b
@@ -31,19 +31,15 @@ def command(own: OwnData, as_json: bool) -> int:
     Warnings need no labels; if the first model's result is worthless by them, the exit code is 1
     unless --force is given.
     """
-    from transferbench.cli._fit import fit_all
-    from transferbench.errors import UserError
     from transferbench.measures import ALL, headings
     from transferbench.messages import aligned
 
-    names = list(dict.fromkeys([*own.models, *(["lr"] if own.family == "transfer" else [])]))
-    params = own.params(names, own.family)
-    problem, truth, targets = own.read("some")
-    for target in targets:
-        if not any(target.labels):
-            raise UserError(f"{target.path}: no document has a label; `predict` needs none.")
-    paths = [str(target.path) for target in targets]
-    fits, worthless = fit_all(own, problem, params, paths)
+    names = list(dict.fromkeys([*user.models, *(["lr"] if user.family == "transfer" else [])]))
+    params = user.params(names, user.family)
+    loaded = user.read("some")
+    paths = [str(target.path) for target in loaded.targets]
+    problem, truth = loaded.problem, loaded.truth
+    fits, worthless = user.fit_all(problem, params, paths)
     scored = {model: _scores(fit, truth) for model, fit in fits.items()}
     if len(next(iter(scored.values()))) > len(paths):
         paths.append(ALL)
@@ -65,15 +61,9 @@ def command(own: OwnData, as_json: bool) -> int:
                 percent = [_percent(found[i][name]) for name in measures]
                 table.append([path, model, str(found[i]["documents"]), *percent])
         echo("\n".join(aligned(table)))
-    return _code(worthless, own.force)
-
-
-def _code(worthless: bool, force: bool) -> int:
-    """Return the exit code; say why it is not 0."""
-    if worthless and not force:
+    if worthless and not user.force:
         echo(f"The result is {WORTHLESS}; --force exits with code 0.", err=True)
-        return 1
-    return 0
+    return int(worthless and not user.force)
 
 
 def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._own import WORTHLESS, OwnData, own_data
-from transferbench.cli._predictions import FILE, escape_formulas, write_predictions, written
 from transferbench.cli._terminal import echo
+from transferbench.cli._user import FILE, WORTHLESS, UserData, escape_formulas, user_data
+from transferbench.messages import counted
 
 
 @click.command()
-@own_data()
+@user_data()
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @escape_formulas
 def command(
-    own: OwnData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
+    user: UserData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
 ) -> None:
     """Label your own documents.
 
@@ -52,26 +52,26 @@ def command(
     +, -, @ or a tab, and is no number, for a formula. The command then warns; --escape-formulas
     writes ' before it, and the label is no longer equal to the source's.
     """
-    from transferbench.cli._fit import fit_all
     from transferbench.errors import UserError, Worthless
     from transferbench.files import writing
     from transferbench.userdata.problem import MAX_CLASSES
 
-    own.check_out(out)
-    if bool(own.sources) == bool(clusters):
+    user.check_out(out)
+    if bool(user.sources) == bool(clusters):
         raise UserError(
             "expected either --source (labelled documents) or --clusters N, and not both."
         )
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    params = own.params(list(dict.fromkeys(own.models)), own.family)
-    problem, _, targets = own.read("none", clusters or 0)
+    params = user.params(list(dict.fromkeys(user.models)), user.family)
+    loaded = user.read("none", clusters or 0)
+    targets = loaded.targets
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fits, worthless = fit_all(own, problem, params, [str(t.path) for t in targets])
-        if worthless and not own.force:
+        fits, worthless = user.fit_all(loaded.problem, params, [str(t.path) for t in targets])
+        if worthless and not user.force:
             raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
-        write_predictions(
-            temporary, out, problem, fits, targets,
-            separator=own.separator, with_scores=scores, escape=escape_formulas,
+        user.write_predictions(
+            temporary, out, loaded.problem, fits, targets, with_scores=scores,
+            escape=escape_formulas,
         )  # fmt: skip
-    echo(written(out, targets))
+    echo(f"{out}: {counted(sum(map(len, targets)), 'document')}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from transferbench.cli._names import have_run, several_experiments
-from transferbench.cli._options import Seconds
+from transferbench.cli._options import seconds
 from transferbench.cli._terminal import echo, echo_marked
 from transferbench.settings import Settings
 
@@ -14,7 +14,7 @@ from transferbench.settings import Settings
 @several_experiments
 @click.option(
     "--seconds",
-    type=Seconds(),
+    type=seconds,
     default=2.0,
     show_default=True,
     help="The longest that a run to be made again may have taken.",

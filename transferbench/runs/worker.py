@@ -240,7 +240,7 @@ def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
     reverse: dict[str, float] = {}
     if problem.family == "transfer":
         reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
-    return (*check_data(problem), *check_fit(run.model, problem, run.params, fit, reverse))
+    return (*check_data(problem), *check_fit(problem, run.params, fit, reverse))
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:

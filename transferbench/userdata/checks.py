@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from transferbench.core.documents import label_start
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt
+from transferbench.measures import THRESHOLD
 from transferbench.problem import Domain, Fit, Problem
-from transferbench.userdata.multilabel import label_warnings
 
 #: Results on fewer documents of a target are never called worthless.
 MIN_DOCUMENTS = 10
@@ -31,8 +31,6 @@ WORTHLESS_REVERSE, DOUBTFUL_REVERSE = 0.1, 0.3
 LIKE_REGRESSION = 0.4
 #: Probability of so many documents of one class, by the source's shares, that is worthless.
 IMPROBABLE = 0.001
-#: Classes are unbalanced if the largest is more than so many times the smallest.
-UNBALANCED = 3.0
 
 FEATURES_REMEDY = (
     "keep more features: --option min_df=1, tokens=characters (pairs of characters), "
@@ -53,7 +51,6 @@ def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
 
 
 def check_fit(
-    model: str,
     problem: Problem,
     params: Mapping[str, Any],
     fit: Fit,
@@ -65,35 +62,40 @@ def check_fit(
     params: all parameters of the model. reverse: reverse accuracy by name of the target, see
     `criteria.criteria`; targets without one are not checked for it. names: as in `check_data`.
     """
-    if problem.family == "multilabel":
-        return _label_doubts(problem, fit, names)
-    found = [*_assumption(model, problem, params)]
-    given = _given_shares(params)
-    decisions = [
-        scores.argmax(axis=1)
-        for domain, scores in zip(problem.domains, fit.scores, strict=True)
-        if not domain.seen.all()
-    ]
-    for (name, target), decided in zip(_named(problem, names), decisions, strict=True):
-        doubts = [
-            *_decisions(problem, decided, fit.columns == "clusters", "prior" in params, given),
+    given = params.get("prior")
+    given = None if given is None or isinstance(given, str) else np.asarray(given) / np.sum(given)
+    expected = source_shares(problem) if given is None else given
+    doubts = []
+    of_targets = (s for d, s in zip(problem.domains, fit.scores, strict=True) if not d.seen.all())
+    for (name, target), scores in zip(_named(problem, names), of_targets, strict=True):
+        decided = scores.argmax(axis=1)
+        if problem.family == "multilabel":
+            of_target = [*_labels(scores)]
+        elif fit.columns == "clusters" or expected is None:
+            of_target = [*_one_class(decided, None, problem.classes)]
+        else:
+            of_target = [*_one_class(decided, expected, problem.classes)]
+            if not of_target:
+                of_target += _shares(problem, decided, expected, params, given is not None)
             # Shares given for the target are not those of the source: the sign does not hold.
-            *_reverse_accuracy(
-                problem, target, decided, reverse.get(target.name) if given is None else None
-            ),
-        ]
-        found += [Doubt(f"{name}: {each.text}", each.worthless) for each in doubts]
-    return found
+            if given is None and target.name in reverse:
+                of_target += _reverse(problem, target, decided, reverse[target.name])
+        doubts += [Doubt(f"{name}: {doubt.text}", doubt.worthless) for doubt in of_target]
+    return doubts
 
 
-def _label_doubts(problem: Problem, fit: Fit, names: Sequence[str]) -> list[Doubt]:
-    """Return doubts about the labels of the targets in a multi-label problem."""
-    scores = [s for d, s in zip(problem.domains, fit.scores, strict=True) if not d.seen.all()]
-    return [
-        Doubt(f"{name}: {text}")
-        for (name, _), each in zip(_named(problem, names), scores, strict=True)
-        for text in label_warnings(each)
-    ]
+def _labels(scores: np.ndarray) -> Iterator[Doubt]:
+    """Yield doubts about scores (n, c): documents without a label, labels never given."""
+    decided = scores >= THRESHOLD
+    without = int(np.sum(~decided.any(axis=1)))
+    if without:
+        yield Doubt(
+            f"{without} of {len(scores)} documents get no label; --set ensure_one_label=true gives "
+            "each its best one."
+        )
+    never = int(np.sum(~decided.any(axis=0)))
+    if never and without < len(scores):
+        yield Doubt(f"{never} of {decided.shape[1]} labels are given to no document.")
 
 
 def shares_text(classes: Sequence[str], shares: np.ndarray) -> str:
@@ -138,77 +140,59 @@ def _features(problem: Problem, target: Domain) -> Iterator[Doubt]:
         )
 
 
-def _given_shares(params: Mapping[str, Any]) -> np.ndarray | None:
-    """Return (c,) the target's shares that the user gave; None without."""
-    prior = params.get("prior")
-    if prior is None or isinstance(prior, str):
-        return None
-    return np.asarray(np.asarray(prior, float) / np.sum(prior))
+def _one_class(
+    decided: np.ndarray, expected: np.ndarray | None, classes: Sequence[str]
+) -> Iterator[Doubt]:
+    """Yield a doubt if all decisions (n,) are equal; expected (c,): shares, None for clusters."""
+    n, only = len(decided), decided[0]
+    if n > 1 and (decided == only).all():
+        share = 1 / len(classes) if expected is None else expected[only]
+        place = "cluster" if expected is None else f"class, {classes[only]}"
+        remedy = "set other parameters (--set) or features (--option)"
+        if expected is not None:
+            remedy = f"label more documents of other classes, or {remedy}"
+        worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
+        yield Doubt(f"all {n} documents are in one {place}; {remedy}.", worthless)
 
 
-def _decisions(
+def _shares(
     problem: Problem,
     decided: np.ndarray,
-    clusters: bool,
-    prior: bool,
-    given: np.ndarray | None,
+    expected: np.ndarray,
+    params: Mapping[str, Any],
+    given: bool,
 ) -> Iterator[Doubt]:
-    """Yield doubts about the shares of the classes among the decisions (n,).
-
-    prior: the model has this parameter. given: (c,) the shares that the user stated with it.
-    """
-    n, c = len(decided), len(problem.classes)
-    expected = source_shares(problem) if given is None else given
-    kind = "class" if problem.sources and not clusters else "cluster"
-    only = np.unique(decided)
-    if len(only) == 1:
-        share = 1 / c if expected is None or clusters else expected[only[0]]
-        if n > 1:
-            name = problem.classes[only[0]] if kind == "class" else ""
-            remedy = "set other parameters (--set)"
-            if kind == "class":
-                other = "label more documents of other classes, or change the features (--option)"
-                remedy = _remedy(prior, given is not None) if prior else other
-            text = f"all {n} documents are in one {kind}{name and f', {name}'}; {remedy}."
-            yield Doubt(text, bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE))
+    """Yield a doubt if shares of the decisions (n,) are far from those of the source or given."""
+    shares = np.bincount(decided, minlength=len(expected)) / len(decided)
+    if len(decided) < MIN_DOCUMENTS or np.abs(shares - expected).sum() / 2 <= FAR:
         return
-    if expected is None or clusters or n < MIN_DOCUMENTS:
-        return
-    found = np.bincount(decided, minlength=c) / n
-    if np.abs(found - expected).sum() / 2 > FAR:
-        yield Doubt(
-            f"shares of the classes are {shares_text(problem.classes, found)}, "
-            f"{'in the source' if given is None else 'given are'} "
-            f"{shares_text(problem.classes, expected)}; {_remedy(prior, given is not None)}."
-        )
-
-
-def _remedy(prior: bool, given: bool) -> str:
+    remedy = "if shares like the source's are expected, do not trust these labels"
     if given:
-        return "check the order of the given shares, or choose another model"
-    if prior:
-        return "if shares like the source's are expected: --set prior=source, or give them"
-    return "if shares like the source's are expected, do not trust these labels"
+        remedy = "check the order of the given shares, or choose another model"
+    elif "prior" in params:
+        remedy = "if shares like the source's are expected: --set prior=source, or give them"
+    yield Doubt(
+        f"shares of the classes are {shares_text(problem.classes, shares)}, "
+        f"{'given are' if given else 'in the source'} {shares_text(problem.classes, expected)}; "
+        f"{remedy}."
+    )
 
 
-def _reverse_accuracy(
-    problem: Problem, target: Domain, decided: np.ndarray, reverse: float | None
+def _reverse(
+    problem: Problem, target: Domain, decided: np.ndarray, reverse: float
 ) -> Iterator[Doubt]:
     """Yield a doubt if a model trained on the decisions (n,) labels the source badly."""
-    if reverse is None or len(decided) < MIN_DOCUMENTS:
-        return
-    chance = 1 / len(problem.classes)
     above = _above_chance(problem, reverse)
-    if above >= DOUBTFUL_REVERSE:
+    if len(decided) < MIN_DOCUMENTS or above >= DOUBTFUL_REVERSE:
         return
     text = (
-        f"low reverse accuracy: trained on these labels, the model is right on {reverse:.0%} of "
-        f"the source, {chance:.0%} is chance; check the column of labels, or change the features "
-        "(--option)."
+        f"low reverse accuracy: trained on these labels, the model is right on {100 * reverse:.0f} "
+        f"% of the source, {100 / len(problem.classes):.0f} % is chance; check the column of "
+        "labels, or change the features (--option)."
     )
     enough = np.bincount(decided, minlength=len(problem.classes)).min() >= MIN_OF_CLASS
     worthless = above < WORTHLESS_REVERSE and not _resembles_regression(problem, target, decided)
-    yield Doubt(text.replace("%", " %"), bool(enough and worthless))
+    yield Doubt(text, bool(enough and worthless))
 
 
 def _above_chance(problem: Problem, accuracy: float) -> float:
@@ -226,16 +210,3 @@ def _resembles_regression(problem: Problem, target: Domain, decided: np.ndarray)
     place = next(i for i, domain in enumerate(problem.domains) if domain is target)
     agreed = float(np.mean(label_start(problem)[place].argmax(axis=1) == decided))
     return agreed < 1 and _above_chance(problem, agreed) >= LIKE_REGRESSION
-
-
-def _assumption(model: str, problem: Problem, params: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield a doubt if the model assumes classes of equal size and the source's differ much."""
-    shares = source_shares(problem)
-    if params.get("prior") != "equal" or shares is None:
-        return
-    if shares.max() > UNBALANCED * shares.min():
-        yield Doubt(
-            f"{model} assumes that the target's classes have equal shares; in the source they are "
-            f"{shares_text(problem.classes, shares)}; --set prior=source or =estimated drops the "
-            "assumption."
-        )

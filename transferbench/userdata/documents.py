@@ -1,4 +1,4 @@
-"""Documents of a user's file, and the limits on its size."""
+"""Documents of a user's files: how they are read, what is read, and the limits on a file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from unicodedata import normalize
-
-import scipy.sparse as sp
 
 from transferbench import settings
 from transferbench.errors import UserError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 #: Bytes of a line, and characters of a text.
 MAX_LINE_SIZE = 2**24
@@ -26,13 +27,21 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 Labels = Literal["all", "some", "any", "none"]
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Names of the columns of a table; an `id` of None means the column "id" if it exists."""
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files are read: options of commands, keys of a YAML task and arguments in Python."""
 
-    text: str = "text"
-    label: str = "label"
-    id: str | None = None
+    text: Annotated[str, "Column of the texts."] = "text"
+    label: Annotated[str, "Column of the labels."] = "label"
+    id: Annotated[str | None, "Column of ids.  [default: id, if there is one]"] = None
+    separator: Annotated[
+        str | None,
+        "Text between the labels of a document; '' if a label is always one.  "
+        "[default: | for multi-label models]",
+    ] = None
+    each_file: Annotated[
+        bool, "Make each file of a folder, pattern or list a domain of its own."
+    ] = False
 
 
 @dataclass(frozen=True)

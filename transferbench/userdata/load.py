@@ -1,18 +1,29 @@
-"""Read the files that the user names, and build their problem."""
+"""From the names of a user's files to a problem: find the files, read them, build.
+
+A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
+All files of a name are one domain, or each is a domain of its own. They are in alphabetical order
+of their paths, however they are named. The labels of an npz, NAME.labels.txt, are no document file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import scipy.sparse as sp
+
+from transferbench.errors import UserError, brief
+from transferbench.files import user_path
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
-from transferbench.userdata.documents import Columns, Documents, Labels
+from transferbench.userdata import matrices, tables
+from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading, check_size
 from transferbench.userdata.multilabel import SEPARATOR, check_single
-from transferbench.userdata.paths import find_domains
 from transferbench.userdata.problem import documents_problem, used_options
-from transferbench.userdata.read import read_domain
 
 
 @dataclass(frozen=True)
@@ -27,36 +38,163 @@ class Loaded:
 
 
 def load(
-    sources: Sequence[str],
-    targets: Sequence[str],
-    options: Params,
+    sources: Sequence[DomainFiles],
+    targets: Sequence[DomainFiles],
     *,
     family: Family,
     labels: Labels,
-    columns: Columns = Columns(),
-    each_file: bool = False,
-    separator: str | None = None,
+    options: Params,
+    reading: Reading = Reading(),
+    name: str = "own",
     clusters: int = 0,
 ) -> Loaded:
-    """Read the files, a name of `find_domains` for each domain, and build their problem.
+    """Read the files of the domains, see `find_domains`, and build their problem.
 
-    labels: those that targets must have. separator: text between the labels of a document, ""
-    between none; by default it is | in a multi-label problem. The other arguments are those of
-    `find_domains` and `documents_problem`. Raise UserError if the files make no problem.
+    labels: those that targets must have. options: of the features. name, clusters: see
+    `documents_problem`. Raise UserError if the files make no problem.
     """
-    source_files, target_files = (find_domains(names, each_file) for names in (sources, targets))
-    labelled = [read_domain(files, columns, "all") for files in source_files]
-    if family == "transfer" and separator is None:
+    labelled = [read_domain(files, reading, "all") for files in sources]
+    if family == "transfer" and reading.separator is None:
         for documents in labelled:
             check_single(documents.labels, documents.path)
-    others = [read_domain(files, columns, labels) for files in target_files]
+    others = [read_domain(files, reading, labels) for files in targets]
+    for documents in others:
+        if labels == "some" and not any(documents.labels):
+            raise UserError(
+                f"{documents.path}: no document has a label, so that nothing can be scored; "
+                "`transferbench predict` needs none."
+            )
     used = used_options([*labelled, *others], options)
-    between = SEPARATOR if separator is None else separator
+    separator = SEPARATOR if reading.separator is None else reading.separator
     problem, truth = documents_problem(
         labelled,
         others,
         used,
+        name=name,
         clusters=clusters,
-        separator=between if family == "multilabel" else None,
+        separator=separator if family == "multilabel" else None,
     )
     return Loaded(problem, truth, labelled, others, used)
+
+
+def read_domain(
+    domain: DomainFiles, reading: Reading = Reading(), labels: Labels = "none"
+) -> Documents:
+    """Read the documents of all files of a domain.
+
+    Raises UserError as `read` does, and for texts and matrices in one domain.
+    """
+    parts = [read(file, reading, labels) for file in domain.files]
+    if len(parts) == 1:
+        return replace(parts[0], name=domain.name)
+    ids = None
+    if any(part.ids for part in parts):
+        ids = [id_ for part in parts for id_ in part.ids or [""] * len(part)]
+    return Documents(
+        domain.path,
+        _content(parts),
+        [label for part in parts for label in part.labels],
+        ids,
+        domain.name,
+        tuple((part.path, len(part)) for part in parts),
+    )
+
+
+def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
+    """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
+
+    Raises UserError for a file that cannot be read, with the line at fault if there is one.
+    """
+    check_size(path)
+    suffix = path.suffix.lower()
+    if suffix in tables.READERS:
+        return tables.read(path, reading, labels)
+    if suffix in matrices.SUFFIXES:
+        return matrices.read(path, labels)
+    known = ", ".join([*tables.READERS, *matrices.SUFFIXES])
+    raise UserError(f"{path}: unknown kind of file; expected {known}.")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The texts of several files, one file after the other."""
+
+    parts: Sequence[Iterable[str]]
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self.parts:
+            yield from part
+
+
+def _content(parts: Sequence[Documents]) -> Chain | sp.csr_array:
+    if sp.issparse(parts[0].content):
+        return matrices.stack(parts)
+    for part in parts:
+        if sp.issparse(part.content):
+            raise UserError(f"{part.path}: a matrix among texts; expected files of one kind.")
+    return Chain([part.content for part in parts])
+
+
+def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
+    """Return the domains that the names stand for.
+
+    each_file: make each file a domain. Raises UserError for a name without files, a folder with
+    anything but files, or a file given twice. A file that does not exist is no error here.
+    """
+    domains = [domain for name in names for domain in find_files(name, each_file=each_file)]
+    check_twice(domains)
+    return domains
+
+
+def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
+    """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
+    if not name.strip():
+        raise UserError("an empty file name; expected the path of a file of documents.")
+    parts = [name]
+    if "," in name:
+        if os.path.isfile(folder / name):  # noqa: PTH113 (Path.is_file raises for very long names)
+            remedy = "rename the file, or write ? for the comma"
+            raise UserError(f"{name}: a comma separates file names; {remedy}.")
+        parts = [part.strip() for part in name.split(",")]
+        if not all(parts):
+            raise UserError(f"{brief(name)}: nothing between two commas; expected file names.")
+    # As text: the order of Path objects depends on the version of Python.
+    files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
+    if each_file or files == [folder / user_path(name)]:
+        return [DomainFiles(file.stem, file, (file,)) for file in files]
+    whole = folder / name
+    named = whole if os.path.isdir(whole) else files[0]  # noqa: PTH112
+    return [DomainFiles(named.stem, whole, tuple(files))]
+
+
+def check_twice(domains: Iterable[DomainFiles]) -> None:
+    """Raise UserError if a file occurs twice."""
+    known = set()
+    for domain in domains:
+        for file in domain.files:
+            absolute = os.path.abspath(file)  # noqa: PTH100 (resolve raises for very long names)
+            if absolute in known:
+                raise UserError(f"{file}: given twice; name each file once.")
+            known.add(absolute)
+
+
+def _expand(name: str, folder: Path) -> list[Path]:
+    """Return the files of a file name, folder or pattern."""
+    path = user_path(name)
+    if os.path.isdir(folder / path):  # noqa: PTH112
+        matches = list((folder / path).iterdir())
+        where, remedy = "in a folder of documents", f"remove it, or give a pattern: '{name}/*.csv'"
+    elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
+        matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
+        where, remedy = f"among the files of {name}", "give a pattern that matches files only"
+    else:
+        return [folder / path]
+    for file in sorted(matches):
+        if file.is_dir() or file.name.startswith("."):
+            kind = "folder" if file.is_dir() else "hidden file"
+            raise UserError(f"{file}: a {kind} {where}; {remedy}.")
+    companions = {matrices.labels_file(file) for file in matches}
+    files = [file for file in matches if file not in companions]
+    if not files:
+        raise UserError(f"{folder / name}: no file there; expected files of documents.")
+    return files

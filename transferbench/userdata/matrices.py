@@ -8,7 +8,6 @@ NAME.npz                               a matrix written by `scipy.sparse.save_np
 
 from __future__ import annotations
 
-import math
 import re
 import zipfile
 from array import array
@@ -32,18 +31,13 @@ from transferbench.userdata.documents import (
     max_size,
 )
 
+SUFFIXES = (".svm", ".svmlight", ".libsvm", ".npz")
 LINE = re.compile(r"([^\s:]+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
 #: The label of a line of SVMlight without a label.
 UNKNOWN = "?"
 MAX_LINE_ENTRIES = 2**20
-#: Bytes of an unpacked npz for each of the file, from so many bytes on.
+#: Largest compression ratio of an npz, and the size from which it is enforced.
 MAX_RATIO, MIN_BOMB_SIZE = 100, 2**26
-MAX_SMALL_SIZE = 4096  # bytes of the arrays `format` and `shape` of an npz
-
-
-def labels_file(path: Path) -> Path:
-    """Return the path of the labels of a matrix in an npz."""
-    return path.with_suffix(".labels.txt")
 
 
 def read(path: Path, labels: Labels) -> Documents:
@@ -69,22 +63,22 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
     """Return the matrices below each other. Raises UserError if their features differ."""
     first = documents[0].path
     is_npz = documents[0].first_file.suffix.lower() == ".npz"
-    views: list[sp.csr_array] = []
-    for each in documents:
+    blocks: list[sp.csr_array] = []
+    for part in documents:
         # Features of SVMlight are numbered from one, columns of a matrix from zero.
-        npz = each.first_file.suffix.lower() == ".npz"
-        if not sp.issparse(each.content) or npz != is_npz:
-            raise UserError(f"{each.path}: not like {first}; expected files of one kind.")
-        views.append(sp.csr_array(each.content))
-        width, expected = views[-1].shape[1], views[0].shape[1]
+        npz = part.first_file.suffix.lower() == ".npz"
+        if not sp.issparse(part.content) or npz != is_npz:
+            raise UserError(f"{part.path}: not like {first}; expected files of one kind.")
+        blocks.append(sp.csr_array(part.content))
+        width, expected = blocks[-1].shape[1], blocks[0].shape[1]
         if is_npz and width != expected:
             raise UserError(
-                f"{each.path}: {width} features, {first} has {expected}; expected as many."
+                f"{part.path}: {width} features, {first} has {expected}; expected as many."
             )
-    width = max(view.shape[1] for view in views)
-    for view in views:
-        view.resize(view.shape[0], width)
-    return sp.csr_array(sp.vstack(views))
+    width = max(block.shape[1] for block in blocks)
+    for block in blocks:
+        block.resize(block.shape[0], width)
+    return sp.csr_array(sp.vstack(blocks))
 
 
 def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
@@ -134,8 +128,12 @@ def load_npz(path: Path) -> sp.csr_array:
     Raises UserError for any other file; nothing in the file is executed.
     """
     try:
-        _check_npz(path)
+        _check_sizes(path)
         X = sp.load_npz(path)  # without pickle
+        n, d = X.shape
+        if n > MAX_DOCUMENTS or d > MAX_FEATURES:
+            limits = f"{MAX_DOCUMENTS:,} × {MAX_FEATURES:,}"
+            raise ValueError(f"expected at most {limits}, got {n} × {d}")
         if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
             raise ValueError(
                 f"expected real numbers in csr, csc or coo form, got {X.dtype}, {X.format}"
@@ -149,54 +147,32 @@ def load_npz(path: Path) -> sp.csr_array:
         raise UserError(message) from None
 
 
-def _check_npz(path: Path) -> None:
-    """Check the sizes that the headers of an npz state, before its arrays are read.
-
-    Raise ValueError or KeyError if the matrix is too large or its arrays do not fit each other.
-    """
+def _check_sizes(path: Path) -> None:
+    """Raise ValueError if a zip would unpack to too many bytes, before it is unpacked."""
     with zipfile.ZipFile(path) as archive:
-        sizes = {member.filename: member.file_size for member in archive.infolist()}
-        unpacked, packed = sum(sizes.values()), path.stat().st_size
-        check_unpacked(unpacked, 4 * max_size())
-        if unpacked > max(MIN_BOMB_SIZE, MAX_RATIO * packed):
-            remedy = "save it with compressed=False"
-            raise ValueError(f"{unpacked:,} bytes unpacked, {packed:,} packed; {remedy}")
-        lengths = {name.removesuffix(".npy"): _length(archive, name) for name in sizes}
-        if max(sizes["shape.npy"], sizes["format.npy"]) > MAX_SMALL_SIZE:
-            raise ValueError("its shape or format is too long")
-        with archive.open("shape.npy") as stream:
-            n, d = np.lib.format.read_array(stream, allow_pickle=False)
-    if n > MAX_DOCUMENTS or d > MAX_FEATURES:
-        raise ValueError(f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}")
-    different = {lengths[name] for name in ("data", "indices", "row", "col") if name in lengths}
-    if len(different) > 1:
-        raise ValueError("its arrays have different lengths")
+        unpacked = sum(member.file_size for member in archive.infolist())
+    packed = path.stat().st_size
+    check_unpacked(unpacked, 4 * max_size())
+    if unpacked > max(MIN_BOMB_SIZE, MAX_RATIO * packed):
+        remedy = "save it with compressed=False"
+        raise ValueError(f"{unpacked:,} bytes unpacked, {packed:,} packed; {remedy}")
 
 
-def _length(archive: zipfile.ZipFile, name: str) -> int:
-    """Return the entries of an array, from its header. Raise ValueError for an unexpected one."""
-    read_header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    with archive.open(name) as stream:
-        version = np.lib.format.read_magic(stream)
-        shape, _, dtype = read_header[version](stream)
-        entries = math.prod(shape)
-        size = stream.tell() + entries * dtype.itemsize
-    if dtype.hasobject or len(shape) > 1 or size != archive.getinfo(name).file_size:
-        raise ValueError(f"{name}: expected a list of numbers, of the size that its header states")
-    return entries
+def labels_file(path: Path) -> Path | None:
+    """Return the existing file of the labels of a matrix in an npz; None for any other file."""
+    labels = path.with_suffix(".labels.txt")
+    return labels if path.suffix.lower() == ".npz" and labels.is_file() else None
 
 
 def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     X = load_npz(path)
     n = X.shape[0]
     file = labels_file(path)
-    if labels == "none" or (labels == "any" and not file.is_file()):
+    if labels == "none" or (labels == "any" and not file):
         return X, [""] * n
-    if not file.is_file():
-        raise UserError(f"{path}: no labels; expected {file}, one label a line.")
+    if not file:
+        expected = path.with_suffix(".labels.txt")
+        raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
     names = [check_label(file, number, line.strip(), labels) for number, line in lines(file)]
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")

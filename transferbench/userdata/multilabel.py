@@ -8,13 +8,13 @@ sources. The documents of a target belong to the task of the source with the nea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.errors import UserError, brief
-from transferbench.measures import THRESHOLD
 from transferbench.problem import Domain, Family, Fit, Matrix, Problem, Truth
 
 #: Between the labels of a document, unless the user gives another.
@@ -63,48 +63,43 @@ def nearest_tasks(problem: Problem) -> tuple[int, ...]:
     means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
     length = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(length > 0, length, 1)
-    own = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
-    if not own:
+    labelled = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
+    if not labelled:
         raise ValueError(f"{problem.name}: at least one labelled document is needed")
-    cosine = means @ means[own].T
-    return tuple(own.index(i) if i in own else int(cosine[i].argmax()) for i in range(len(means)))
+    cosine = means @ means[labelled].T
+    return tuple(
+        labelled.index(i) if i in labelled else int(cosine[i].argmax()) for i in range(len(means))
+    )
 
 
-def pool(problem: Problem) -> Problem:
-    """Return the problem with a domain for each task: the source, then its targets' documents.
+def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
+    """Return the problem with a domain for each task, and its truth.
 
-    A task has the name of its source. Other families of problems are returned as they are.
+    A task is a source, then the targets that belong to it, and has the name of the source. Other
+    families of problems are returned as they are.
     """
     if problem.family != "multilabel":
-        return problem
-    domains = tuple(_pooled([problem.domains[i] for i in rows]) for rows in _members(problem))
-    return Problem(problem.name, problem.family, problem.classes, domains)
-
-
-def pool_truth(problem: Problem, truth: Truth) -> Truth:
-    """Return the truth of `pool(problem)`."""
-    if problem.family != "multilabel":
-        return truth
+        return problem, truth
     members = _members(problem)
-    names = tuple(truth.names[rows[0]] for rows in members)
     Y, scored = (
         tuple(np.concatenate([parts[i] for i in rows]) for rows in members)
         for parts in (truth.Y, truth.scored)
     )
-    return Truth(truth.family, truth.classes, names, Y, scored)
+    names = tuple(truth.names[rows[0]] for rows in members)
+    return _pooled(problem, members), replace(truth, names=names, Y=Y, scored=scored)
 
 
 def fit_in_tasks(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
     """Fit the pooled problem; return the scores of the domains of the problem itself."""
-    found = fit(pool(problem))
     if problem.family != "multilabel":
-        return found
+        return fit(problem)
+    members = _members(problem)
+    of_tasks = fit(_pooled(problem, members))
     scores: dict[int, np.ndarray] = {}
-    for rows, of_task in zip(_members(problem), found.scores, strict=True):
+    for rows, of_task in zip(members, of_tasks.scores, strict=True):
         ends = np.cumsum([len(problem.domains[i].seen) for i in rows])[:-1]
         scores.update(zip(rows, np.split(of_task, ends), strict=True))
-    ordered = tuple(scores[i] for i in range(len(problem.domains)))
-    return Fit(ordered, found.trace, found.columns, found.diagnostics)
+    return replace(of_tasks, scores=tuple(scores[i] for i in range(len(problem.domains))))
 
 
 def describe_tasks(problem: Problem) -> str:
@@ -113,32 +108,6 @@ def describe_tasks(problem: Problem) -> str:
     return ", ".join(
         f"{first} (with {', '.join(others)})" if others else first for first, *others in names
     )
-
-
-def cells(classes: Sequence[str], scores: np.ndarray, separator: str) -> Iterator[tuple[str, str]]:
-    """Yield for each row of scores (n, c) its labels and their scores, best first, as two texts.
-
-    A document has the labels whose score reaches the threshold ½, or none (""). Scores are cut to
-    0 … 1.
-    """
-    for row in np.clip(scores, 0, 1):
-        best = [i for i in np.argsort(-row, kind="stable") if row[i] >= THRESHOLD]
-        labels, numbers = [classes[i] for i in best], [f"{row[i]:.6g}" for i in best]
-        yield separator.join(labels), separator.join(numbers)
-
-
-def label_warnings(scores: np.ndarray) -> Iterator[str]:
-    """Yield reasons to doubt scores (n, c): documents without a label, labels never given."""
-    decided = scores >= THRESHOLD
-    without = int(np.sum(~decided.any(axis=1)))
-    if without:
-        yield (
-            f"{without} of {len(scores)} documents get no label; --set ensure_one_label=true gives "
-            "each its best one."
-        )
-    never = int(np.sum(~decided.any(axis=0)))
-    if never and without < len(scores):
-        yield f"{never} of {decided.shape[1]} labels are given to no document."
 
 
 def _members(problem: Problem) -> list[list[int]]:
@@ -151,13 +120,16 @@ def _members(problem: Problem) -> list[list[int]]:
     ]
 
 
-def _pooled(domains: Sequence[Domain]) -> Domain:
-    views = tuple(_stack(parts) for parts in zip(*(d.views for d in domains), strict=True))
-    Y, seen = (np.concatenate([getattr(d, name) for d in domains]) for name in ("Y", "seen"))
-    return Domain(domains[0].name, views, Y, seen)
+def _pooled(problem: Problem, members: Sequence[Sequence[int]]) -> Problem:
+    """Return the problem with one domain for the documents of each task."""
+    domains = []
+    for rows in members:
+        parts = [problem.domains[i] for i in rows]
+        views = tuple(_stack(blocks) for blocks in zip(*(d.views for d in parts), strict=True))
+        Y, seen = (np.concatenate([getattr(d, name) for d in parts]) for name in ("Y", "seen"))
+        domains.append(Domain(parts[0].name, views, Y, seen))
+    return replace(problem, domains=tuple(domains))
 
 
-def _stack(parts: Sequence[Matrix]) -> Matrix:
-    if any(sp.issparse(part) for part in parts):
-        return sp.csr_array(sp.vstack(parts))
-    return np.vstack(parts)
+def _stack(blocks: Sequence[Matrix]) -> Matrix:
+    return sp.csr_array(sp.vstack(blocks)) if sp.issparse(blocks[0]) else np.vstack(blocks)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from transferbench.measures import normalize_scores
+from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Fit, Problem
-from transferbench.userdata import multilabel
 from transferbench.userdata.documents import Documents
+from transferbench.userdata.multilabel import SEPARATOR
 
+#: Values of a line of the file, by column.
+Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
 
 
@@ -23,55 +25,56 @@ def rows(
     fits: Mapping[str, Fit],
     targets: Sequence[Documents],
     *,
-    separator: str = multilabel.SEPARATOR,
+    separator: str = SEPARATOR,
     with_scores: bool = False,
-) -> Iterator[dict[str, object]]:
+) -> Iterator[Row]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
     fits: by model; the first gives label and confidence. Of several there are also `agree`, the
     share of them with the same label, and the label of each other one, `label_MODEL`. with_scores:
     also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
-    target has ids; confidence is the score of the label, see `normalize_scores`. In a multi-label
-    problem label and confidence are texts with the separator between the labels, see
-    `multilabel.cells`, and scores are those of the model.
+    target has ids; confidence is the score of the label, see `normalize_scores`. A document with
+    several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best first; label
+    and confidence are texts with the separator between the labels.
     """
-    models = list(fits)
-    kind = "label" if fits[models[0]].columns == "classes" else "cluster"
+    several = problem.family == "multilabel"
+    kind = "label" if next(iter(fits.values())).columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for t, documents in enumerate(targets, start=-len(targets)):
-        cells = [list(_cells(problem, fit.scores[t], separator)) for fit in fits.values()]
-        scores = _shown_scores(problem, fits[models[0]].scores[t])
+        scores = {
+            model: np.clip(fit.scores[t], 0, 1) if several else normalize_scores(fit.scores[t])
+            for model, fit in fits.items()
+        }
         for i, (file, number) in enumerate(documents.rows()):
-            row: dict[str, object] = {"file": str(file), "row": number}
+            row: Row = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            labels = [of_model[i][0] for of_model in cells]
-            row[kind], row["confidence"] = cells[0][i]
-            if len(models) > 1:
+            best = {
+                model: _best(scores[model][i]) if several else [fit.scores[t][i].argmax()]
+                for model, fit in fits.items()
+            }
+            labels = [separator.join(problem.classes[c] for c in cs) for cs in best.values()]
+            first, *others = scores
+            confidences = [scores[first][i, c] for c in best[first]]
+            row[kind] = labels[0]
+            row["confidence"] = (
+                separator.join(f"{c:.6g}" for c in confidences)
+                if several
+                else _short(confidences[0])
+            )
+            if others:
                 if kind == "label":  # clusters of different models have nothing in common
                     row["agree"] = _short(labels.count(labels[0]) / len(labels))
-                for model, label in zip(models[1:], labels[1:], strict=True):
-                    row[f"{kind}_{model}"] = label
+                row |= {f"{kind}_{m}": label for m, label in zip(others, labels[1:], strict=True)}
             if with_scores:
-                for name, score in zip(problem.classes, scores[i], strict=True):
-                    row[f"score_{name}"] = _short(score)
+                named = zip(problem.classes, scores[first][i], strict=True)
+                row |= {f"score_{name}": _short(score) for name, score in named}
             yield row
 
 
-def _shown_scores(problem: Problem, scores: np.ndarray) -> np.ndarray:
-    """Return scores (n, c) from 0 to 1; those of single labels have sum one."""
-    return np.clip(scores, 0, 1) if problem.family == "multilabel" else normalize_scores(scores)
-
-
-def _cells(
-    problem: Problem, scores: np.ndarray, separator: str
-) -> Iterator[tuple[str, str | float]]:
-    """Yield label and confidence of each document."""
-    if problem.family == "multilabel":
-        yield from multilabel.cells(problem.classes, scores, separator)
-        return
-    for best, confidences in zip(scores.argmax(axis=1), normalize_scores(scores), strict=True):
-        yield problem.classes[best], _short(confidences[best])
+def _best(scores: np.ndarray) -> list[int]:
+    """Return the labels of a document with scores (c,), best first."""
+    return [int(c) for c in np.argsort(-scores, kind="stable") if scores[c] >= THRESHOLD]
 
 
 def _short(value: float) -> float:
@@ -86,7 +89,7 @@ def formula(problem: Problem, targets: Sequence[Documents]) -> str | None:
     return next(filter(_is_formula, chain(problem.classes, ids, files)), None)
 
 
-def without_formulas(predicted: Iterator[dict[str, object]]) -> Iterator[dict[str, object]]:
+def without_formulas(predicted: Iterator[Row]) -> Iterator[Row]:
     """Yield the rows with ' before each text that a spreadsheet would run."""
     for row in predicted:
         yield {name: f"'{value}" if _is_formula(value) else value for name, value in row.items()}
@@ -103,7 +106,7 @@ def _is_formula(value: object) -> bool:
     return False
 
 
-def write(path: Path, predicted: Iterator[dict[str, object]], suffix: str) -> None:
+def write(path: Path, predicted: Iterator[Row], suffix: str) -> None:
     """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if suffix == ".jsonl":

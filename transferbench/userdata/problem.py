@@ -31,7 +31,6 @@ from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata import matrices
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.multilabel import split_labels
-from transferbench.userdata.read import MATRICES
 
 MAX_CLASSES = 1000
 #: What the features of a text are; "auto" means characters where most are of a script without
@@ -105,7 +104,7 @@ def feature_function(path: Path) -> Callable[..., sp.csr_array]:
 
     Its keyword-only arguments are the options.
     """
-    return _matrix_features if path.suffix.lower() in MATRICES else _text_features
+    return _matrix_features if path.suffix.lower() in matrices.SUFFIXES else _text_features
 
 
 def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
@@ -153,15 +152,11 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
         raise UserError(f"{path}: {present}; expected documents of two classes or more.")
     labelled = sum(map(bool, (label for file in files for label in file.labels)))
-    if len(classes) > 10 and 2 * len(classes) > labelled:
+    if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
         raise UserError(
             f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
-            "documents of each class; is it the right column (--label-column)?"
-        )
-    if len(classes) > MAX_CLASSES:
-        raise UserError(
-            f"{path}: {len(classes)} different labels, expected at most {MAX_CLASSES}; is it the "
-            "right column?"
+            f"documents of each class, and at most {MAX_CLASSES} classes; is it the right column "
+            "(--label-column)?"
         )
     return classes
 
@@ -173,15 +168,14 @@ def _indicator(
     index = {label: i for i, label in enumerate(classes)}
     Y = np.zeros((len(labels), len(classes)))
     for row, label in enumerate(labels):
-        names = split_labels(label, separator)
-        unknown = next((name for name in names if name not in index), None)
-        if unknown is not None:
-            raise UserError(
-                f"{path}: label {brief(unknown)} is none of the source's "
-                f"({', '.join(map(brief, classes[:10]))}); remove such documents, or leave their "
-                "labels blank."
-            )
-        Y[row, [index[name] for name in names]] = 1
+        for name in split_labels(label, separator):
+            if name not in index:
+                known = ", ".join(map(brief, classes[:10]))
+                raise UserError(
+                    f"{path}: label {brief(name)} is none of the source's ({known}); remove such "
+                    "documents, or leave their labels blank."
+                )
+            Y[row, index[name]] = 1
     return Y
 
 
@@ -235,12 +229,9 @@ def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]
     """Return the names of the domains, with a number after repeated and reserved ones."""
     names: list[str] = []
     for domain in domains:
-        first = name = domain.name or domain.path.stem
-        number = 1
-        while name in names or name in reserved:
-            number += 1
-            name = f"{first}-{number}"
-        names.append(name)
+        first = domain.name or domain.path.stem
+        numbered = (first, *(f"{first}-{i}" for i in range(2, len(domains) + 3)))
+        names.append(next(name for name in numbered if name not in {*names, *reserved}))
     return names
 
 

@@ -1,24 +1,28 @@
-"""Tables of texts: CSV (or TSV), JSON lines, Parquet."""
+"""Tables: CSV (or TSV), JSON lines, Parquet."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import reprlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from transferbench.errors import UserError, brief
 from transferbench.messages import install_hint
 from transferbench.userdata.documents import (
     CONTROL_CHARACTERS,
     MAX_LINE_SIZE,
-    Columns,
     Documents,
     Labels,
+    Reading,
     check_label,
     check_unpacked,
     line_error,
@@ -34,38 +38,47 @@ BATCH_SIZE = 32  # rows of Parquet in memory at a time
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a table of n documents, read from the file each time they are iterated."""
+    """The texts of a table, read from the file each time they are iterated.
+
+    version: size and time of the file when its texts were checked.
+    """
 
     path: Path
     column: str
-    n: int
+    version: tuple[int, int]
 
     def __iter__(self) -> Iterator[str]:
-        number = 0
-        for line, row in READERS[self.path.suffix.lower()](self.path, {self.column}):
-            number += 1
-            try:
-                text = _text(row.get(self.column), self.column)
-            except ValueError as error:
-                raise line_error(self.path, line, f"{error}") from None
-            yield text
-        if number != self.n:
+        if _version(self.path) != self.version:
             raise UserError(f"{self.path}: the file has changed meanwhile; repeat the command.")
+        for _, row in rows(self.path, {self.column}):
+            yield row[self.column] or ""
 
 
-def read(path: Path, columns: Columns, labels: Labels) -> Documents:
+def _version(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
+    """Yield number and values of each row; columns that are not wanted may be missing.
+
+    Raises UserError for a file in another format, with the line at fault.
+    """
+    return READERS[path.suffix.lower()](path, wanted)
+
+
+def read(path: Path, reading: Reading, labels: Labels) -> Documents:
     """Read labels and ids of the documents of a table, and check their texts.
 
     Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
     at fault, for a missing column, a value of another type, a missing label or too much text.
     """
-    needed = [columns.text, *([columns.label] if labels in ("all", "some") else [])]
-    needed += [columns.id] if columns.id else []
+    needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
+    needed += [reading.id] if reading.id else []
     names: list[str] = []
     ids: list[str] = []
-    optional = ["id", columns.label] if labels == "any" else ["id"]
-    total, limit, id_column = 0, max_size(), columns.id
-    for line, row in READERS[path.suffix.lower()](path, {*needed, *optional}):
+    version, total, limit, id_column = _version(path), 0, max_size(), reading.id
+    for line, row in rows(path, {*needed, "id", *([reading.label] if labels == "any" else [])}):
         try:
             for column in needed:
                 if column not in row:
@@ -74,11 +87,10 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
                     raise ValueError(f"{problem}; {remedy}.")
             if not names and id_column is None and "id" in row:
                 id_column = "id"
-            text = _text(row[columns.text], columns.text)
-            total += len(text)
+            total += len(_text(row[reading.text], reading.text))
             if total > limit:
                 raise ValueError(f"more than {limit:,} characters of text; {size_remedy()}.")
-            label = "" if labels == "none" else _name(row.get(columns.label), columns.label)
+            label = "" if labels == "none" else _name(row.get(reading.label), reading.label)
             if id_column:
                 ids.append(_name(row.get(id_column), id_column))
         except ValueError as error:
@@ -86,8 +98,29 @@ def read(path: Path, columns: Columns, labels: Labels) -> Documents:
         names.append(check_label(path, line, label, labels))
     if not names:
         raise UserError(f"{path}: there are no documents in it.")
-    texts = Texts(path, columns.text, len(names))
-    return Documents(path, texts, names, ids if id_column else None)
+    return Documents(path, Texts(path, reading.text, version), names, ids if id_column else None)
+
+
+def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
+    """Return the names of the columns and the numbers (n, d) of a table; binary: all are 0 or 1.
+
+    Raises UserError, with the line at fault, for anything but finite numbers of 0 or more.
+    """
+    names: list[str] = []
+    values = array("f")
+    for line, row in rows(path):
+        names = [name.strip() for name in row]
+        try:
+            of_line = [float(value) for value in row.values()]
+        except ValueError:
+            of_line = [math.nan]
+        if not all(v in (0, 1) if binary else 0 <= v < math.inf for v in of_line):
+            expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
+            raise line_error(path, line, f"expected {expected}.")
+        values.extend(of_line)
+    if not names:
+        raise UserError(f"{path}: there are no documents in it.")
+    return names, np.asarray(values).reshape(-1, len(names))
 
 
 def _text(value: Any, column: str) -> str:
@@ -128,12 +161,11 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     try:
         header = next(reader, [])
         _check_names(path, header)
-        for row in reader:
-            if row and len(row) != len(header):
+        for row in filter(None, reader):
+            if len(row) != len(header):
                 message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
                 raise line_error(path, reader.line_num, f"{message}that contain {delimiter!r}.")
-            if row:
-                yield reader.line_num, dict(zip(header, row, strict=True))
+            yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
         raise line_error(path, reader.line_num, f"{error}; expected CSV, quoted by '\"'.") from None
 
@@ -164,10 +196,10 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
         ) from None
     number = 0
     try:
-        with pq.ParquetFile(path) as file:
-            schema, meta = file.schema_arrow, file.metadata
-            _check_names(path, schema.names)
-            groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        meta = pq.read_metadata(path)
+        schema = meta.schema.to_arrow_schema()
+        _check_names(path, schema.names)
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(meta.num_columns)]
         size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
         check_unpacked(size, max_size())

@@ -119,7 +119,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
         (
             "title: mine\n",
             1,
-            "unknown key 'title'. Known: each_file, family, label, options, separator, source",
+            "unknown key 'title'. Known: each_file, family, id, label, options, separator, source",
         ),
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
@@ -168,9 +168,9 @@ def test_other_mistakes_in_own_tasks(mine, home):
 
 def test_the_example_in_the_documentation_works(mine, home):
     """Build the example in the module's docstring, with files of the same names."""
-    from transferbench.datasets import own_task
+    from transferbench.datasets import user
 
-    example = re.search(r"\n\n((?:    .*\n)+)", own_task.__doc__)[1]
+    example = re.search(r"\n\n((?:    .*\n)+)", user.__doc__)[1]
     data = yaml.safe_load(example)
     rows = list(zip(SOURCE.content, SOURCE.labels, strict=True))
     for name in [data["source"], *data["targets"]]:

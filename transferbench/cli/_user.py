@@ -1,0 +1,317 @@
+"""The user's own documents: options of commands, the problem, fits and predictions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from os.path import realpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from transferbench.cli._names import completing, model_names
+from transferbench.cli._terminal import echo
+from transferbench.parameters import schema
+from transferbench.userdata.documents import DomainFiles, Labels, Reading
+
+if TYPE_CHECKING:
+    from transferbench.errors import Doubt
+    from transferbench.problem import Family, Fit, Problem
+    from transferbench.userdata.documents import Documents
+    from transferbench.userdata.load import Loaded
+
+FILE = click.Path(path_type=Path)
+WORTHLESS = "worthless by the warnings above"
+#: Option of the command line for each field of `Reading`.
+READING = {
+    "text": "--text-column",
+    "label": "--label-column",
+    "id": "--id-column",
+    "separator": "--label-separator",
+    "each_file": "--each-file",
+}
+escape_formulas = click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="In a CSV file, put ' before a value that a spreadsheet would run.",
+)
+
+
+def _option(*flags: str, **settings: Any) -> Any:
+    """Declare a field of `UserData` that is an option of the command line."""
+    return field(metadata={"flags": flags, **settings})
+
+
+@dataclass(frozen=True)
+class UserData:
+    """Values of the options: the user's files, how to read them, and the models to fit."""
+
+    reading: Reading
+    sources: tuple[str, ...] = _option(
+        "--source", type=click.Path(), multiple=True,
+        help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a file, a "
+        "folder, a quoted pattern, or several with commas between; repeatable. Without any, "
+        "`predict` and `evaluate` cluster the targets.",
+    )  # fmt: skip
+    targets: tuple[str, ...] = _option(
+        "--target", type=click.Path(), multiple=True,
+        help="Documents of another domain, named as for --source; repeatable.",
+    )  # fmt: skip
+    models: tuple[str, ...] = _option(
+        "--model", "-m", multiple=True, shell_complete=completing(model_names),
+        help="Model to fit; repeatable.",
+    )  # fmt: skip
+    assignments: tuple[str, ...] = _option(
+        "--set", multiple=True, metavar="[MODEL.]NAME=VALUE",
+        help="Parameter of the model, or of each of them that has it; repeatable.",
+    )  # fmt: skip
+    seed: int = _option(
+        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
+        help="Seed of a random model.",
+    )  # fmt: skip
+    options: tuple[str, ...] = _option(
+        "--option", multiple=True, metavar="NAME=VALUE",
+        help="How texts become features (`describe own`); repeatable.",
+    )  # fmt: skip
+    like: str | None = _option(
+        "--like", metavar="NAME",
+        help="Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a "
+        "task.",
+    )  # fmt: skip
+    force: bool = _option(
+        "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
+    )
+
+    @property
+    def family(self) -> Family:
+        """The family of the problem, by that of the first model."""
+        from transferbench import models
+        from transferbench.userdata.multilabel import choose_family
+
+        first = models.get(self.models[0]).family if self.models else "transfer"
+        return choose_family(bool(self.sources), first, self.reading.separator)
+
+    def params(self, models: Sequence[str], family: Family) -> dict[str, dict[str, Any]]:
+        """Return all parameters of the models by name; family: that of the problem.
+
+        NAME is for all models that have it, MODEL.NAME overrides it. Raise UserError for an unknown
+        model, another family, an unknown parameter or value.
+        """
+        from transferbench import models as registry
+        from transferbench import parameters
+        from transferbench.errors import unknown
+
+        for name in models:
+            registry.check_family(name, family)
+        functions = {name: registry.load(name) for name in models}
+        assigned = parameters.parse(self.assignments)
+        given: dict[str, dict[str, str]] = {name: {} for name in functions}
+        for key in sorted(assigned, key=lambda key: "." in key):
+            model, dot, name = key.rpartition(".")
+            if dot and model not in functions:
+                raise unknown("model in --set", model, functions)
+            having = [n for n in functions if name in schema(functions[n])]
+            # One that no model has is refused by `resolve`, which knows the names.
+            for taker in [model] if dot else having or list(functions)[:1]:
+                given[taker][name] = assigned[key]
+        return {
+            name: parameters.resolve(function, given[name], name)
+            for name, function in functions.items()
+        }
+
+    def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
+        """Return the files of the sources and of the targets."""
+        from transferbench.userdata.load import find_domains
+
+        each_file = self.reading.each_file
+        return find_domains(self.sources, each_file), find_domains(self.targets, each_file)
+
+    def read(self, labels: Labels, clusters: int = 0) -> Loaded:
+        """Read the files; print to stderr what is used.
+
+        Options are checked first: reading large files takes long.
+        """
+        from transferbench import parameters
+        from transferbench.userdata.load import load
+        from transferbench.userdata.multilabel import describe_tasks
+        from transferbench.userdata.problem import options_like
+
+        options = options_like(self.like) if self.like else {}
+        options |= parameters.parse(self.options)
+        loaded = load(
+            *self.domains(),
+            family=self.family,
+            labels=labels,
+            reading=self.reading,
+            options=options,
+            clusters=clusters,
+        )
+        names = [str(documents.path) for documents in (*loaded.sources, *loaded.targets)]
+        print_used(loaded.problem, names, loaded.options)
+        if self.family == "multilabel" and len(self.sources) > 1:
+            echo(f"note: tasks: {describe_tasks(loaded.problem)}", err=True)
+        return loaded
+
+    def check_out(self, out: Path) -> None:
+        """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""
+        from transferbench.errors import UserError
+        from transferbench.userdata.predictions import SUFFIXES
+
+        if out.suffix not in SUFFIXES:
+            raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
+        # Path.resolve raises for a loop of links.
+        inputs = {realpath(file) for role in self.domains() for d in role for file in d.files}
+        if realpath(out) in inputs:
+            raise UserError(f"--out {out} is one of the files to read; choose another.")
+        if not out.parent.is_dir():
+            raise UserError(f"--out {out}: there is no folder {out.parent}; make it first.")
+        if out.is_dir():
+            raise UserError(f"--out {out} is a folder; name a file.")
+
+    def fit(self, problem: Problem, model: str, params: Mapping[str, Any]) -> Fit:
+        """Fit a model with a progress bar. Raise UserError if it cannot solve the problem."""
+        from tqdm import tqdm
+
+        from transferbench import api
+        from transferbench.choose.compare import fit_failed
+        from transferbench.errors import UserError
+        from transferbench.userdata.multilabel import fit_in_tasks
+
+        try:
+            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
+
+                def watch(iteration: int, planned: int, scores: object) -> None:
+                    bar.total = planned
+                    bar.update(iteration - bar.n)
+
+                fit = fit_in_tasks(
+                    problem,
+                    lambda tasks: api.fit(model, tasks, seed=self.seed, watch=watch, **params),
+                )
+        except (ValueError, ArithmeticError) as error:
+            raise UserError(fit_failed(model, error)) from error
+        if problem.family == "transfer" and fit.columns == "clusters":
+            message = f"{model} finds clusters, which have no names; choose another model."
+            raise UserError(message)
+        return fit
+
+    def fit_all(
+        self, problem: Problem, params: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+    ) -> tuple[dict[str, Fit], bool]:
+        """Fit the models; print doubts about documents and decisions.
+
+        params: all parameters by model. names: what doubts call the targets. Return the fits, and
+        whether the documents or the first model's decisions are worthless.
+        """
+        from transferbench.choose.criteria import reverse_accuracies
+        from transferbench.userdata.checks import check_data, check_fit
+
+        doubts = check_data(problem, names)
+        print_doubts(doubts)
+        worthless = any(doubt.worthless for doubt in doubts)
+        fits: dict[str, Fit] = {}
+        for model, values in params.items():
+            fit = self.fit(problem, model, values)
+            reverse: dict[str, float] = {}
+            if problem.family == "transfer":
+                with warnings.catch_warnings():  # those of the reverse fit concern the source
+                    warnings.simplefilter("ignore")
+                    reverse = reverse_accuracies(model, problem, values, self.seed, fit)
+            doubts = check_fit(problem, values, fit, reverse, names)
+            print_doubts(doubts, f"{model}: " if len(params) > 1 else "")
+            worthless |= not fits and any(doubt.worthless for doubt in doubts)
+            fits[model] = fit
+        return fits, worthless
+
+    def write_predictions(
+        self,
+        temporary: Path,
+        out: Path,
+        problem: Problem,
+        fits: Mapping[str, Fit],
+        targets: Sequence[Documents],
+        *,
+        with_scores: bool,
+        escape: bool,
+    ) -> None:
+        """Write the rows of `predictions.rows` to a file that becomes `out`.
+
+        In a CSV file escape what a spreadsheet would run, or warn of it.
+        """
+        from transferbench.errors import brief
+        from transferbench.userdata import multilabel, predictions
+
+        given = self.reading.separator
+        separator = multilabel.SEPARATOR if given is None else given
+        rows = predictions.rows(
+            problem, fits, targets, separator=separator, with_scores=with_scores
+        )
+        value = predictions.formula(problem, targets) if out.suffix == ".csv" else None
+        if value and escape:
+            rows = predictions.without_formulas(rows)
+        elif value:
+            message = "a spreadsheet would run it; --escape-formulas writes it as text"
+            echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
+        predictions.write(temporary, rows, out.suffix)
+
+
+def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Print the sizes, classes and options that are used to stderr."""
+    from transferbench.userdata.checks import shares_text, source_shares
+
+    sizes = zip(names, problem.domains, strict=True)
+    files = ", ".join(f"{name} {len(domain.seen)}" for name, domain in sizes)
+    echo(f"documents: {files}; features: {problem.domains[0].X.shape[1]}", err=True)
+    shares = source_shares(problem)
+    if shares is not None:
+        echo(f"classes of the source: {shares_text(problem.classes, shares)}", err=True)
+    plain = {k: str(v).lower() if isinstance(v, bool) else v for k, v in options.items()}
+    if plain:
+        shown = ", ".join(f"{name}={value}" for name, value in plain.items())
+        echo(f"options: {shown}", err=True)
+    if options.get("tokens") == "characters":
+        note = "features are pairs of characters, as most are of a script without spaces"
+        echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
+
+
+def print_doubts(doubts: Sequence[Doubt], start: str = "") -> None:
+    """Print doubts as warnings to stderr."""
+    for doubt in doubts:
+        echo(f"warning: {start}{doubt.text}", err=True)
+
+
+def user_data(optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options and passes their values as one UserData.
+
+    optional: target and model may be left out.
+    """
+    declared = [option for option in fields(UserData) if option.metadata]
+    options = []
+    for option in declared:
+        settings = dict(option.metadata)
+        required = not optional and option.name in ("targets", "models")
+        flags = settings.pop("flags")
+        options.append(click.option(*flags, option.name, required=required, **settings))
+    for name, parameter in schema(Reading.__init__).items():
+        default, (text,) = parameter.default, parameter.type.__metadata__
+        shown = isinstance(default, str)
+        options.append(
+            click.option(READING[name], name, default=default, is_flag=default is False,
+                         show_default=shown, help=text)
+        )  # fmt: skip
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_user_data(**given: Any) -> Any:
+            reading = Reading(**{name: given.pop(name) for name in READING})
+            values = {option.name: given.pop(option.name) for option in declared}
+            return command(user=UserData(reading, **values), **given)
+
+        for option in reversed(options):
+            with_user_data = option(with_user_data)
+        return with_user_data
+
+    return decorate
