@@ -59,6 +59,8 @@ def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call)
         ("gcmf", "model", {"family", "text", "parameters", "random"}),
         ("comp-vs-rec", "task", {"summary", "text", "facts", "options", "files"}),
         ("gtl-table3", "experiment", {"title", "paper", "rows", "columns", "published"}),
+        ("newsgroups", "dataset", {"text", "tasks"}),
+        ("gtl", "paper", {"experiments"}),
         ("mtc Figure 1", "experiment", {"title", "paper", "rows", "columns", "figure"}),
     ],
 )

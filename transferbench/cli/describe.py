@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, name: str, as_json: bool) -> None:
-    """Describe a model, a task or an experiment, by name or by your own FILE.yaml.
+    """Describe a model, a task, a dataset, an experiment or a paper, by name or by your FILE.yaml.
 
-    A model: objective and parameters. A task: facts, options and original files. An experiment:
-    the paper, rows, columns and settings.
+    A model: objective and parameters. A task: facts, options and original files. A dataset: its
+    tasks. An experiment: the paper, rows, columns and settings. A paper: its experiments.
 
     \b
     With --json, an object with kind, name and
       model       family, text, parameters (name, type, default), random
       task        summary, text, facts, options, files (name, size, digest,
                   licence); of your own: family and facts
+      dataset     text, tasks
       experiment  the keys of its file
+      paper       experiments (name, title, place)
     """
     if name in _names.model_names():
         found, lines = _model(name)
+    elif name in experiments.papers():
+        found, lines = _paper(name)
     elif _names.experiments_named(name) or name in experiments.own_names(settings.results):
         found, lines = _experiment(name, settings)
     else:
@@ -90,11 +94,16 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
     from transferbench.data import tasks
     from transferbench.errors import unknown
 
+    found: dict[str, Any]
     base = name.partition(":")[0]
+    if base not in _names.task_names() and (module := datasets.modules().get(base)):
+        listed = [{"name": each, "summary": text} for each, text in module.TASKS.items()]
+        found = {"kind": "dataset", "name": base, "text": inspect.getdoc(module), "tasks": listed}
+        return found, [f"{base} (dataset)", "", found["text"], *_section("Tasks", module.TASKS)]
     if base not in _names.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
         raise unknown("name", name, _names.all_names(), "See `transferbench list`.")
     task = tasks.Task.named(name)
-    found: dict[str, Any] = {"kind": "task", "name": task.name}
+    found = {"kind": "task", "name": task.name}
     if task.options.get("path"):  # the user's own files
         facts = tasks.facts(task, settings)
         found |= {"family": facts.family, "facts": facts.to_json()}
@@ -125,6 +134,15 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip
+
+
+def _paper(name: str) -> tuple[dict[str, Any], list[str]]:
+    from transferbench.cli.list import of_paper
+
+    found = of_paper(name)
+    lines = [f"{each['name']}: {each['place']}: {each['title']}" for each in found]
+    paper = {"kind": "paper", "name": name, "experiments": found}
+    return paper, [f"{name} (paper)", *_section("Experiments", lines)]
 
 
 def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:

@@ -77,11 +77,11 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
             {"name": name, "title": title, "own": name in own} for name, title in titles.items()
         ]
     if what in experiments.papers():
-        found[what] = _of_paper(what)
+        found[what] = of_paper(what)
     return found
 
 
-def _of_paper(paper: str) -> list[dict[str, Any]]:
+def of_paper(paper: str) -> list[dict[str, Any]]:
     """Return the experiments on a paper with their places in it: tables, figures, others."""
     from transferbench import strict_yaml
 
