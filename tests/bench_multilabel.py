@@ -22,7 +22,7 @@ from transferbench.core import hierarchy
 from transferbench.core.losses import Divergence, Squares, sampled_product
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.models.multilabel._training import (
+from transferbench.models.multilabel._layers import (
     Documents,
     LayerPlan,
     first_layer_data,

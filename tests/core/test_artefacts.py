@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from transferbench import artefacts
 from transferbench.artefacts import Folder, artefact, use
 from transferbench.core import documents, graph, plsa, spectral
-from transferbench.models.multilabel import _training
+from transferbench.models.multilabel import _layers
 
 ROOM = 2**20
 calls: list[str] = []
@@ -317,7 +317,7 @@ def test_two_processes_that_make_the_same_do_no_harm(folder):
         plsa.plsa,
         documents._train,
         spectral.smallest_eigenpairs,
-        _training._trained_scores,
+        _layers._trained_scores,
     ],
 )
 def test_what_runs_share_is_marked(function):

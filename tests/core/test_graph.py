@@ -72,21 +72,10 @@ def test_fewer_rows_than_neighbours():
     np.testing.assert_allclose(cosine_graph(np.eye(2) + 1, 10).W.toarray(), [[0, 0.8], [0.8, 0]])
 
 
-def test_the_number_of_threads_does_not_matter():
-    X = sp.random_array((300, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
-    one, two = (cosine_graph(X, 5, threads=threads).W for threads in (1, 2))
-    assert (one != two).nnz == 0
-
-
 def test_unit_rows_does_not_change_its_argument():
     X = sp.csr_array(np.array([[3, 4], [0, 0]]))
     np.testing.assert_allclose(unit_rows(X).toarray(), [[0.6, 0.8], [0, 0]])
     np.testing.assert_array_equal(X.toarray(), [[3, 4], [0, 0]])
-
-
-def test_p_of_zero_is_an_error():
-    with pytest.raises(ValueError, match="at least 1"):
-        cosine_graph(np.eye(3), 0)
 
 
 @pytest.mark.parametrize("p", [1, 4, 50])
@@ -107,10 +96,8 @@ def test_heat_graph_keeps_outliers_connected_and_accepts_equal_rows():
     np.testing.assert_array_equal(heat_graph(np.ones((4, 2)), 3).W.toarray(), 1 - np.eye(4))
 
 
-def test_heat_graph_without_columns_has_no_edges_and_p_must_be_positive():
+def test_heat_graph_without_columns_has_no_edges():
     assert heat_graph(np.empty((5, 0)), 2).W.nnz == 0
-    with pytest.raises(ValueError, match="at least 1"):
-        heat_graph(np.ones((4, 2)), 0)
 
 
 def test_the_order_of_a_graph_brings_neighbours_together_and_loses_nothing():
@@ -154,8 +141,8 @@ def test_recall_is_the_share_of_exact_neighbours_and_a_low_one_warns(monkeypatch
     """Of the exact neighbours of each row, every second is missing."""
     p = 6
 
-    def some(A, B, p, threads):
-        edges = module._exact_neighbours(A, B, np.arange(A.shape[0]), p, threads)
+    def some(A, B, p):
+        edges = module._exact_neighbours(A, B, np.arange(A.shape[0]), p)
         order = np.argsort(edges[0], kind="stable")
         return tuple(part[order][::every] for part in edges)
 

@@ -192,10 +192,3 @@ def test_labels_have_no_effect_if_alpha_and_beta_are_zero(loss, seed):
         for M, N in zip(one.M, two.M, strict=True):
             np.testing.assert_array_equal(M[:-1], N[:-1])
         assert all(np.isfinite(F).all() for F in factors(others))
-
-
-def test_factors_of_a_wrong_shape_raise():
-    data, layers, beta = random_stack(0, layers=1)
-    layers[0].C[0] = layers[0].C[0][1:]
-    with pytest.raises(ValueError, match="view 0: expected factors of shape"):
-        Stack(data, layers, Squares(), beta)

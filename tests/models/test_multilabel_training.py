@@ -11,7 +11,7 @@ from conftest import make_multilabel
 
 import transferbench
 from transferbench.core.losses import Divergence, Squares
-from transferbench.models.multilabel._training import Documents, LayerPlan, start_M, train
+from transferbench.models.multilabel._layers import Documents, LayerPlan, start_M, train
 from transferbench.problem import Domain
 
 LOSSES = [Squares(), Divergence()]
@@ -103,7 +103,7 @@ def test_each_pair_of_weights_is_tried_with_its_own_training(monkeypatch):
         trained.append((pair, seen.sum()))
         return train(documents, seen, loss, plan, pair, start, on_sweep)
 
-    monkeypatch.setattr("transferbench.models.multilabel._training.train", record)
+    monkeypatch.setattr("transferbench.models.multilabel._layers.train", record)
     alphas = (0.01, 0.1, 1.0)
     transferbench.fit("himls", problem, p=[6], q=[6], alpha=alphas, pretrain=2, seed=0)
     pairs, rows = zip(*trained, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,9 +11,6 @@ import scipy.sparse as sp
 from transferbench.artefacts import artefact
 from transferbench.core.scale import drop_empty_columns, unit_rows
 from transferbench.problem import Matrix, Problem
-
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
 
 View = Literal["first", "all"]
 
@@ -89,8 +86,10 @@ def probabilities(
     problem: Problem, C: float = 1.0, *, intercept: bool = True
 ) -> tuple[np.ndarray, ...]:
     """Return the class probabilities (n, c) of all rows of each domain; see `label_start`."""
+    from sklearn.linear_model import LogisticRegression
+
     X, y = seen_rows(problem)
-    classifier = _logistic_regression(C, intercept)
+    classifier = LogisticRegression()
     classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
     found = []
     for domain in problem.domains:
@@ -105,12 +104,8 @@ def _train(
     X: Matrix, y: np.ndarray, C: float, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,)."""
-    classifier = _logistic_regression(C, intercept).fit(X, y)
-    coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
-    return coef, intercepts, classifier.classes_
-
-
-def _logistic_regression(C: float, intercept: bool) -> LogisticRegression:
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000)
+    classifier = LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000).fit(X, y)
+    coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
+    return coef, intercepts, classifier.classes_

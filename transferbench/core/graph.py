@@ -85,29 +85,26 @@ def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
 
 
 @artefact
-def cosine_graph(X: Matrix, p: int, *, search: Search = "exact", threads: int = 1) -> Graph:
+def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
     """Return the graph that joins each row of X to its p nearest rows by cosine.
 
     W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0.
     X (n, d) nonnegative, sparse or dense; its rows are the nodes. A row of zeros or one orthogonal
     to all others has no neighbour. Of ties at the p-th place the smaller index is taken. GTL, eqs.
     3 and 5. Forms no (n, n) array. The search is exact, or, with "rare-words", approximate and
-    linear in n (see `rare_words`); its recall is then measured on `PROBE_ROWS` rows. Raises
-    ValueError for p < 1.
+    linear in n (see `rare_words`); its recall is then measured on `PROBE_ROWS` rows.
     """
-    if p < 1:
-        raise ValueError(f"p must be at least 1, got {p}")
     X = unit_rows(X)
     n = X.shape[0]
     # sparse_dot_topn rejects SciPy's newer sparse arrays.
     A, B = sp.csr_matrix(X), sp.csr_matrix(X.T)
     recall = 1.0
     if search == "exact" or (search == "auto" and n <= MAX_EXACT_ROWS):
-        edges = _exact_neighbours(A, B, np.arange(n), p, threads)
+        edges = _exact_neighbours(A, B, np.arange(n), p)
     else:
         probe = np.sort(np.random.default_rng(0).permutation(n)[:PROBE_ROWS])
-        exact = _exact_neighbours(A, B, probe, p, threads)
-        edges = rare_words.neighbours(A, B, p, threads)
+        exact = _exact_neighbours(A, B, probe, p)
+        edges = rare_words.neighbours(A, B, p)
         recall = _recall(edges, exact, n)
     rows, cols, values = edges
     S = sp.csr_array((values, (rows, cols)), shape=(n, n))
@@ -120,13 +117,11 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
 
     W_ij = exp(−d_ij²/2σ²) if one of the two is among the p nearest of the other, else 0. σ² is the
     mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Without
-    columns, there are no edges. Exact, and forms no (n, n) array. Raises ValueError for p < 1.
+    columns, there are no edges. Exact, and forms no (n, n) array.
     """
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
 
-    if p < 1:
-        raise ValueError(f"p must be at least 1, got {p}")
     n, r = Z.shape
     p = min(p, n - 1)
     if not r or not p:
@@ -154,16 +149,14 @@ def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
     return F
 
 
-def _exact_neighbours(
-    A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int, threads: int
-) -> Edges:
+def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int) -> Edges:
     """Return the p nearest rows of A (n, d) for the rows `todo`; B is the transpose of A."""
     n = A.shape[0]
     edges = []
     # p + 1, because a row is its own nearest neighbour.
     count, threshold = p + 1 + EXTRA, FIRST_THRESHOLD
     while todo.size:
-        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold, n_threads=threads)
+        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold)
         again = np.zeros(todo.size, bool)
         if count < n or threshold:
             again = _incomplete(top, p, count, threshold)

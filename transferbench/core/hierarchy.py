@@ -50,7 +50,7 @@ class Layer:
 class Stack:
     """Layers on top of data, and the updates of their factors; M is that of the highest layer.
 
-    Levels count from 0. Raise ValueError if the shapes of factors and data differ.
+    Levels count from 0.
     """
 
     def __init__(self, data: Data, layers: list[Layer], loss: Loss, beta: float) -> None:
@@ -59,10 +59,6 @@ class Stack:
         self.weights = [*[1.0] * (len(data.X) - 1), data.alpha]
         self._R = [chain_product([layer.R[i] for layer in layers]) for i in range(len(self.M))]
         Q = [chain_product([layer.C[j] for layer in layers]) for j in range(len(data.X))]
-        for j, X in enumerate(data.X):
-            shape = (len(self._P(j)), len(Q[j]))
-            if shape != X.shape:
-                raise ValueError(f"view {j}: expected factors of shape {X.shape}, got {shape}")
         self.terms = [loss.term(X, self._P(j), Q[j]) for j, X in enumerate(data.X)]
 
     def _P(self, j: int) -> np.ndarray:

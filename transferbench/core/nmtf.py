@@ -141,11 +141,6 @@ class NMTF:
             for factor in self.factors
             if factor.graph is not None and factor.graph_weight
         }
-        # For each term [Xᵀ V | A Vᵀ V] (m, 2c), filled by `_pair`.
-        self._pairs = {
-            term: np.empty((term.X.shape[1], 2 * term.V.value.shape[1]), self.dtype)
-            for term in self.terms
-        }
         self._cache: dict[Hashable, tuple[tuple[int, ...], np.ndarray]] = {}
 
     def _cached(
@@ -190,16 +185,12 @@ class NMTF:
 
     def _pair(self, term: Term) -> np.ndarray:
         """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
-        pair = self._pairs[term]
-        c = pair.shape[1] // 2
-        left, right = pair[:, :c], pair[:, c:]
-        self._cached(("left", term), [term.V], lambda _: np.positive(self._XV(term), out=left))
-        self._cached(
-            ("right", term),
-            [term.V, *term.part_factors],
-            lambda _: np.matmul(self._A(term), self._gram(term.V), out=right),
-        )
-        return pair
+
+        def compute(out: np.ndarray | None) -> np.ndarray:
+            sides = self._XV(term), self._A(term) @ self._gram(term.V)
+            return np.concatenate(sides, axis=1, out=out)
+
+        return self._cached(("pair", term), [term.V, *term.part_factors], compute)
 
     def _gram(self, F: Factor) -> np.ndarray:
         """Return Fᵀ F (columns, columns)."""

@@ -39,14 +39,14 @@ BLOCK = 4096
 BLOCK_ENTRIES = 1 << 22
 
 
-def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int, threads: int = 1) -> Edges:
+def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
     """Return about the p nearest rows of each row of X, by exact cosines.
 
     X (n, d) nonnegative rows of length one or zero; `words` (d, n) its transpose, which is
     truncated in place.
     """
     _truncate(words)
-    found = _merged(_first(X, words, p, threads))
+    found = _merged(_first(X, words, p))
     return _merged(_second(X, found, p))
 
 
@@ -78,13 +78,13 @@ def _truncate(words: sp.csr_matrix) -> None:
     words.eliminate_zeros()
 
 
-def _first(X: sp.csr_matrix, words: sp.csr_matrix, p: int, threads: int) -> Iterator[Edges]:
+def _first(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Iterator[Edges]:
     """Yield the nearest of the candidates that share the chosen words of a row, by blocks."""
     length = np.diff(words.indptr)
     count = max(CANDIDATES, 5 * p) + 1  # a row is a candidate of itself
     for start in range(0, X.shape[0], BLOCK):
         chosen = _chosen_words(X[start : start + BLOCK], length)
-        top = sp_matmul_topn(chosen, words, count, n_threads=threads)
+        top = sp_matmul_topn(chosen, words, count)
         rows = start + np.repeat(np.arange(top.shape[0]), np.diff(top.indptr))
         yield from _nearest_candidates(X, rows, top.indices, p)
 

@@ -44,12 +44,7 @@ def mean_matching(sizes: Sequence[int]) -> np.ndarray:
 
 @artefact
 def smallest_eigenpairs(
-    W: sp.csr_array,
-    count: int,
-    *,
-    G: np.ndarray | None = None,
-    C: float = 0.0,
-    start: np.ndarray | None = None,
+    W: sp.csr_array, count: int, *, G: np.ndarray | None = None, C: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the `count` smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½).
 
@@ -58,8 +53,8 @@ def smallest_eigenpairs(
     W (n, n) symmetric, nonnegative; G (n, m − 1). The basis of the null space is computed directly,
     because that of a Lanczos method depends on its start: D^½1 on each connected component, in the
     order of the components' first documents, made orthogonal to G if C > 0. The other pairs come
-    from Lanczos iterations on 2I − (L + C·GGᵀ), deflated by the null space; `start` (n,) is their
-    first vector. Raises ValueError unless 1 ≤ count < n.
+    from Lanczos iterations on 2I − (L + C·GGᵀ), deflated by the null space. Raises
+    ValueError unless 1 ≤ count < n.
     """
     n = W.shape[0]
     if not 1 <= count < n:
@@ -77,8 +72,7 @@ def smallest_eigenpairs(
         return np.asarray(v + M @ v - G @ (G.T @ v) - 2 * (null @ (null.T @ v)))
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
-    if start is None:
-        start = np.random.default_rng(0).standard_normal(n)
+    start = np.random.default_rng(0).standard_normal(n)
     values, vectors = eigsh(operator, count - known.shape[1], which="LA", v0=start)
     values, vectors = 2 - values[::-1], vectors[:, ::-1]
     return np.r_[np.zeros(known.shape[1]), values], np.hstack([known, vectors])
@@ -105,11 +99,8 @@ def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarra
 def trace_weights(values: np.ndarray, b: float) -> np.ndarray:
     """Return γ (k,) that minimises Σ γ_i σ_i with 0 ≤ γ ≤ 1 and Σ γ = b, eq. 12.
 
-    γ is one for the smallest eigenvalues. values: the k smallest, ascending. Raises ValueError if
-    b > k.
+    γ is one for the smallest eigenvalues. values: the k ≥ b smallest, ascending.
     """
-    if b > len(values):
-        raise ValueError(f"expected b ≤ {len(values)} eigenvectors, got {b}")
     return np.asarray(np.clip(b - np.arange(len(values)), 0.0, 1.0))
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +92,9 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, and with those of seed and watch that it takes.
 
-    Warn of numbers of an unusual scale, see `core.scale.warn_unusual_scale`. Raise UserError for an
-    unknown model or a seed that is not an integer from 0 to 2**32 − 1, and ValueError for a problem
-    that the model cannot solve, or if its fit is not one of this problem, see `check_fit`.
+    Warn of numbers of an unusual scale. Raise UserError for an unknown model or a seed that is
+    not an integer from 0 to 2**32 − 1, and ValueError for a problem that the model cannot solve, or
+    if its fit is not one of this problem, see `check_fit`.
     """
     from transferbench.core.scale import warn_unusual_scale
 
@@ -105,9 +104,9 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     given = {"seed": seed, "watch": watch}
     taken = {n: v for n, v in given.items() if n in arguments}
-    found = function(warn_unusual_scale(problem, stacklevel=3), **params, **taken)
-    check_fit(name, problem, found)
-    return found
+    result = function(warn_unusual_scale(problem, stacklevel=3), **params, **taken)
+    check_fit(name, problem, result)
+    return result
 
 
 def check_fit(name: str, problem: Problem, fit: Fit) -> None:
@@ -119,26 +118,23 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
     if not isinstance(fit, Fit):
         raise ValueError(f"{name} returned {type(fit).__name__}, expected a Fit.")
     if len(fit.scores) != len(problem.domains):
-        found, expected = len(fit.scores), len(problem.domains)
-        raise ValueError(f"{name} returned scores of {found} domains, expected {expected}.")
-    c = len(problem.classes)
-    for domain, scores in zip(problem.domains, fit.scores, strict=True):
-        shape, n = np.shape(scores), len(domain.seen)
-        if np.asarray(scores).dtype.kind not in "biuf":
+        expected = f"expected {len(problem.domains)}."
+        raise ValueError(f"{name} returned scores of {len(fit.scores)} domains, {expected}")
+    for domain, scores in zip(problem.domains, map(np.asarray, fit.scores), strict=True):
+        if scores.dtype.kind not in "biuf":
             raise ValueError(f"{name} returned scores for {domain.name} that are no real numbers.")
-        if len(shape) != 2 or shape[0] != n or (fit.columns == "classes" and shape[1] != c):
-            message = f"returned scores of shape {shape} for {domain.name}, expected {(n, c)}."
-            raise ValueError(f"{name} {message}")
+        columns = len(problem.classes) if fit.columns == "classes" else scores.shape[-1]
+        if scores.shape != (len(domain.seen), columns):
+            expected = f"{(len(domain.seen), columns)}."
+            found = f"returned scores of shape {scores.shape} for {domain.name}"
+            raise ValueError(f"{name} {found}, expected {expected}")
         if wrong := int(np.sum(~np.isfinite(scores))):
             raise ValueError(
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
                 "other parameters or more documents may help."
             )
     for i, value in enumerate(fit.trace):
-        finite = False
-        with suppress(TypeError, OverflowError):
-            finite = math.isfinite(value)
-        if not finite:
+        if not (isinstance(value, Real) and abs(value) <= sys.float_info.max):
             shown = shorten(repr(value))
             raise ValueError(f"{name} returned the objective {shown} at {i}, expected a number.")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.documents import split_by_domain
+from transferbench.core.graph import Graph, graph_diagnostics
 from transferbench.problem import Fit, Problem
 
 
@@ -15,13 +18,19 @@ def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
     return [sp.vstack(views, format="csr")] if pool_tasks else views
 
 
-def clusters_fit(problem: Problem, scores: list[np.ndarray]) -> Fit:
-    """Return the fit of stacked scores (n, c), split by task; the columns are clusters."""
-    return Fit(split_by_domain(problem, np.vstack(scores)), columns="clusters")
+def clusters_fit(
+    problem: Problem, scores: Sequence[np.ndarray], graphs: Sequence[Graph] = ()
+) -> Fit:
+    """Return the fit of stacked scores (n, c), split by task; the columns are clusters.
+
+    graphs: those that the fit used, for its diagnostics.
+    """
+    by_task = split_by_domain(problem, np.vstack(scores))
+    return Fit(by_task, columns="clusters", diagnostics=graph_diagnostics(graphs))
 
 
 def cluster_kernel(
-    problem: Problem, Z: np.ndarray, n_init: int, pool_tasks: bool, seed: int
+    problem: Problem, Z: np.ndarray, graph: Graph, n_init: int, pool_tasks: bool, seed: int
 ) -> Fit:
     """Return kernel k-means with the kernel ZZᵀ; Z (n, k) has the documents of all tasks.
 
@@ -29,7 +38,8 @@ def cluster_kernel(
     """
     groups = [Z] if pool_tasks else split_by_domain(problem, Z)
     c = len(problem.classes)
-    return clusters_fit(problem, [kernel_kmeans(group, c, n_init, seed) for group in groups])
+    scores = [kernel_kmeans(group, c, n_init, seed) for group in groups]
+    return clusters_fit(problem, scores, [graph])
 
 
 def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.ndarray:

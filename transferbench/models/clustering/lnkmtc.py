@@ -14,12 +14,11 @@ at random labels and all tasks share their clusters; pool_tasks = false clusters
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from transferbench.core import spectral
-from transferbench.core.graph import Search, graph_diagnostics
+from transferbench.core.graph import Search
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -47,5 +46,4 @@ def fit(
     G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])
     values, vectors = spectral.smallest_eigenpairs(graph.W, math.ceil(b), G=G, C=C)
     Z = vectors * np.sqrt(spectral.trace_weights(values, b))
-    fit = cluster_kernel(problem, Z, n_init, pool_tasks, seed)
-    return replace(fit, diagnostics=graph_diagnostics([graph]))
+    return cluster_kernel(problem, Z, graph, n_init, pool_tasks, seed)

@@ -18,13 +18,12 @@ the r eigenvectors, so that μ_t falls with smoothness.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from transferbench.core import spectral
-from transferbench.core.graph import Search, graph_diagnostics
+from transferbench.core.graph import Search
 from transferbench.models.clustering._shared import cluster_kernel
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -57,5 +56,4 @@ def fit(
     values, vectors = values[step], vectors[:, step]
     cost = values + C * ((G.T @ vectors) ** 2).sum(axis=0)
     Z = vectors * np.sqrt(spectral.spectral_weights(cost, b))
-    fit = cluster_kernel(problem, Z, n_init, pool_tasks, seed)
-    return replace(fit, diagnostics=graph_diagnostics([graph]))
+    return cluster_kernel(problem, Z, graph, n_init, pool_tasks, seed)

@@ -63,12 +63,13 @@ def fit(
     """
     Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
-    project = _first_features(X, l) if subspace == "nonnegative" else _learned_subspace(X, l)
+    project = _learned_subspace(X, l) if subspace == "orthonormal" else None
+    first_features = X[:, :l].toarray()
     P = np.random.default_rng(seed).random((X.shape[0], c))
     Ps = split_by_domain(problem, P)  # views: updating P_k updates P
     X_norm2, trace = float((X.data**2).sum()), []
     for iteration in range(max_iter):
-        Z = project(P)
+        Z = project(P) if project else first_features
         M = (Z.T @ P) @ np.linalg.pinv(P.T @ P)
         A, Bs = (1 - lam) * (Z @ M), []
         As = split_by_domain(problem, A)
@@ -88,20 +89,8 @@ def fit(
     return Fit(Ps, tuple(trace), columns="clusters")
 
 
-def _first_features(
-    X: sp.csr_array,
-    l: int,  # noqa: E741
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of P (n, c) that returns XW for the first l unit vectors W."""
-    Z = X[:, :l].toarray()
-    return lambda P: Z
-
-
-def _learned_subspace(
-    X: sp.csr_array,
-    l: int,  # noqa: E741
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of P (n, c) that returns XW for the best orthonormal W (d, l)."""
+def _learned_subspace(X: sp.csr_array, size: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of P (n, c) that returns XW for the best orthonormal W (d, size)."""
     values, basis = np.linalg.eigh((X.T @ X).toarray())
     spanned = values > 1e-10 * values[-1]
     values, basis = values[spanned], basis[:, spanned]
@@ -109,19 +98,16 @@ def _learned_subspace(
         raise ValueError("the documents span fewer than two directions; use subspace=nonnegative.")
 
     def project(P: np.ndarray) -> np.ndarray:
-        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, l)
+        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, size)
         return np.asarray(X @ W)
 
     return project
 
 
 def _smallest_eigenvectors(
-    values: np.ndarray,
-    U: np.ndarray,
-    P: np.ndarray,
-    l: int,  # noqa: E741
+    values: np.ndarray, U: np.ndarray, P: np.ndarray, size: int
 ) -> np.ndarray:
-    """Return the l smallest eigenvectors (r, l) of diag(values) − U (PᵀP)⁻¹ Uᵀ.
+    """Return the smallest eigenvectors (r, size) of diag(values) − U (PᵀP)⁻¹ Uᵀ.
 
     values (r,) positive, U (r, c). Lanczos iterations on the inverse (Woodbury) of that matrix plus
     a small multiple of I, which changes no eigenvector. Without it the matrix can be singular, if
@@ -136,5 +122,5 @@ def _smallest_eigenvectors(
         return np.asarray(v / inverse + scaled @ (middle @ (scaled.T @ v)))
 
     operator = LinearOperator((r, r), matvec=invert, matmat=invert, dtype=np.float64)
-    _, vectors = eigsh(operator, min(l, r - 1), which="LA", v0=np.ones(r))
+    _, vectors = eigsh(operator, min(size, r - 1), which="LA", v0=np.ones(r))
     return np.asarray(vectors[:, ::-1])

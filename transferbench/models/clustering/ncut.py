@@ -12,12 +12,11 @@ NCut. The paper does not name its graph.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
+from transferbench.core.graph import Search, cosine_graph
 from transferbench.models.clustering._shared import clusters_fit, document_groups
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem
@@ -60,4 +59,4 @@ def fit(
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
             W = sp.csr_matrix(graph.W)  # scikit-learn rejects csr_array here
             scores.append(np.eye(c)[cut.fit(W).labels_])
-    return replace(clusters_fit(problem, scores), diagnostics=graph_diagnostics(graphs))
+    return clusters_fit(problem, scores, graphs)

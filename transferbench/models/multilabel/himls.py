@@ -33,13 +33,7 @@ from __future__ import annotations
 from itertools import product
 
 from transferbench.core.losses import Squares
-from transferbench.models.multilabel._training import (
-    Columns,
-    Documents,
-    LayerPlan,
-    Start,
-    fit_stack,
-)
+from transferbench.models.multilabel._layers import Columns, Documents, LayerPlan, Start, fit_stack
 from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -83,6 +77,7 @@ def fit(
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)
     weights = list(product(alpha, beta))
+    loss = Squares()
     return fit_stack(
-        problem, documents, Squares(), plan, weights, validation_fraction, ensure_one_label, watch
+        problem, documents, loss, plan, weights, validation_fraction, ensure_one_label, watch
     )

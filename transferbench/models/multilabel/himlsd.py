@@ -25,13 +25,7 @@ from itertools import product
 from typing import Literal
 
 from transferbench.core.losses import Divergence
-from transferbench.models.multilabel._training import (
-    Columns,
-    Documents,
-    LayerPlan,
-    Start,
-    fit_stack,
-)
+from transferbench.models.multilabel._layers import Columns, Documents, LayerPlan, Start, fit_stack
 from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -65,13 +59,7 @@ def fit(
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)
     weights = list(product(alpha, beta))
+    loss = Divergence(coupling)
     return fit_stack(
-        problem,
-        documents,
-        Divergence(coupling),
-        plan,
-        weights,
-        validation_fraction,
-        ensure_one_label,
-        watch,
+        problem, documents, loss, plan, weights, validation_fraction, ensure_one_label, watch
     )

@@ -127,44 +127,48 @@ def shared_association(
     max_iter: int,
     C: float,
     start: Start = "probabilities",
-    start_features: StartFeatures = "plsa",
-    normalize_at: NormalizeAt = "update",
-    prior: Prior = "equal",
+    start_features: StartFeatures,
+    normalize_at: NormalizeAt,
+    prior: Prior,
     dtype: str,
     seed: int,
-    watch: Watch | None = None,
+    watch: Watch | None,
 ) -> Fit:
     """Fit MTrick or DKT: the sources and one target share S, each has feature clusters F.
 
         min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
 
-    The target is the last domain. Rows of F (m, k) and G (n, c) sum to one; rows of zeros, such as
-    those of F for words that a domain lacks, become uniform; normalize_at says when. X is divided
-    by its sum, w = weight and α = closeness · ‖X_s‖² / m. F starts at P(topic | word) of PLSA in
-    every domain or at random positive values, S at 1/c, G as in `label_factors`, with the shares of
-    prior.
+    Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one; rows
+    of zeros, such as those of F for words that a domain lacks, become uniform; normalize_at says
+    when. X is divided by its sum, w = weight and α = closeness · ‖X_s‖² / m. F starts at
+    P(topic | word) of PLSA in every domain or at random positive values, S at 1/c, G as in
+    `label_factors`, with the shares of prior.
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    S = Factor(np.full((k, c), 1 / c))
-    priors = class_priors(problem, prior, C)
-    Gs = label_factors(problem, C, "rows", start, priors=priors, fill=True)
-    if start_features == "plsa":
-        words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
-        starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)
-    else:
-        rng = np.random.default_rng(seed)
-        starts = [rng.random((m, k)) for _ in Gs]
-    Fs = [Factor(F, normalize="rows", fill=True) for F in starts]
-    Xs = [sum_one(domain.X) for domain in problem.domains]
-    weights = [1.0] * len(problem.sources) + [weight]
-    terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]
-    ties = [Tie(F, Fs[-1], closeness * norm2(X) / m) for X, F in zip(Xs[:-1], Fs[:-1], strict=True)]
-    model = NMTF(terms, ties, normalize_at=normalize_at, dtype=dtype)
 
-    def sweep() -> None:
-        for F, G in zip(Fs, Gs, strict=True):
-            model.update(F, G)
-            model.end_domain(F, G)
-        model.update(S)
+    def fit_one(problem: Problem, watch: Watch | None, prior: Prior = "equal") -> Fit:
+        S = Factor(np.full((k, c), 1 / c))
+        priors = class_priors(problem, prior, C)
+        Gs = label_factors(problem, C, "rows", start, priors=priors, fill=True)
+        if start_features == "plsa":
+            words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
+            starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)
+        else:
+            rng = np.random.default_rng(seed)
+            starts = [rng.random((m, k)) for _ in Gs]
+        Fs = [Factor(F, normalize="rows", fill=True) for F in starts]
+        Xs = [sum_one(domain.X) for domain in problem.domains]
+        weights = [1.0] * len(problem.sources) + [weight]
+        terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]
+        ties = [Tie(F, Fs[-1], closeness * norm2(X) / m) for X, F in zip(Xs, Fs, strict=True)][:-1]
+        model = NMTF(terms, ties, normalize_at=normalize_at, dtype=dtype)
 
-    return model.solve(sweep, max_iter, Gs, watch)
+        def sweep() -> None:
+            for F, G in zip(Fs, Gs, strict=True):
+                model.update(F, G)
+                model.end_domain(F, G)
+            model.update(S)
+
+        return model.solve(sweep, max_iter, Gs, watch)
+
+    return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

@@ -29,6 +29,8 @@ Departures from the paper:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
@@ -86,31 +88,29 @@ def fit(
     return Fit(scores=scores, trace=tuple(trace), diagnostics=priors.diagnostics)
 
 
+@dataclass(eq=False)
 class CoClustering:
     """Clusters of one target's documents and words.
 
-    documents (n,) in 0…c−1 and words (m,) in 0…k−1 are the clusters; scores (n, c) those of the
-    last assignment of documents; shares (c,) those of the classes, None if free; labelled (m, c) is
-    p(c, w) transposed: tables of words have words in rows.
+    documents (n,) in 0…c−1 and words (m,) in 0…k−1 are the clusters; scores (n, c) the start, then
+    those of the last assignment of documents; shares (c,) those of the classes, None if free;
+    labelled (m, c) is p(c, w) transposed: tables of words have words in rows.
     """
 
-    def __init__(
-        self,
-        X: Matrix,
-        start: np.ndarray,
-        seen: np.ndarray,
-        labelled: np.ndarray,
-        k: int,
-        lam: float,
-        shares: np.ndarray | None = None,
-    ) -> None:
-        self.P = sp.csr_array(X, dtype=np.float64) / (X.sum(dtype=np.float64) or 1.0)
+    X: Matrix
+    scores: np.ndarray
+    seen: np.ndarray
+    labelled: np.ndarray
+    k: int
+    lam: float
+    shares: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        self.P = sp.csr_array(self.X, dtype=np.float64) / (self.X.sum(dtype=np.float64) or 1.0)
         self.Pt = sp.csr_array(self.P.T)
-        self.scores, self.seen, self.labelled, self.k, self.lam = start, seen, labelled, k, lam
-        self.shares = shares
-        self.documents = start.argmax(axis=1)
-        self.words = _word_start(labelled + self._by_document_cluster(), k)
-        self.constant = _information(self.P) + lam * _information(labelled)
+        self.documents = self.scores.argmax(axis=1)
+        self.words = _word_start(self.labelled + self._by_document_cluster(), self.k)
+        self.constant = _information(self.P) + self.lam * _information(self.labelled)
 
     def _by_document_cluster(self) -> np.ndarray:
         """Return p(w, d̂) (m, c)."""

@@ -21,14 +21,8 @@ scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objec
 
 from __future__ import annotations
 
-from functools import partial
-
 from transferbench.core.scale import NormalizeAt
-from transferbench.models.transfer._shared import (
-    StartFeatures,
-    fit_each_target,
-    shared_association,
-)
+from transferbench.models.transfer._shared import StartFeatures, shared_association
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -55,8 +49,7 @@ def fit(
     G are normalised, right after their updates or after both. prior: shares of the classes in the
     targets, see `class_priors`.
     """
-    fit_one = partial(
-        shared_association, k=k, closeness=alpha, max_iter=max_iter, C=C,
-        start_features=start_features, normalize_at=normalize_at, dtype=dtype, seed=seed,
+    return shared_association(
+        problem, k=k, closeness=alpha, max_iter=max_iter, C=C, start_features=start_features,
+        normalize_at=normalize_at, prior=prior, dtype=dtype, seed=seed, watch=watch,
     )  # fmt: skip
-    return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

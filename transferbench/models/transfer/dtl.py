@@ -24,7 +24,6 @@ scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objec
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -62,29 +61,29 @@ def fit(
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
-    if not pool_tasks:
-        fit_one = partial(
-            fit, k=k, kappa=kappa, max_iter=max_iter, C=C, start=start, normalize_U=normalize_U,
-            normalize_at=normalize_at, dtype=dtype, seed=seed,
-        )  # fmt: skip
-        return fit_each_target(problem, fit_one, watch, prior=prior, C=C)
-    rng = np.random.default_rng(seed)
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
-    U = Factor(rng.random((m, kappa)), normalize=normalize_U)
-    H1, H2 = Factor(rng.random((kappa, c))), Factor(rng.random((k - kappa, c)))
-    priors = class_priors(problem, prior, C)
-    Vs = label_factors(problem, C, "rows", start, priors=priors)
-    own_Us = [Factor(rng.random((m, k - kappa)), normalize=normalize_U) for _ in Vs]
-    terms = [
-        Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
-        for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)
-    ]
-    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
-    def sweep() -> None:
-        for own_U, V in zip(own_Us, Vs, strict=True):
-            model.update(own_U, U, V)
-            model.update_jointly(H1, H2)
-            model.end_domain(own_U, U, V)
+    def fit_together(problem: Problem, watch: Watch | None, prior: Prior = "equal") -> Fit:
+        rng = np.random.default_rng(seed)
+        U = Factor(rng.random((m, kappa)), normalize=normalize_U)
+        H1, H2 = Factor(rng.random((kappa, c))), Factor(rng.random((k - kappa, c)))
+        priors = class_priors(problem, prior, C)
+        Vs = label_factors(problem, C, "rows", start, priors=priors)
+        own_Us = [Factor(rng.random((m, k - kappa)), normalize=normalize_U) for _ in Vs]
+        terms = [
+            Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
+            for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)
+        ]
+        model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
-    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
+        def sweep() -> None:
+            for own_U, V in zip(own_Us, Vs, strict=True):
+                model.update(own_U, U, V)
+                model.update_jointly(H1, H2)
+                model.end_domain(own_U, U, V)
+
+        return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
+
+    if pool_tasks:
+        return fit_together(problem, watch, prior)
+    return fit_each_target(problem, fit_together, watch, prior=prior, C=C)

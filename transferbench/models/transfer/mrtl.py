@@ -71,36 +71,7 @@ def fit(
     Vs = label_factors(problem, C, "rows", start, priors=priors)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
-    targets = [
-        (X, V, *_random_factors(m, c, k1, k2, len(sources), normalize_U, rng))
-        for X, V in data
-        if not V.fixed
-    ]
-    Θμ, Θσ = Factor(rng.random((k1, c))), Factor(rng.random((k2 - k1, c)))
-    terms = []
-    for X, V, U, Ut, Θp, Θt, source_factors in targets:
-        terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
-        for (Xs, Y), (Us, Θs) in zip(sources, source_factors, strict=True):
-            terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
-        if lam:
-            terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
-    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
-
-    def sweep() -> None:
-        for _, V, U, Ut, Θp, Θt, source_factors in targets:
-            Us, Θs = [U for U, _ in source_factors], [Θ for _, Θ in source_factors]
-            model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
-            model.end_domain(Ut, *Us, U, V)
-        if lam:
-            model.update(Θμ, Θσ)
-
-    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
-
-
-def _random_factors(
-    m: int, c: int, k1: int, k2: int, sources: int, normalize_U: Normalize, rng: np.random.Generator
-) -> tuple[Factor, Factor, Factor, Factor, list[tuple[Factor, Factor]]]:
-    """Return Uᵖ, U_tᵖ, Θ_μᵖ and Θ_tᵖ of a target p, and U_sᵖ and Θ_sᵖ of each source, at random."""
+    own = k2 - k1  # feature clusters of one domain
 
     def clusters(k: int) -> Factor:
         return Factor(rng.random((m, k)), normalize=normalize_U)
@@ -108,6 +79,28 @@ def _random_factors(
     def association(k: int) -> Factor:
         return Factor(rng.random((k, c)))
 
-    shared, own = k1, k2 - k1
-    target = clusters(shared), clusters(own), association(shared), association(own)
-    return *target, [(clusters(own), association(own)) for _ in range(sources)]
+    targets = []
+    for X, V in data:
+        if not V.fixed:
+            U, Ut, Θp, Θt = clusters(k1), clusters(own), association(k1), association(own)
+            of_sources = [(clusters(own), association(own)) for _ in sources]
+            targets.append((X, V, U, Ut, Θp, Θt, of_sources))
+    Θμ, Θσ = association(k1), association(own)
+    terms = []
+    for X, V, U, Ut, Θp, Θt, of_sources in targets:
+        terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
+        for (Xs, Y), (Us, Θs) in zip(sources, of_sources, strict=True):
+            terms.append(Term(Xs, Y, ((U, Θp), (Us, Θs))))
+        if lam:
+            terms.append(Term(X, V, ((U, Θμ), (Ut, Θσ)), lam))
+    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
+
+    def sweep() -> None:
+        for _, V, U, Ut, Θp, Θt, of_sources in targets:
+            Us, Θs = [U for U, _ in of_sources], [Θ for _, Θ in of_sources]
+            model.update(Ut, *Us, U, Θp, Θt, *Θs, V)
+            model.end_domain(Ut, *Us, U, V)
+        if lam:
+            model.update(Θμ, Θσ)
+
+    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)

@@ -25,15 +25,8 @@ objective may rise.
 
 from __future__ import annotations
 
-from functools import partial
-
 from transferbench.core.scale import NormalizeAt
-from transferbench.models.transfer._shared import (
-    Start,
-    StartFeatures,
-    fit_each_target,
-    shared_association,
-)
+from transferbench.models.transfer._shared import Start, StartFeatures, shared_association
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -61,8 +54,8 @@ def fit(
     G are normalised, right after their updates or after both. prior: shares of the classes in the
     targets, see `class_priors`.
     """
-    fit_one = partial(
-        shared_association, k=k, weight=beta, max_iter=max_iter, C=C, start=start,
-        start_features=start_features, normalize_at=normalize_at, dtype=dtype, seed=seed,
+    return shared_association(
+        problem, k=k, weight=beta, max_iter=max_iter, C=C, start=start,
+        start_features=start_features, normalize_at=normalize_at, prior=prior, dtype=dtype,
+        seed=seed, watch=watch,
     )  # fmt: skip
-    return fit_each_target(problem, fit_one, watch, prior=prior, C=C)

@@ -29,7 +29,6 @@ G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants ha
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -72,42 +71,42 @@ def fit(
     alternating form, right after their updates or after those of a domain; the authors' form
     updates all factors, then normalises all. pool_tasks: fit all targets at once.
     """
-    if not pool_tasks:
-        fit_one = partial(
-            fit, k1=k1, k2=k2, k3=k3, max_iter=max_iter, C=C, start=start, form=form,
-            normalize_F=normalize_F, normalize_at=normalize_at, dtype=dtype, seed=seed,
-        )  # fmt: skip
-        return fit_each_target(problem, fit_one, watch)
-    Gs = label_factors(problem, C, "rows", start)
-    if form == "authors":
-        scale = rows_sum_one
-        shared, by_domain = _topics(problem, (k1, k2, k3), seed)
-        for G in Gs:
-            if not G.fixed:
-                G.value = (G.value + 1 / len(problem.classes)) / 2
-    else:
-        scale = sum_one
-        shared, by_domain = _random(problem, (k1, k2, k3), seed)
-    F1, S1, S2 = shared
-    terms = [
-        Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
-        for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
-    ]
-    for F in (F1, *(F for F2, F3, _ in by_domain for F in (F2, F3))):
-        F.normalize = normalize_F
-    model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
-    def at_once() -> None:
-        model.update_jointly(*model.factors)
-        model.end_domain(*model.factors)
+    def fit_together(problem: Problem, watch: Watch | None) -> Fit:
+        Gs = label_factors(problem, C, "rows", start)
+        if form == "authors":
+            scale = rows_sum_one
+            shared, by_domain = _topics(problem, (k1, k2, k3), seed)
+            for G in Gs:
+                if not G.fixed:
+                    G.value = (G.value + 1 / len(problem.classes)) / 2
+        else:
+            scale = sum_one
+            shared, by_domain = _random(problem, (k1, k2, k3), seed)
+        F1, S1, S2 = shared
+        terms = [
+            Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
+            for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
+        ]
+        for F in (F1, *(F for F2, F3, _ in by_domain for F in (F2, F3))):
+            F.normalize = normalize_F
+        model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
-    def in_turn() -> None:
-        for G, (F2, F3, S3) in zip(Gs, by_domain, strict=True):
-            model.update(F1, F2, F3, G)
-            model.end_domain(F1, F2, F3, G)
-            model.update(S1, S2, S3)
+        def at_once() -> None:
+            model.update_jointly(*model.factors)
+            model.end_domain(*model.factors)
 
-    return model.solve(at_once if form == "authors" else in_turn, max_iter, Gs, watch)
+        def in_turn() -> None:
+            for G, (F2, F3, S3) in zip(Gs, by_domain, strict=True):
+                model.update(F1, F2, F3, G)
+                model.end_domain(F1, F2, F3, G)
+                model.update(S1, S2, S3)
+
+        return model.solve(at_once if form == "authors" else in_turn, max_iter, Gs, watch)
+
+    if pool_tasks:
+        return fit_together(problem, watch)
+    return fit_each_target(problem, fit_together, watch)
 
 
 #: F¹, S¹, S² and, for each domain, F², F³, S³.
@@ -120,16 +119,13 @@ def _topics(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
     c = len(problem.classes)
     topics, _ = word_topics(problem, max(1, k1 + k2), max_iter=PLSA_STEPS, seed=seed)
     m = len(topics)
-    S1, S2 = (Factor(np.full((k, c), 1 / c)) for k in (k1, k2))
-    by_domain = [
-        (
-            Factor(topics[:, k1 : k1 + k2]),
-            Factor(np.full((m, k3), 1 / m)),
-            Factor(np.full((k3, c), 1 / c)),
-        )
-        for _ in problem.domains
-    ]
-    return (Factor(topics[:, :k1]), S1, S2), by_domain
+
+    def uniform(rows: int, columns: int, total: int) -> Factor:
+        return Factor(np.full((rows, columns), 1 / total))
+
+    shared = Factor(topics[:, :k1]), uniform(k1, c, c), uniform(k2, c, c)
+    F2 = topics[:, k1 : k1 + k2]
+    return shared, [(Factor(F2), uniform(m, k3, m), uniform(k3, c, c)) for _ in problem.domains]
 
 
 def _random(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
