@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +135,10 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
                 "other parameters or more documents may help."
             )
     for i, value in enumerate(fit.trace):
-        if not (isinstance(value, Real) and abs(value) <= sys.float_info.max):
+        finite = False
+        with suppress(TypeError, OverflowError):
+            finite = math.isfinite(value)
+        if not finite:
             shown = shorten(repr(value))
             raise ValueError(f"{name} returned the objective {shown} at {i}, expected a number.")
 
