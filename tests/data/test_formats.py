@@ -37,37 +37,37 @@ def write_arff(tmp_path):
 
 
 def test_a_dense_file(write_arff):
-    table = read_arff(write_arff(DENSE))
-    assert (table.features, table.labels) == (["a", "b c", "n"], ["red", "blue"])
-    assert (table.X.dtype, table.Y.dtype) == (np.float32, np.int8)
-    np.testing.assert_array_equal(table.X, np.float32([[1.5, -2, 3.5], [0, 1e-3, 0]]))
-    np.testing.assert_array_equal(table.Y, [[1, 0], [0, 1]])
+    X, Y, labels = read_arff(write_arff(DENSE))
+    assert labels == ["red", "blue"]
+    assert (X.dtype, Y.dtype) == (np.float32, np.int8)
+    np.testing.assert_array_equal(X, np.float32([[1.5, -2, 3.5], [0, 1e-3, 0]]))
+    np.testing.assert_array_equal(Y, [[1, 0], [0, 1]])
 
 
 def test_a_sparse_file_has_no_stored_zeros(write_arff):
-    table = read_arff(write_arff(SPARSE))
-    assert isinstance(table.X, sp.csr_array)
-    assert (table.X.dtype, table.Y.dtype) == (np.float32, np.int8)
-    assert table.X.nnz == 4
-    assert table.X.has_sorted_indices
+    X, Y, _ = read_arff(write_arff(SPARSE))
+    assert isinstance(X, sp.csr_array)
+    assert (X.dtype, Y.dtype) == (np.float32, np.int8)
+    assert X.nnz == 4
+    assert X.has_sorted_indices
     expected = [[1.5, -2, 3.5], [0, 0, 0], [0, 1e-3, 0]]
-    np.testing.assert_array_equal(table.X.toarray(), np.float32(expected))
-    np.testing.assert_array_equal(table.Y, [[1, 0], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(X.toarray(), np.float32(expected))
+    np.testing.assert_array_equal(Y, [[1, 0], [0, 0], [0, 1]])
 
 
 def test_labels_by_name_are_in_the_order_of_the_file(write_arff):
-    table = read_arff(write_arff(DENSE), ["blue", "red"])
-    assert table.labels == ["red", "blue"]
-    table = read_arff(write_arff(SPARSE), ["blue"])
-    assert (table.features, table.labels) == (["a", "b c", "red", "n"], ["blue"])
-    np.testing.assert_array_equal(table.X.toarray()[:, 2], [1, 0, 0])
+    X, Y, labels = read_arff(write_arff(DENSE), ["blue", "red"])
+    assert labels == ["red", "blue"]
+    X, _, labels = read_arff(write_arff(SPARSE), ["blue"])
+    assert labels == ["blue"]
+    np.testing.assert_array_equal(X.toarray()[:, 2], [1, 0, 0])
 
 
 def test_windows_lines_tabs_and_a_byte_order_mark(write_arff):
     tabs = DENSE.replace("@attribute ", "@ATTRIBUTE\t").replace(" integer", "\tINTEGER")
     windows = b"\xef\xbb\xbf" + tabs.replace("\n", "\r\n").encode()
-    table = read_arff(write_arff(windows.replace(b"% made up\r\n", b"")))
-    np.testing.assert_array_equal(table.X, read_arff(write_arff(DENSE)).X)
+    X, _, _ = read_arff(write_arff(windows.replace(b"% made up\r\n", b"")))
+    np.testing.assert_array_equal(X, read_arff(write_arff(DENSE))[0])
 
 
 # R data

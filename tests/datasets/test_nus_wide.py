@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,9 +44,10 @@ def write(path, text):
 def known(images, monkeypatch):
     """Take the made-up files for the original ones."""
     for kind in ("CH", "CORR", "tags"):
-        blobs = [archive.digest(file, "git-blob") for file in nus_wide._paths(images, kind)]
-        blobs = [blob.removeprefix("git-blob:") for blob in blobs]
-        monkeypatch.setitem(nus_wide.BLOBS, kind, tuple(blobs))
+        for file in nus_wide._paths(images, kind):
+            name = f"nus-wide/{file.relative_to(images).as_posix()}"
+            known = replace(nus_wide.KNOWN[name], digest=archive.digest(file, "git-blob"))
+            monkeypatch.setitem(nus_wide.KNOWN, name, known)
     facts = {
         "Train images": 3, "Test images": 2, "concepts": 3, "labels per image": 1.2,
         "label sets": 3, "images without a label": 0,
@@ -174,7 +176,7 @@ def test_label_sets_and_images_without_a_label_are_counted(monkeypatch):
         (
             "groundtruth/Lite_Labels_sky_Test.txt",
             "1\n",
-            "sky_Test.txt: 1 lines, expected 2 as in Lite_Labels_animal_Test.txt",
+            "sky_Test.txt: 1 lines, expected 2 as of the labels",
         ),
         ("groundtruth/Lite_Labels_sky_Test.txt", None, "sky_Test.txt: not a table of numbers"),
         ("groundtruth/Lite_Labels_sky_Train.txt", None, "sky_Train.txt: not a table of numbers"),

@@ -85,20 +85,14 @@ class Url:
 
 
 @dataclass(frozen=True)
-class Members:
+class Members(Url):
     """Some files of the archive at an https address, packed into a new tar.
 
     Verify them by a tree digest. pattern: matches the whole paths of the files; its first group is
     the path in the new tar.
     """
 
-    url: str
     pattern: str
-
-    @property
-    def label(self) -> str:
-        """The address in messages, without a password."""
-        return hide_passwords(self.url)
 
     def copy(self, target: Path, limit: int) -> None:
         """Copy the files to the tar `target`; raise DownloadError if that fails."""
@@ -136,7 +130,7 @@ class _MirrorFile:
 
 
 #: Where a file may come from, besides the cache and mirrors.
-Origin: TypeAlias = Wheel | Url | Members
+Origin: TypeAlias = Wheel | Url
 
 
 @dataclass(frozen=True)
@@ -299,7 +293,7 @@ def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str
     # Another packing of an archive with a tree digest may have another size.
     limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
     reason = None
-    for _ in range(2 if isinstance(place, Url | Members) else 1):
+    for _ in range(2 if isinstance(place, Url) else 1):
         try:
             place.copy(part, limit)
             reason = _mismatch(part, file)

@@ -22,38 +22,25 @@ from transferbench.problem import Matrix
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(.*?)\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Names of the d features and m labels; X (n, d) float32, sparse or dense; Y (n, m) int8 0/1.
+def read_arff(
+    path: Path, labels: Collection[str] | None = None
+) -> tuple[Matrix, np.ndarray, list[str]]:
+    """Return features, labels and the names of the labels of an ARFF file of numbers.
 
-    Features and labels are in the order of the file.
-    """
-
-    features: list[str]
-    labels: list[str]
-    X: Matrix
-    Y: np.ndarray
-
-
-def read_arff(path: Path, labels: Collection[str] | None = None) -> Table:
-    """Return the features and labels of an ARFF file of numbers, sparse if its rows are in braces.
-
-    labels: names of the attributes that are labels; None for all those of the type {0,1}.
+    Features (n, d) are float32, sparse if the rows of the file are in braces; labels (n, m) are
+    int8 0/1. Both are in the order of the file. labels: names of the attributes that are labels;
+    None for all those of the type {0,1}.
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     start = [line.lower() for line in lines].index("@data")
+    rows = lines[start + 1 :]
     declared = [match for line in lines[:start] if (match := _ATTRIBUTE.fullmatch(line))]
     names = [match[1].strip("'\"") for match in declared]
     if labels is None:
-        labels = [
-            name
-            for name, match in zip(names, declared, strict=True)
-            if match[2].replace(" ", "") == "{0,1}"
-        ]
-    wanted = set(labels)
-    is_label = np.array([name in wanted for name in names])
-    rows = lines[start + 1 :]
+        is_label = np.array([match[2].replace(" ", "") == "{0,1}" for match in declared])
+    else:
+        is_label = np.isin(names, list(labels))
     table: Any
     if rows[0].startswith("{"):
         table = _sparse_rows(rows, len(names))
@@ -61,12 +48,8 @@ def read_arff(path: Path, labels: Collection[str] | None = None) -> Table:
     else:
         table = np.loadtxt(rows, delimiter=",", ndmin=2).astype(np.float32)
         Y = table[:, is_label]
-    return Table(
-        [name for name in names if name not in wanted],
-        [name for name in names if name in wanted],
-        table[:, np.flatnonzero(~is_label)],
-        Y.astype(np.int8),
-    )
+    label_names = [names[i] for i in np.flatnonzero(is_label)]
+    return table[:, np.flatnonzero(~is_label)], Y.astype(np.int8), label_names
 
 
 def _sparse_rows(rows: list[str], columns: int) -> sp.csr_array:

@@ -54,31 +54,12 @@ def problem_from_counts(
     if not frequent.size:
         raise ValueError("no feature is left; expected a lower min_df")
     X = weight(counts[:, frequent], weighting, unit_length)
-    labels = {name: y for name, (_, y) in parts.items()}
-    return problem_from_weights(task, family, classes, X, labels, sources=sources)
-
-
-def problem_from_weights(
-    task: str,
-    family: Family,
-    classes: Sequence[str],
-    X: sp.csr_array,
-    labels: Mapping[str, np.ndarray],
-    *,
-    sources: int,
-) -> tuple[Problem, Truth]:
-    """Return a problem with a domain for each item of `labels`, and its truth.
-
-    X      : (n, d) weights of the documents of all domains, one domain after the other.
-    labels : by domain name, class indices of its documents, −1 for an unknown class.
-    sources : see `problem_from_counts`.
-    """
-    y = np.concatenate(list(labels.values()))
-    domain = np.repeat(np.arange(len(labels)), [len(y) for y in labels.values()])
+    y = np.concatenate([y for _, y in parts.values()])
+    domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
     Y = (y[:, None] == np.arange(len(classes))).astype(float)
     seen = (domain < sources) & (family == "transfer")
     return split_by_domain(
-        task, family, classes, list(labels), domain, [X], Y, seen, scored=~seen & (y >= 0)
+        task, family, classes, list(parts), domain, [X], Y, seen, scored=~seen & (y >= 0)
     )
 
 

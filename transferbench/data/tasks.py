@@ -82,11 +82,14 @@ class Task:
     def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
 
-        Its name has a digest of the options, the builder's code and the user's own files.
+        Its name has a digest of the options, the builder's code, the originals and the user's own
+        files.
         """
         module = datasets.tasks()[self.base]
         code = fingerprint(Path(str(module.__file__)))
-        inputs = [FORMAT, dict(self.options), code, *_own_file_digests(self, settings)]
+        originals = [file.digest for file in needed(self).values()]
+        files = [*originals, *_user_file_digests(self, settings)]
+        inputs = [FORMAT, dict(self.options), code, *files]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
@@ -116,16 +119,16 @@ def _facts(task: Task, path: Path, settings: Settings) -> Facts:
         return read_facts(path)
     module = datasets.tasks()[task.base]
     originals = {name: fetch.get(file, settings) for name, file in needed(task).items()}
-    own_path = _own_path(task, settings)
-    options = dict(task.options, path=own_path) if own_path else task.options
+    users = _users_path(task, settings)
+    options = dict(task.options, path=users) if users else task.options
     try:
         problem, truth = module.build(task.base, originals, **options)
     except ValueError as error:
-        if task.has_default_options and not own_path:
+        if task.has_default_options and not users:
             raise
-        remedy = "correct your files" if own_path else "try other options"
+        remedy = "correct your files" if users else "try other options"
         raise UserError(f"{task.name}: {error}; {remedy}.") from error
-    built = Facts.of(problem, truth, _own_file_digests(task, settings))
+    built = Facts.of(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
         built.check(task.base, module.FACTS.get(task.base, {}))
     with writing(path) as temporary:
@@ -186,7 +189,7 @@ def read_facts(path: Path) -> Facts:
         return Facts.from_json(header["family"], header["facts"])
 
 
-def _own_path(task: Task, settings: Settings) -> str:
+def _users_path(task: Task, settings: Settings) -> str:
     """Return the file or folder of the user that a task is built from; "" if there is none.
 
     The default is own/<dataset> of the data folder, if it exists: the task then has the same name
@@ -197,9 +200,9 @@ def _own_path(task: Task, settings: Settings) -> str:
     return str(folder) if not path and "path" in task.options and folder.is_dir() else path
 
 
-def _own_file_digests(task: Task, settings: Settings) -> list[str]:
+def _user_file_digests(task: Task, settings: Settings) -> list[str]:
     """Return names and digests of the user's own files that a task is built from."""
-    path = _own_path(task, settings)
+    path = _users_path(task, settings)
     if not path:
         return []
     start = user_path(path)

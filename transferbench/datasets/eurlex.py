@@ -76,8 +76,7 @@ def build(
     views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`.
     """
     (name,) = needed(task)
-    table = read_arff(files[name])
-    classes, Y = table.labels, table.Y
+    table, Y, classes = read_arff(files[name])
     Y_sub, tops = Y, [""] * len(classes)
     if name == CODES:
         parts = [_code(label) for label in classes]
@@ -86,7 +85,7 @@ def build(
         if task == "eurlex/directory-codes":
             first, Y = _union(Y, [code[:1] for code in parts])
             classes = [str(code[0]) for code in first]
-    X = sp.csr_array(table.X)
+    X = sp.csr_array(table)
     matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
     if views != "tf-idf":
         matrices.append(topic_view(X, topics))

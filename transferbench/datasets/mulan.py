@@ -69,16 +69,16 @@ def build(
     of the draw. Raises ValueError for weights for a set of numbers.
     """
     data, labels = (files[name] for name in needed(task))
-    table = read_arff(data, label_names(labels))
+    table, Y, classes = read_arff(data, label_names(labels))
     X: Matrix
     if task in NUMERIC:
         if weighting != "tf" or unit_length:
             raise ValueError("its features are no words; weighting and unit_length are for words")
-        X = scale(np.asarray(table.X))
+        X = scale(np.asarray(table))
     else:
-        X = weight(sp.csr_array(table.X), weighting, unit_length)
-    everything, seen = np.zeros(len(table.Y), np.intp), train_mask(len(table.Y), train, split)
-    return problem_from_views(task, table.labels, [X], table.Y, everything, seen)
+        X = weight(sp.csr_array(table), weighting, unit_length)
+    everything, seen = np.zeros(len(Y), np.intp), train_mask(len(Y), train, split)
+    return problem_from_views(task, classes, [X], Y, everything, seen)
 
 
 def scale(X: np.ndarray) -> np.ndarray:

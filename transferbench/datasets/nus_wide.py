@@ -38,7 +38,6 @@ parts are joined and split again at random.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +53,7 @@ from transferbench.data.problems import (
     problem_from_views,
     train_mask,
 )
+from transferbench.datasets._published import originals
 from transferbench.datasets._user_files import check_nonnegative, own_folder, read_numbers
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
@@ -67,33 +67,9 @@ PARTS = ("Train", "Test")
 LABELS = "NUS-WIDE-Lite_groundtruth/Lite_Labels_{}_{}.txt"
 FEATURES = "NUS-WIDE-Lite_features/Normalized_{}_Lite_{}.dat"
 TAGS = "NUS-WIDE-Lite_tags/Lite_Tags1k_{1}.txt"
-#: Git blobs of the Train and the Test file of a kind.
-BLOBS = {
-    "CH": (
-        "4370c7a3f2bc607c27e469c8e44970df78db1574",
-        "913d81384ddc9aa73004a0a7b0dad47b27f980d1",
-    ),
-    "CORR": (
-        "ecb09b0c13085ea7509b274b6aa789efca9659c7",
-        "d3d797662ff665e0b28af478d5b1fd200f806278",
-    ),
-    "EDH": (
-        "25f1db816ecc6980641902f85a5b71b4f778e0f8",
-        "97b6b5502ce83bfc5a6179b3a073534380f62413",
-    ),
-    "WT": (
-        "18a274e8af9d06a751059f047b886c7bbb7c0668",
-        "0cb160691f9ed8ef730ba9dafef7808b75540368",
-    ),
-    "CM55": (
-        "e6783de331873758022e89b261800c4af235315c",
-        "a111c3fcd9655d352cf5f6d5836fd354a0e299b3",
-    ),
-    "tags": (
-        "d37b79f7bbc54f8f0750c45347a06c8393f09bac",
-        "99e1aa7689ea7cb8b1676057d6b6f99425535b29",
-    ),
-}
+KINDS = ("CH", "CORR", "EDH", "WT", "CM55", "tags", "BoW")
+#: Digests of the files of all kinds but BoW.
+KNOWN = originals("nus-wide")
 #: What must be true of the labels.
 LABEL_FACTS = {
     "Train images": 27_807,
@@ -137,10 +113,12 @@ def build(
     """
     folder = _unpacked(own_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     kinds = views.split("+")
+    if not {*kinds} <= {*KINDS} or len({*kinds}) < len(kinds):
+        raise ValueError(
+            f"views={views}: expected different ones of {', '.join(KINDS)}, joined by +"
+        )
     for kind in kinds:
-        _check_kind(folder, kind, kinds)
-    for kind in kinds if verify else ():
-        _verify_features(folder, kind)
+        _check_files(folder, kind, verify)
     concepts, parts = _labels(folder)
     if verify:
         _verify_labels(parts)
@@ -163,26 +141,16 @@ def _paths(folder: Path, kind: str) -> list[Path]:
     return [folder / pattern.format(kind, part) for part in PARTS]
 
 
-def _check_kind(folder: Path, kind: str, kinds: list[str]) -> None:
-    """Raise ValueError for a view that is misspelt, given twice, or without its files."""
-    known = ", ".join([*BLOBS, "BoW"])
-    if not re.fullmatch(r"\w+", kind) or kinds.count(kind) > 1:
-        raise ValueError(
-            f"views={'+'.join(kinds)}: expected different ones of {known}, joined by +"
-        )
+def _check_files(folder: Path, kind: str, verify: bool) -> None:
+    """Raise ValueError if a file of a kind is missing or, with verify, not the known one."""
     for file in _paths(folder, kind):
         if not file.is_file():
-            raise ValueError(f"{file.name} is missing (views: {known}); {REMEDY}")
+            raise ValueError(f"{file.name} is missing (views: {', '.join(KINDS)}); {REMEDY}")
         check_size(file)
-
-
-def _verify_features(folder: Path, kind: str) -> None:
-    """Raise ValueError if a file is not the known one; visual words are not known."""
-    for file, blob in zip(_paths(folder, kind), BLOBS.get(kind, ()), strict=False):
-        found = digest(file, "git-blob")
-        if found != f"git-blob:{blob}":
+        known = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
+        if verify and known and (found := digest(file, "git-blob")) != known.digest:
             raise ValueError(
-                f"{file.name} is {found}, expected git-blob:{blob} (verify=false takes it as it is)"
+                f"{file.name} is {found}, expected {known.digest} (verify=false takes it as it is)"
             )
 
 
@@ -207,32 +175,27 @@ def _verify_labels(parts: list[np.ndarray]) -> None:
 
 def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
     """Return the concepts and, of the Train and the Test part, the labels (n, m) 0/1."""
-    concepts = set()
-    for part in PARTS:
-        prefix, suffix = LABELS.format("*", part).split("*")
-        files = (f.relative_to(folder).as_posix() for f in folder.glob(f"{prefix}*{suffix}"))
-        concepts |= {file.removeprefix(prefix).removesuffix(suffix) for file in files}
-    if not concepts:
+    files = folder.glob(LABELS.format("*", "*"))
+    names = sorted({file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files})
+    if not names:
         raise ValueError(f"no {LABELS.format('CONCEPT', PARTS[0])}")
-    names = sorted(concepts)
-    return names, [
-        np.hstack(_columns([folder / LABELS.format(name, part) for name in names]))
-        for part in PARTS
-    ]
+    parts = []
+    for part in PARTS:
+        columns: list[np.ndarray] = []
+        for file in (folder / LABELS.format(name, part) for name in names):
+            y = read_numbers(file)
+            if y.shape[1] != 1 or not np.isin(y, (0, 1)).all():
+                raise ValueError(f"{file.name}: expected one 0 or 1 in each line")
+            columns.append(_check_length(y, file, len(columns[0] if columns else y)))
+        parts.append(np.hstack(columns).astype(np.int8))
+    return names, parts
 
 
-def _columns(files: list[Path]) -> list[np.ndarray]:
-    """Return a column (n, 1) of 0 and 1 from each file; all have the same number of lines."""
-    columns: list[np.ndarray] = []
-    for file in files:
-        y = read_numbers(file)
-        if y.shape[1] != 1 or not np.isin(y, (0, 1)).all():
-            raise ValueError(f"{file.name}: expected one 0 or 1 in each line")
-        if columns and len(y) != len(columns[0]):
-            expected = f"expected {len(columns[0]):,} as in {files[0].name}"
-            raise ValueError(f"{file.name}: {len(y):,} lines, {expected}")
-        columns.append(y.astype(np.int8))
-    return columns
+def _check_length(X: np.ndarray, file: Path, images: int) -> np.ndarray:
+    """Return X (n, d). Raise ValueError if it is not of n = images."""
+    if len(X) != images:
+        raise ValueError(f"{file.name}: {len(X):,} lines, expected {images:,} as of the labels")
+    return X
 
 
 def _features(folder: Path, kind: str, sizes: list[int]) -> Matrix:
@@ -243,9 +206,7 @@ def _features(folder: Path, kind: str, sizes: list[int]) -> Matrix:
     parts = []
     for file, size in zip(_paths(folder, kind), sizes, strict=True):
         X = check_nonnegative(read_numbers(file), file.name)
-        if len(X) != size:
-            raise ValueError(f"{file.name}: {len(X):,} lines, expected {size:,} as of the labels")
-        parts.append(X)
+        parts.append(_check_length(X, file, size))
     if parts[0].shape[1] != parts[1].shape[1]:
         raise ValueError(f"features {kind}: Train and Test differ in columns")
     X = np.vstack(parts)
