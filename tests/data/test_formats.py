@@ -56,7 +56,7 @@ def test_a_sparse_file_has_no_stored_zeros(write_arff):
 
 
 def test_labels_by_name_are_in_the_order_of_the_file(write_arff):
-    X, Y, labels = read_arff(write_arff(DENSE), ["blue", "red"])
+    _, _, labels = read_arff(write_arff(DENSE), ["blue", "red"])
     assert labels == ["red", "blue"]
     X, _, labels = read_arff(write_arff(SPARSE), ["blue"])
     assert labels == ["blue"]

