@@ -21,11 +21,12 @@ SMALL = {
     "fingerprint": set(),
     "plugins": {"messages"},
     "files": {"errors"},
+    "packing": set(),
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
     "settings": {"errors", "files", "parameters", "strict_yaml"},
     "measures": {"problem"},
-    "artefacts": {"errors", "files", "fingerprint", "settings"},
+    "artefacts": {"errors", "files", "fingerprint", "packing"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.
 PARTS = {

@@ -31,12 +31,12 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
-from transferbench.files import open_arrays, write_arrays, writing
+from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
+from transferbench.packing import SPARSE, open_arrays, pack, unpack, write_arrays
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,8 +46,6 @@ FORMAT = 1
 SUFFIX = ".artefact"
 #: Seconds: what is made faster is not stored.
 LEAST_SECONDS = 0.05
-#: Sparse matrices that can be stored, and can be arguments.
-SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
 
 
 @dataclass(frozen=True)
@@ -168,9 +166,11 @@ class _Cache:
     def _write(self, path: Path, result: Any, cost: np.ndarray) -> None:
         arrays: dict[str, np.ndarray] = {}
         try:
-            packed = _pack(result, arrays)
-        except NotImplementedError:  # a layout that would not come back as it is
+            packed = pack(result, arrays)
+        except NotImplementedError:
             return
+        if not all(array.flags.forc for array in arrays.values()):
+            return  # such a layout would not come back as it is
         header = [packed, cost.tolist(), peak_mib() or 0.0]
         size = sum(array.nbytes for array in arrays.values())
         if size > self.folder.max_bytes:
@@ -220,62 +220,10 @@ def _read(path: Path, names: Mapping[str, Any]) -> tuple[Any, np.ndarray, float]
     missing or damaged.
     """
     with open_arrays(path) as ((packed, cost, peak), arrays):
-        result = _unpack(packed, arrays, names)
+        result = unpack(packed, arrays, names)
     with suppress(OSError):
         os.utime(path)  # used now
     return result, np.array(cost), peak
-
-
-def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a description of a value as JSON, and add its arrays to `arrays`.
-
-    Raise NotImplementedError if it could not be restored exactly.
-    """
-
-    def add(array: np.ndarray) -> str:
-        if array.dtype.hasobject or not (array.flags.c_contiguous or array.flags.f_contiguous):
-            raise NotImplementedError
-        arrays[f"{len(arrays)}"] = array
-        return f"{len(arrays) - 1}"
-
-    if value is None or type(value) in (bool, int, float, str):
-        return {"plain": value}
-    if type(value) is np.ndarray:
-        return {"array": add(value)}
-    if isinstance(value, np.generic):
-        return {"scalar": add(np.asarray(value))}
-    if type(value).__name__ in SPARSE:
-        parts = [add(part) for part in (value.data, value.indices, value.indptr)]
-        return {"sparse": type(value).__name__, "shape": list(value.shape), "parts": parts}
-    if type(value) in (tuple, list):
-        return {type(value).__name__: [_pack(each, arrays) for each in value]}
-    if is_dataclass(value):
-        parts_by_name = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
-        return {"dataclass": type(value).__name__, "fields": parts_by_name}
-    raise NotImplementedError
-
-
-def _unpack(packed: Any, arrays: Mapping[str, np.ndarray], names: Mapping[str, Any]) -> Any:
-    """Return the value of which `_pack` returned this description and these arrays."""
-    match packed:
-        case {"plain": value}:
-            return value
-        case {"array": name}:
-            return arrays[name]
-        case {"scalar": name}:
-            return arrays[name][()]
-        case {"tuple": parts}:
-            return tuple(_unpack(part, arrays, names) for part in parts)
-        case {"list": parts}:
-            return [_unpack(part, arrays, names) for part in parts]
-        case {"sparse": cls, "shape": shape, "parts": parts}:
-            matrix = SPARSE[cls](tuple(shape))
-            # The constructor would narrow the indices.
-            matrix.data, matrix.indices, matrix.indptr = (arrays[part] for part in parts)
-            return matrix
-        case {"dataclass": cls, "fields": parts} if is_dataclass(names[cls]):
-            return names[cls](**{n: _unpack(part, arrays, names) for n, part in parts.items()})
-    raise ValueError(f"unknown description: {packed}")
 
 
 def _feed(digest: Any, value: Any) -> None:

@@ -1,24 +1,18 @@
-"""Write files atomically, also arrays with a digest; lock a block against other processes."""
+"""Write files atomically; lock a block against other processes."""
 
 from __future__ import annotations
 
 import errno
 import glob
-import hashlib
-import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from transferbench.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 try:
     import fcntl
@@ -28,7 +22,6 @@ except ImportError:  # Windows: no locks, so files of killed processes are not r
 #: umask can only be read by setting it (not thread-safe), so read it once.
 UMASK = os.umask(0)
 os.umask(UMASK)
-DIGEST_SIZE = 32  # bytes of a SHA-256
 
 
 def user_path(text: str | Path) -> Path:
@@ -153,40 +146,3 @@ def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text atomically. Raise UserError as `writing` does."""
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def write_arrays(path: Path, header: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write the SHA-256 of an npz, then the npz with `header` as JSON and the arrays; no pickle."""
-    import numpy as np
-
-    packed = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    with path.open("w+b") as file:
-        file.write(bytes(DIGEST_SIZE))
-        np.savez(file, header=packed, **arrays)  # type: ignore[arg-type]
-        file.seek(DIGEST_SIZE)
-        digest = hashlib.file_digest(file, "sha256").digest()
-        file.seek(0)
-        file.write(digest)
-
-
-@contextmanager
-def open_arrays(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Yield header and arrays, read on access, of a file made by `write_arrays`.
-
-    Raise ValueError if its digest is wrong, OSError if it cannot be read.
-    """
-    import numpy as np
-
-    with path.open("rb") as file:
-        digest = file.read(DIGEST_SIZE)
-        if hashlib.file_digest(file, "sha256").digest() != digest:
-            raise ValueError(f"{path} is damaged")
-        file.seek(DIGEST_SIZE)
-        with np.load(file, allow_pickle=False) as arrays:
-            yield json.loads(arrays["header"].tobytes()), arrays
-
-
-def stored_digest(path: Path) -> bytes:
-    """Return the digest at the head of a file made by `write_arrays`, without comparing it."""
-    with path.open("rb") as file:
-        return file.read(DIGEST_SIZE)

@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from transferbench import models, parameters
+from transferbench import models, packing, parameters
 from transferbench.choose import choice, criteria
 from transferbench.choose.plan import REFERENCE, Plan
-from transferbench.data import tasks
 from transferbench.errors import Doubt, UserError
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Truth
+from transferbench.problem import Domain, Fit, Problem
 from transferbench.userdata.checks import check_data, check_fit
 from transferbench.userdata.multilabel import fit_in_tasks
 
@@ -132,7 +131,8 @@ def _entries(
         # Processes read the problem from a file: with large arguments they start slowly, and one
         # that is stopped while it starts prints a traceback.
         path = Path(folder, "problem")
-        tasks.write(path, problem, _no_truth(problem))
+        arrays: dict[str, np.ndarray] = {}
+        packing.write_arrays(path, packing.pack(problem, arrays), arrays)
         context = server.start()
         pool = ProcessPool(jobs, initializer=_keep, initargs=(path, names), context=context)
         try:
@@ -149,22 +149,12 @@ def _entries(
             pool.join()
 
 
-def _no_truth(problem: Problem) -> Truth:
-    """Return a truth without labels, to write a problem alone."""
-    domains = problem.domains
-    return Truth(
-        problem.family,
-        problem.classes,
-        tuple(domain.name for domain in domains),
-        tuple(np.zeros_like(domain.Y) for domain in domains),
-        tuple(np.zeros_like(domain.seen) for domain in domains),
-    )
-
-
 def _keep(path: Path, names: tuple[str, ...]) -> None:
     """Prepare a process: read the problem once; end at once on SIGTERM, also within a library."""
     global _kept
-    _kept = tasks.read(path)[0], names
+    with packing.open_arrays(path) as (packed, arrays):
+        problem = packing.unpack(packed, arrays, {"Problem": Problem, "Domain": Domain})
+    _kept = problem, names
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from transferbench import datasets, parameters
 from transferbench.data import fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
-from transferbench.files import open_arrays, open_regular, user_path, write_arrays, writing
+from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
+from transferbench.packing import open_arrays, pack, unpack, write_arrays
 from transferbench.parameters import Params
-from transferbench.problem import Domain, Matrix, Problem, Truth
+from transferbench.problem import Domain, Problem, Truth
 from transferbench.settings import Settings
 
 #: Suffixes of a file that describes a task from the user's own files.
 YAML_SUFFIXES = (".yaml", ".yml")
-FORMAT = 2  # of the files that `write` writes; a change makes every task build again
+FORMAT = 3  # of the files that `write` writes; a change makes every task build again
 
 
 @dataclass(frozen=True)
@@ -149,38 +149,20 @@ def documents(task: Task) -> dict[str, int]:
 
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
-    """Write a built task: the SHA-256 of an npz, then the npz, which contains no pickle.
-
-    Its entry "header" is JSON with names and facts; the other entries are plain arrays.
-    """
-    header = {
-        "name": problem.name,
-        "family": problem.family,
-        "classes": problem.classes,
-        "domains": [[domain.name, len(domain.views)] for domain in problem.domains],
-        "facts": (facts or Facts.of(problem, truth)).to_json(),
-    }
+    """Write a built task, see `packing`."""
     arrays: dict[str, np.ndarray] = {}
-    for i, domain in enumerate(problem.domains):
-        for j, view in enumerate(domain.views):
-            arrays |= {f"{i}/{j}/{part}": array for part, array in _arrays(view).items()}
-        arrays |= {f"{i}/seen": domain.seen, f"{i}/Y": domain.Y}
-        arrays |= {f"{i}/truth": truth.Y[i], f"{i}/scored": truth.scored[i]}
+    packed = [pack(problem, arrays), pack(truth, arrays)]
+    facts = facts or Facts.of(problem, truth)
+    header = {"family": problem.family, "facts": facts.to_json(), "packed": packed}
     write_arrays(path, header, arrays)
 
 
 def read(path: Path) -> tuple[Problem, Truth]:
     """Read a built task. Raises ValueError for a damaged file, OSError for an unreadable one."""
+    names = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
     with open_arrays(path) as (header, arrays):
-        domains, Y, scored = [], [], []
-        for i, (name, views) in enumerate(header["domains"]):
-            matrices = tuple(_matrix(arrays, f"{i}/{j}") for j in range(views))
-            domains.append(Domain(name, matrices, arrays[f"{i}/Y"], arrays[f"{i}/seen"]))
-            Y.append(arrays[f"{i}/truth"])
-            scored.append(arrays[f"{i}/scored"])
-    family, classes = header["family"], tuple(header["classes"])
-    truth = Truth(family, classes, tuple(d.name for d in domains), tuple(Y), tuple(scored))
-    return Problem(header["name"], family, classes, tuple(domains)), truth
+        problem, truth = (unpack(each, arrays, names) for each in header["packed"])
+    return problem, truth
 
 
 def read_facts(path: Path) -> Facts:
@@ -216,17 +198,3 @@ def _user_file_digests(task: Task, settings: Settings) -> list[str]:
             raise UserError(f"{file}: cannot be read ({error.strerror}); correct that.") from error
         lines.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
     return lines
-
-
-def _arrays(view: Matrix) -> dict[str, np.ndarray]:
-    if not sp.issparse(view):
-        return {"dense": np.asarray(view)}
-    X = sp.csr_array(view)
-    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
-
-
-def _matrix(arrays: Any, key: str) -> Matrix:
-    if f"{key}/dense" in arrays:
-        return np.asarray(arrays[f"{key}/dense"])
-    data, *positions = (arrays[f"{key}/{part}"] for part in ("data", "indices", "indptr"))
-    return sp.csr_array((data, *positions), shape=tuple(map(int, arrays[f"{key}/shape"])))

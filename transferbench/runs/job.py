@@ -10,7 +10,7 @@ from transferbench.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
-from transferbench.files import stored_digest
+from transferbench.packing import stored_digest
 from transferbench.runs.record import Limits, Record, Run, Status
 from transferbench.settings import Settings
 
