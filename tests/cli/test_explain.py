@@ -13,8 +13,7 @@ from transferbench import experiments, parameters
 from transferbench.cli import invoke
 from transferbench.cli.run import command
 from transferbench.evidence import explain as explaining
-from transferbench.evidence import provenance
-from transferbench.evidence.frame import read_lines, read_runs
+from transferbench.evidence.frame import observations, read_lines, read_runs, summarise
 from transferbench.runs import runner
 
 ROOT = Path(__file__).parent.parent.parent
@@ -41,7 +40,7 @@ def test_the_command_of_every_cell_runs_its_cells(name):
     for row, column, x, cell in experiments.load(name).runs():
         planned.setdefault((row, column, x, cell.identity[2]), []).append(cell)
     for cells in planned.values():
-        program, verb, *arguments = shlex.split(provenance.command(cells))
+        program, verb, *arguments = shlex.split(explaining.command(cells))
         assert (program, verb) == ("transferbench", "run")
         given = command.make_context("run", arguments).params
         seeds = given["seeds"] or range(given["repeats"] or 1)
@@ -52,17 +51,19 @@ def test_the_command_of_every_cell_runs_its_cells(name):
 
 def test_lists_are_parameters_of_the_command_line():
     assert parameters.convert("200,40", tuple[parameters.Count, ...], "p") == (200, 40)
-    assert provenance._text((200, 40)) == "200,40"
-    assert [provenance._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
+    assert explaining._text((200, 40)) == "200,40"
+    assert [explaining._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
 
 
 @pytest.mark.slow
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     file = experiments.load("gtl-table3")
     found = read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
-    one = explaining.find(file, found, "comp vs rec", "LG", None)
+    cells = summarise(file, observations(file, found))
+    one = explaining.find(file, cells, "comp vs rec", "LG", None)
+    again = explaining.command(each.run for each in one.outcomes)
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
-    assert invoke([*folders, *shlex.split(one.command)[1:], "--json"]) == 0
+    assert invoke([*folders, *shlex.split(again)[1:], "--json"]) == 0
     answer = json.loads(capfd.readouterr().out)
     assert 100 * answer["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
 

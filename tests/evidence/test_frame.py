@@ -15,6 +15,7 @@ from small_experiment import GOOD, PATH
 import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
+from transferbench.evidence.explain import command
 from transferbench.evidence.frame import (
     observations,
     read_lines,
@@ -22,7 +23,6 @@ from transferbench.evidence.frame import (
     summarise,
     to_runs,
 )
-from transferbench.evidence.provenance import sources
 
 FILE = experiments.read(GOOD, PATH)
 
@@ -48,11 +48,10 @@ def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_pa
     file = experiments.read(GOOD.replace(other, other + control), PATH)
     values = {"LG": 0.5, "NMF": 0.6, "other": 0.7}
     cells = cells_of(file, write_runs(tmp_path, file, lambda planned: values[planned.column]))
-    assert dict(zip(cells["column"], cells["mean"], strict=True)) == {
+    assert {cell.column: cell.mean for cell in cells} == {
         "LG": 50, "NMF": pytest.approx(60), "other": pytest.approx(70)
     }  # fmt: skip
-    known = sources(file, observations(file, read_runs(tmp_path / "runs.csv")), cells)
-    commands = dict(zip(known["column"], known["command"], strict=True))
+    commands = {cell.column: command(each.run for each in cell.outcomes) for cell in cells}
     assert commands["NMF"].startswith("transferbench run gtl/comp-vs-rec --model nmf")
     assert commands["other"].startswith("transferbench run gtl/comp-vs-rec:min_df=7 --model nmf")
 
@@ -120,7 +119,7 @@ def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
         return {"metrics": metrics, "documents": counts}
 
     cells = summarise(FILE, observations(FILE, write_runs(tmp_path, FILE, outcome)))
-    found = cells.set_index("column")["variance"]
+    found = {cell.column: cell.variance for cell in cells}
     # The mean over two domains, in per cent.
     by_seed = [(100**2) * (p * (1 - p) / 100 + 0.09 / 400) / 4 for p in (0.5, 0.6, 0.7)]
     assert found["LG"] == pytest.approx(by_seed[0])

@@ -15,8 +15,8 @@ from made_runs import write_runs
 from transferbench import experiments
 from transferbench.cli import invoke
 from transferbench.evidence import report
+from transferbench.evidence.explain import command
 from transferbench.evidence.frame import observations, read_runs, summarise
-from transferbench.evidence.provenance import sources
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "results"
@@ -76,12 +76,14 @@ def test_every_cell_and_claim_has_its_place(pages):
             assert says in pages["index.html"]
         dialogs = {each["title"]: each for each in facts(page)}
         observed = observations(file, read_runs(path))
-        planned = sources(file, observed, summarise(file, observed))
-        for one in planned.itertuples():
+        planned = summarise(file, observed)
+        if file.spec.figure and file.spec.figure.iterations:
+            planned = list({(one.row, one.column): one for one in planned}.values())
+        for one in planned:
             place = f", {file.spec.figure.label} = {one.x:g}" if one.x == one.x else ""
             dialog = dialogs[f"{file.name}: {one.column}, {one.row}{place}"]
-            assert dialog["Run it again"] == one.command
-            assert dialog.get("Data digest", "") == ", ".join(one.data)
+            assert dialog["Run it again"] == command(each.run for each in one.outcomes)
+            assert dialog.get("Data digest", "") == ", ".join(one.reported("data"))
         numbers = [int(number) for number in re.findall(r'data-cell="(\d+)"', page)]
         assert sorted(numbers) == list(range(len(planned)))
 

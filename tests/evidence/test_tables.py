@@ -12,7 +12,7 @@ from small_experiment import GOOD, PATH
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import pages, tables
+from transferbench.evidence import frame, pages, tables
 from transferbench.evidence.frame import read_lines, read_runs, to_runs
 from transferbench.reproduce import Rebuild
 from transferbench.runs.record import Record
@@ -29,8 +29,8 @@ def runs(values: dict, tmp_path):
 
 def entries(file, found):
     """The entries of the table by row and column."""
-    made = tables.entries(file, cells_of(file, found))
-    return {(one.row, one.column): one for one in made.itertuples()}
+    made = tables.with_averages(file, cells_of(file, found))
+    return {(one.row, one.column): one for one in made}
 
 
 def entry(values: dict, tmp_path, column: str):
@@ -64,8 +64,8 @@ def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
     file = experiments.read(text, PATH)
     values = {"LG": 0.5, "LG2": 0.817, "NMF": 0.79}
     found = write_runs(tmp_path, file, lambda planned: values[planned.column])
-    made = tables.entries(file, cells_of(file, found))
-    judged = {(one.row, one.column): one.verdict for one in made.itertuples()}
+    made = tables.with_averages(file, cells_of(file, found))
+    judged = {(one.row, one.column): one.verdict for one in made}
     assert judged["one", "LG2"] == judged["again", "LG2"] == "within"
     first, with_readings = tables.totals(file, made)
     assert first == {"below": 1, "within": 1}
@@ -80,7 +80,7 @@ def test_a_deterministic_model_needs_one_run(tmp_path):
 
 def test_mean_deviation_and_difference(tmp_path):
     found = entry({"LG": [0.8], "NMF": OK}, tmp_path, "NMF")
-    assert found.ours == pytest.approx(79.0)
+    assert found.mean == pytest.approx(79.0)
     assert found.std == pytest.approx(1.0)
     assert found.difference == pytest.approx(79.0 - 79.11)
 
@@ -97,15 +97,15 @@ columns:
     file = experiments.read(text, PATH)
     cost = {"metrics": {"target": {"accuracy": 0.5}}, "peak_mib": 256.0, "seconds": 1.5}
     found = write_runs(tmp_path, file, lambda planned: cost | {"load_seconds": 9.0})
-    means = {row: one.ours for (row, column), one in entries(file, found).items() if column == "LG"}
+    means = {row: one.mean for (row, column), one in entries(file, found).items() if column == "LG"}
     assert means == {"one": 50, "time": 1.5, "space": 256}
     page = pages.render(file, cells_of(file, found))["table.md"]
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
 def test_a_difference_equal_to_the_tolerance_is_within():
-    assert tables.verdict(1.0, 1.0) == tables.verdict(-1.0, 1.0) == "within"
-    assert (tables.verdict(1.01, 1.0), tables.verdict(-1.01, 1.0)) == ("above", "below")
+    assert frame.verdict(1.0, 1.0) == frame.verdict(-1.0, 1.0) == "within"
+    assert (frame.verdict(1.01, 1.0), frame.verdict(-1.01, 1.0)) == ("above", "below")
 
 
 def test_runs_of_other_parameters_do_not_count(tmp_path):
@@ -243,7 +243,7 @@ def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):
         return {"metrics": metrics, "seconds": 10 - planned.run.params["sigma"]}
 
     found = entries(file, write_runs(tmp_path, file, outcome))
-    assert found["A accuracy", "KKM"].chosen == "sigma=3"
+    assert found["A accuracy", "KKM"].setting == "sigma=3"
 
 
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
@@ -251,9 +251,9 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     found = clusters(tmp_path)
     made = entries(file, found)
     by_labels, free = made["A accuracy", "KKM"], made["A accuracy", "KKM (label-free)"]
-    assert (by_labels.ours, by_labels.chosen, by_labels.verdict) == (70, "sigma=2", "within")
-    assert (free.ours, free.chosen, free.verdict) == (75, "sigma=3", "")
-    assert made["A NMI", "KKM"].ours == pytest.approx(30)
+    assert (by_labels.mean, by_labels.setting, by_labels.verdict) == (70, "sigma=2", "within")
+    assert (free.mean, free.setting, free.verdict) == (75, "sigma=3", "")
+    assert made["A NMI", "KKM"].mean == pytest.approx(30)
     page = pages.render(file, cells_of(file, found))["table.md"]
     assert "chosen for each task by accuracy: with the labels it is then scored on" in page
     assert "without labels" in page
@@ -263,7 +263,7 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
 def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path):
     file = experiments.read(CLUSTERS, PATH)
     made = entries(file, clusters(tmp_path, lost=2.0))
-    assert made["A accuracy", "KKM"].chosen == "sigma=3"
+    assert made["A accuracy", "KKM"].setting == "sigma=3"
 
 
 def test_a_row_may_have_a_tolerance_of_its_own(tmp_path):
@@ -282,7 +282,7 @@ def test_a_row_may_have_a_tolerance_of_its_own(tmp_path):
 def best(values: dict, tmp_path, metric: str = "accuracy") -> set[str]:
     """The best columns of row "one"."""
     file = experiments.read(GOOD.replace("metric: accuracy", f"metric: {metric}"), PATH)
-    made = tables.entries(FILE, cells_of(FILE, runs(values, tmp_path)))
+    made = [replace(each, metric=metric) for each in cells_of(FILE, runs(values, tmp_path))]
     return {column for row, column in tables.best(file, made) if row == "one"}
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict
+
 import click
 
 from transferbench.cli._names import completing, experiment_names
@@ -38,7 +42,7 @@ def command(
     from transferbench.data import tasks
     from transferbench.errors import UserError
     from transferbench.evidence import explain
-    from transferbench.evidence.frame import read_runs
+    from transferbench.evidence.frame import observations, read_runs, summarise
     from transferbench.runs.store import Store
 
     file = experiments.load(experiment, settings.results)
@@ -46,19 +50,29 @@ def command(
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     runs = read_runs(settings.results / file.name / "runs.csv")
-    source = explain.find(file, runs, row, column, x)
-    task = tasks.Task.named(source.runs_behind[0].task)
+    cell = explain.find(file, summarise(file, observations(file, runs)), row, column, x)
+    task = tasks.Task.named(cell.outcomes[0].run.task)
     digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
-    facts = explain.facts(file, source, digest)
-    trace, note = explain.objective(source, Store(settings.results))
+    explanation = explain.explain(file, cell, digest)
+    trace, note = explain.objective(cell, Store(settings.results))
     if as_json:
-        echo_json(facts | {"objective": trace})
+        echo_json(asdict(explanation) | {"objective": trace})
         return
-    verdict = facts["number"]["verdict"].partition(" ")[0].rstrip(",")
     if trace:
         note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {counted(len(trace), 'iteration')}, {note}"
-    title, *lines = explain.page(facts, f"Objective: {note.rstrip(', ')}").splitlines()
-    echo(title, style="header")
-    for line in lines:
-        is_verdict = verdict and line.startswith("  verdict ")
-        echo_marked(line, verdict) if is_verdict else echo(line)
+    place = "" if explanation.x is None else f", x = {explanation.x:g}"
+    echo(f"{file.name}, {cell.row}, {cell.column}{place}", style="header")
+    _echo_facts(explanation.number, cell.verdict)
+    echo("\nSince then:")
+    _echo_facts(explanation.since)
+    echo(f"\n{explanation.model['title']}")
+    echo(textwrap.indent(explanation.model["text"], "  "))
+    echo(f"\nObjective: {note.rstrip(', ')}")
+
+
+def _echo_facts(facts: Mapping[str, str], verdict: str = "") -> None:
+    """Print facts by name, a line each; the verdict has a colour."""
+    for name, text in facts.items():
+        if text:
+            line = f"  {name:9} {text}"
+            echo_marked(line, verdict) if name == "verdict" else echo(line)

@@ -26,6 +26,7 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.errors import unknown
 from transferbench.evidence.frame import (
+    Cell,
     identical_columns,
     observations,
     read_runs,
@@ -69,7 +70,7 @@ class Values(NamedTuple):
 
 NO_RUNS = Values({}, "no runs")
 #: Other experiments by name, with their cells.
-Others = Mapping[str, tuple[Experiment, pd.DataFrame]]
+Others = Mapping[str, tuple[Experiment, Sequence[Cell]]]
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Subject:
     matters: float
 
 
-def judge(experiment: Experiment, cells: pd.DataFrame, others: Others) -> list[ClaimResult]:
+def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
     `others` are the experiments that claims name under `also`, with their cells; one that is
@@ -116,12 +117,12 @@ def others(experiment: Experiment, results: Path) -> Others:
     return {n: _with_cells(n, read_runs(path)) for n, path in paths.items() if path.is_file()}
 
 
-def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, pd.DataFrame]:
+def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, Sequence[Cell]]:
     experiment = experiments.load(name)
     return experiment, summarise(experiment, observations(experiment, runs))
 
 
-def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> Subject:
+def _subject(claim: Claim, known: Sequence[tuple[Experiment, Sequence[Cell]]]) -> Subject:
     """Return the rows of all the claim's experiments that show its measure."""
     problems: dict[str, str] = {}
     points: dict[tuple[str, str], dict[float | None, Values]] = {}
@@ -136,7 +137,7 @@ def _subject(claim: Claim, known: Sequence[tuple[Experiment, pd.DataFrame]]) -> 
         measure = claim.measure or file.spec.metric
         scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
         whole = 100 if file.spec.unit == "percent" else 1
-        for cell in cells.itertuples():
+        for cell in cells:
             rival = given and cell.column not in given.columns
             avoided = given.fewer_errors if given and rival else 0.0
             among = i or not claim.among or cell.row in claim.among

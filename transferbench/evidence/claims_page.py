@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import fmean
 
-import pandas as pd
-
 from transferbench.evidence.claims import ClaimResult, compares_ratios, extent, span
-from transferbench.evidence.frame import identical_columns
+from transferbench.evidence.frame import Cell, identical_columns
 from transferbench.evidence.stats import ALPHA, Comparison, Decision
 from transferbench.experiments.claim import Better, Claim, Higher
 from transferbench.experiments.experiment import Experiment
@@ -54,7 +53,7 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
     return ". ".join(sentences) + "."
 
 
-def identical(experiment: Experiment, cells: pd.DataFrame) -> list[str]:
+def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return a sentence for each group of identical columns."""
     return [
         f"{', '.join(names[:-1])} and {names[-1]} are identical: the same values on every row and "

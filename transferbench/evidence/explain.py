@@ -8,41 +8,61 @@ import json
 import math
 import platform
 import re
-from collections.abc import Iterable
-from typing import Any
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-import pandas as pd
-
-from transferbench import models
+from transferbench import models, parameters
 from transferbench.errors import UserError, unknown
-from transferbench.evidence import tables
-from transferbench.evidence.frame import observations, summarise
-from transferbench.evidence.pages import fill
-from transferbench.evidence.provenance import sources
+from transferbench.evidence.frame import Cell
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
+from transferbench.runs.record import Run
 from transferbench.runs.store import Store
 
 
-def find(experiment: Experiment, runs: pd.DataFrame, row: str, column: str, x: float | None) -> Any:
-    """Return the cell or point with its sources (see `provenance.sources`) and, in a table, entry.
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` shows of a number; the fields of its JSON.
+
+    row, column, x  : the place; x is None if there is none.
+    mean, std, published : in the table's unit, None if there is none.
+    number : texts by name: ours, paper, verdict, again (the command), setting, ….
+    since  : texts by name: when it was run, and what has changed since: data, code, versions.
+    model  : title and text of the model's documentation.
+    """
+
+    experiment: str
+    row: str
+    column: str
+    x: float | None
+    mean: float | None
+    std: float | None
+    published: float | None
+    number: dict[str, str]
+    since: dict[str, str]
+    model: dict[str, str]
+
+
+def find(
+    experiment: Experiment, cells: Sequence[Cell], row: str, column: str, x: float | None
+) -> Cell:
+    """Return the cell or point of these names; of a curve over iterations, the last point.
 
     Names may differ in case, blanks and punctuation. Raise UserError if there is no such cell, or
     if x is needed to tell which.
     """
-    observed = observations(experiment, runs)
-    cells = summarise(experiment, observed)
-    known = sources(experiment, observed, cells)
-    if not experiment.spec.figure:
-        compared = tables.entries(experiment, cells)[["row", "column", "difference", "verdict"]]
-        known = known.merge(compared, on=["row", "column"])
-    known = known[known["row"] == _match("row", row, known["row"])]
-    known = known[known["column"] == _match("column", column, known["column"])]
-    at_x = known if x is None else known[known["x"] == x]
+    row = _match("row", row, [cell.row for cell in cells])
+    here = [cell for cell in cells if cell.row == row]
+    column = _match("column", column, [cell.column for cell in here])
+    here = [cell for cell in here if cell.column == column]
+    if experiment.spec.figure and experiment.spec.figure.iterations:
+        here = here[-1:]
+    at_x = here if x is None else [cell for cell in here if cell.x == x]
     if len(at_x) == 1:
-        return next(at_x.itertuples())
-    places = ", ".join(f"{place:g}" for place in known["x"].dropna())
+        return at_x[0]
+    places = ", ".join(f"{cell.x:g}" for cell in here if not math.isnan(cell.x))
     raise UserError(
         f"expected --x, one of {places}." if places else "there is no x; leave out --x."
     )
@@ -61,117 +81,82 @@ def _match(what: str, name: str, known: Iterable[str]) -> str:
     return same[0]
 
 
-def objective(source: Any, store: Store) -> tuple[list[float], str]:
+def objective(cell: Cell, store: Store) -> tuple[list[float], str]:
     """Return the trace of the first run that has one, and its seed; if none has, why."""
-    for run, key, trace in zip(source.runs_behind, source.key, source.trace, strict=True):
-        record = store.find(key) if key and trace is None else None
-        trace = trace or list(record.trace if record else ())
+    for each in cell.outcomes:
+        record = store.find(each.key) if each.key and each.trace is None else None
+        trace = each.trace or list(record.trace if record else ())
         if trace:
-            return trace, "" if run.seed is None else f"seed {run.seed}"
-    if not source.by_seed:
+            return trace, "" if each.run.seed is None else f"seed {each.run.seed}"
+    if not cell.by_seed:
         return [], "no run finished"
-    if all(math.isnan(iterations) for iterations in source.iterations):
+    if all(math.isnan(each.iterations) for each in cell.outcomes):
         return [], "the model reports none"
     return [], "its record is not here; run the command above, then ask again"
 
 
-def facts(experiment: Experiment, source: Any, data: str) -> dict[str, Any]:
-    """Return what `explain` says of a number; data: digest of the task built here, "" if none.
-
-    experiment, row, column, x (None if there is none) : the place.
-    mean, std, published : in the table's unit, None if there is none.
-    number   : texts by name: ours, paper, verdict, again (the command), setting, ….
-    since    : texts by name: when it was run, and what has changed since: data, code, versions.
-    model    : title and text of the model's documentation.
-    """
-    module = importlib.import_module(models.get(source.runs_behind[0].model).module)
-    doc = inspect.getdoc(module) or ""
-    title, *paragraphs = doc.split("\n\n")
+def explain(experiment: Experiment, cell: Cell, data: str) -> Explanation:
+    """Explain a number; data: digest of the task built here, "" if none."""
+    module = importlib.import_module(models.get(cell.outcomes[0].run.model).module)
+    title, *paragraphs = (inspect.getdoc(module) or "").split("\n\n")
     objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
-    return {
-        "experiment": experiment.name,
-        "row": source.row,
-        "column": source.column,
-        "x": None if math.isnan(source.x) else source.x,
-        "mean": None if math.isnan(source.mean) else source.mean,
-        "std": None if math.isnan(source.std) else source.std,
-        "published": (experiment.published(source.row, source.column) or [None])[0],
-        "number": _number(experiment, source),
-        "since": _since(source, data),
-        "model": {"title": title, "text": "\n\n".join(paragraphs[objective + 1 :])},
-    }
-
-
-def page(found: dict[str, Any], objective: str) -> str:
-    """Return the explanation as text, from its `facts`; objective: its end."""
-    x = "" if found["x"] is None else f", x = {found['x']:g}"
-    return fill(
-        "explain.txt.j2",
-        place=f"{found['experiment']}, {found['row']}, {found['column']}{x}",
-        sections=[found["number"], found["since"]],
-        model=found["model"]["title"],
-        text=found["model"]["text"],
-        objective=objective,
+    x, mean, std, published = (
+        None if math.isnan(value) else value
+        for value in (cell.x, cell.mean, cell.std, cell.published)
     )
+    return Explanation(
+        experiment.name, cell.row, cell.column, x, mean, std, published,
+        _number(experiment, cell), _since(cell, data),
+        {"title": title, "text": "\n\n".join(paragraphs[objective + 1 :])},
+    )  # fmt: skip
 
 
-def _number(experiment: Experiment, source: Any) -> dict[str, str]:
+def _number(experiment: Experiment, cell: Cell) -> dict[str, str]:
     """Return the facts about the number itself."""
-    spec, metric = experiment.spec, experiment.metric(source.row)
-    paper = experiment.compared.paper
-    unit = {"seconds": " s", "peak_mib": " MiB"}.get(metric, "")
-    unit = " %" if experiment.scale(source.row) == 100 else unit
+    spec, paper = experiment.spec, experiment.compared.paper
+    unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, "")
+    unit = " %" if experiment.scale(cell.row) == 100 else unit
 
     text = ("{:.2f}" if spec.unit == "percent" else "{:.4g}").format
-    ours = "none" if math.isnan(source.mean) else text(source.mean) + unit
-    ours += "" if math.isnan(source.std) else f" ± {text(source.std)}"
-    mean, std = experiment.published(source.row, source.column) or (None, None)
-    printed = "no number" if mean is None else f"{mean:g}{unit}"
-    printed += "" if std is None else f" ± {std:g}"
-    by_seed = {seed: text(v) for seed, v in source.by_seed.items() if seed is not None}
-    column = spec.columns.get(source.column)
+    ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
+    ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
+    printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
+    printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
+    verdict, tolerance = f"{cell.verdict} {cell.reason}".strip(), experiment.tolerance(cell.row)
+    if not math.isnan(cell.difference) and tolerance is not None:
+        verdict += f", {cell.difference:+.2f}; within is up to {tolerance:g}"
+    took = f"{cell.seconds:.3g} s a fit"
+    took += "" if math.isnan(cell.peak_mib) else f", at most {cell.peak_mib:.0f} MiB"
+    threads = dict.fromkeys(int(o.threads) for o in cell.outcomes if not math.isnan(o.threads))
+    took += "".join(f", {counted(number, 'thread')}" for number in threads)
+    params = cell.outcomes[0].run.params
+    column = spec.columns.get(cell.column)
     return {
-        "ours": f"{ours}, {metric}, {source.runs} of {source.planned} runs",
+        "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
-        "verdict": "" if spec.figure else _verdict(experiment, source),
-        "again": source.command,
-        "setting": ", ".join(f"{k}={v}" for k, v in source.runs_behind[0].params.items()),
-        "chosen": source.setting,
-        "by seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
-        "took": _cost(source),
+        "verdict": "" if spec.figure else verdict,
+        "again": command(each.run for each in cell.outcomes),
+        "setting": ", ".join(f"{name}={value}" for name, value in params.items()),
+        "chosen": cell.setting,
+        "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
+        "took": "" if math.isnan(cell.seconds) else took,
         "note": column.note if column else "",
     }
 
 
-def _verdict(experiment: Experiment, source: Any) -> str:
-    verdict, tolerance = (
-        f"{source.verdict} {source.reason}".strip(),
-        experiment.tolerance(source.row),
-    )
-    if math.isnan(source.difference) or tolerance is None:
-        return verdict
-    return f"{verdict}, {source.difference:+.2f}; within is up to {tolerance:g}"
-
-
-def _cost(source: Any) -> str:
-    if math.isnan(source.seconds):
-        return ""
-    peak = "" if math.isnan(source.peak_mib) else f", at most {source.peak_mib:.0f} MiB"
-    threads = "".join(f", {counted(n, 'thread')}" for n in source.threads)
-    return f"{source.seconds:.3g} s a fit{peak}{threads}"
-
-
-def _since(source: Any, data: str) -> dict[str, str]:
+def _since(cell: Cell, data: str) -> dict[str, str]:
     """Return date, data, code and versions of the runs, and what differs here."""
     now = {"python": platform.python_version()} | worker.versions()
-    then: dict[str, str] = json.loads(source.versions[0]) if source.versions else {}
+    versions = cell.reported("versions")
+    then: dict[str, str] = json.loads(versions[0]) if versions else {}
     changed = [f"{n} {v} (here {now.get(n)})" for n, v in then.items() if v != now.get(n)]
     unchanged = "unchanged" if then else "not known"
-    ended = sorted(source.finished)
+    ended = sorted(cell.reported("finished"))
+    not_built = "task not built here; `transferbench run` builds it"
     return {
         "run on": " to ".join(dict.fromkeys(ended[:1] + ended[-1:])),
-        "data": _compare(source.data, data, "task not built here; `transferbench run` builds it"),
-        "code": _compare(source.code, source.runs_behind[0].code),
+        "data": _compare(cell.reported("data"), data, not_built),
+        "code": _compare(cell.reported("code"), cell.outcomes[0].run.code),
         "versions": f"changed: {', '.join(changed)}" if changed else unchanged,
     }
 
@@ -179,3 +164,25 @@ def _since(source: Any, data: str) -> dict[str, str]:
 def _compare(then: list[str], now: str, without_now: str = "") -> str:
     change = "unchanged" if then == [now] else f"now {now}" if now else without_now
     return f"{', '.join(then) or 'not known'}; {change}"
+
+
+def command(runs: Iterable[Run]) -> str:
+    """Return the command line that performs runs of one task, model and setting, and no others."""
+    first, *others = runs
+    words = ["transferbench", "run", first.task, "--model", first.model]
+    for name, known in parameters.schema(models.load(first.model)).items():
+        if first.params[name] != known.default:
+            words += ["--set", f"{name}={_text(first.params[name])}"]
+    seeds = [run.seed for run in (first, *others) if run.seed is not None]
+    if seeds == list(range(len(seeds))):
+        words += ["--repeats", str(len(seeds))] if len(seeds) > 1 else []
+    else:
+        words += ["--seeds", ",".join(map(str, seeds))]
+    return shlex.join(words)
+
+
+def _text(value: object) -> str:
+    """Return a parameter as --set reads it."""
+    if isinstance(value, tuple | list):
+        return ",".join(map(_text, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

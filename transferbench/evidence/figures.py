@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence import pictures
+from transferbench.evidence.frame import Cell, to_frame
 from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Figure
@@ -29,13 +30,13 @@ LEVEL = "published"
 POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
 
-def points(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the points of a figure, those of its cells that have a value; see POINT_COLUMNS.
 
     x is NaN for a level line.
     """
     levels = published_levels(experiment)
-    shown = cells[cells["runs"] > 0]
+    shown = to_frame([cell for cell in cells if cell.runs])
     return shown.assign(published=shown["row"].map(levels).astype(float))[POINT_COLUMNS]
 
 

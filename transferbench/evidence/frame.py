@@ -1,7 +1,7 @@
 """One table of observations: the planned runs of an experiment and what its runs.csv reports.
 
-`read_runs` reads a runs.csv, `observations` joins it with the plan, and `summarise` summarises the
-observations by cell of the table or point of the figure. Every page is made of these tables.
+`read_runs` reads a runs.csv, `observations` joins it with the plan, and `summarise` makes of the
+observations the cells of the table or the points of the figure. Every page is made of the cells.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
@@ -23,7 +24,14 @@ from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import choice_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
-from transferbench.runs.record import ADDED_COLUMNS, RUNS_COLUMNS, SHARED_COLUMNS, Status, short
+from transferbench.runs.record import (
+    ADDED_COLUMNS,
+    RUNS_COLUMNS,
+    SHARED_COLUMNS,
+    Run,
+    Status,
+    short,
+)
 
 #: Columns that identify a run, in the form of `Run.identity`.
 IDENTITY = ["task", "model", "params", "seed"]
@@ -37,9 +45,6 @@ NUMBERS = (
     "threads",
 )  # fmt: skip
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
-SUMMARY = [
-    "setting", "variance", "by_seed", "mean", "std", "runs", "planned", "status", "reason",
-]  # fmt: skip
 OBSERVATION_COLUMNS = [
     "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
     "documents",
@@ -47,6 +52,91 @@ OBSERVATION_COLUMNS = [
     "data", "code", "versions", "finished", "key", "criteria",
     "run",
 ]  # fmt: skip
+#: Verdicts of cells with too few finished runs for a comparison.
+UNDECIDED = ("inconclusive", "unavailable")
+
+
+class Outcome(NamedTuple):
+    """What a run of a cell reports; NaN, or empty, if it does not. See `transferbench.results`."""
+
+    status: str
+    reason: str
+    setting: str
+    seconds: float
+    peak_mib: float
+    threads: float
+    iterations: float
+    trace: list[float] | None
+    data: str
+    code: str
+    versions: str
+    finished: str
+    key: str
+    run: Run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table or a point of a figure: ours, the published value and the verdict.
+
+    Values are in the table's unit, NaN if there is none.
+
+    row, column, x : the place; x is NaN in a table and for level lines.
+    metric         : the measure.
+    setting        : NAME=VALUE of the column's grid; empty without a grid.
+    mean, std      : over the seeds.
+    runs, planned  : number of finished and of all runs.
+    published, published_std : what the paper prints.
+    difference     : mean − published.
+    verdict        : within, above or below the published value; "inconclusive" or "unavailable"
+                     (see reason) with too few finished runs; "" without a published value.
+    by_seed        : value by seed (None if the method takes none), the mean over domains.
+    criteria       : label-free criteria by seed, means over domains.
+    variance       : of the mean, caused by the choice of documents; see `_variances`.
+    best           : the mean value at the best iterations.
+    outcomes       : what its runs report, by seed; of an average there are none.
+    """
+
+    row: str
+    column: str
+    x: float
+    metric: str
+    setting: str = ""
+    mean: float = math.nan
+    std: float = math.nan
+    runs: int = 0
+    planned: int = 0
+    published: float = math.nan
+    published_std: float = math.nan
+    difference: float = math.nan
+    verdict: str = ""
+    reason: str = ""
+    by_seed: Mapping[int | None, float] = field(default_factory=dict)
+    criteria: Mapping[int | None, Mapping[str, float]] = field(default_factory=dict)
+    variance: float = math.nan
+    best: float = math.nan
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        """True if there are enough finished runs for a comparison."""
+        return self.verdict not in UNDECIDED
+
+    @property
+    def seconds(self) -> float:
+        """The mean seconds of a fit, NaN if none finished."""
+        known = [each.seconds for each in self.outcomes if not math.isnan(each.seconds)]
+        return fmean(known) if known else math.nan
+
+    @property
+    def peak_mib(self) -> float:
+        """The largest memory of a run, NaN if it is not known."""
+        known = [each.peak_mib for each in self.outcomes if not math.isnan(each.peak_mib)]
+        return max(known, default=math.nan)
+
+    def reported(self, name: Literal["data", "code", "versions", "finished"]) -> list[str]:
+        """Return the different texts that the runs report, in their order."""
+        return list(dict.fromkeys(filter(None, (getattr(each, name) for each in self.outcomes))))
 
 
 #: Characters of a field of runs.csv, enough for a curve of 100 million iterations.
@@ -208,30 +298,22 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
 
 
 def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the planned runs with their lines of the scored domains, in the order of the plan."""
-    rows = experiment.spec.rows
-    # pandas drops None from the keys of a group, so "" stands for every domain.
-    scored = planned["row"].map(lambda row: rows[row].domain or "")
-    parts = []
-    for domain, some in planned.assign(order=planned.index).groupby(scored, sort=False):
-        lines = runs[(runs["status"] != "done") | (runs["domain"] == domain)] if domain else runs
-        found = some.merge(lines, on=IDENTITY, how="left")
-        _check_domain(experiment, str(domain), found[found["status"].isna()], runs)
-        parts.append(found)
-    joined = pd.concat(parts).sort_values("order", kind="stable", ignore_index=True)
+    """Return the planned runs with their lines of the scored domains, in the order of the plan.
+
+    Raise UserError if a run has lines of other domains than that of its row only.
+    """
+    joined = planned.reset_index(names="number").merge(runs, on=IDENTITY, how="left")
+    scored = joined["row"].map(lambda row: experiment.spec.rows[row].domain or "")
+    other = (scored != "") & (joined["status"] == "done") & (joined["domain"] != scored)
+    lost = joined[other & ~joined["number"].isin(joined.loc[~other, "number"])]
+    if not lost.empty:
+        row = lost["row"].iloc[0]
+        known = set(lost.loc[lost["row"] == row, "domain"])
+        name = str(experiment.spec.rows[row].domain)
+        raise experiment.error(("rows", row, "domain"), str(unknown("domain", name, known)))
+    joined = joined[~other].reset_index(drop=True)
     joined["criteria"] = [each if isinstance(each, dict) else {} for each in joined["criteria"]]
     return joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"})
-
-
-def _check_domain(
-    experiment: Experiment, domain: str, lost: pd.DataFrame, runs: pd.DataFrame
-) -> None:
-    """Raise UserError if planned runs without lines of the domain have lines of other domains."""
-    others = lost[["row", *IDENTITY]].merge(runs, on=IDENTITY)
-    if not others.empty:
-        row = others["row"].iloc[0]
-        known = set(others.loc[others["row"] == row, "domain"])
-        raise experiment.error(("rows", row, "domain"), str(unknown("domain", domain, known)))
 
 
 def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
@@ -268,60 +350,111 @@ def _greatest(curve: list[float] | float | None) -> float:
     return max(curve) if isinstance(curve, list) and curve else math.nan
 
 
-def summarise(experiment: Experiment, observed: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the chosen observations by cell of the table or point of the figure.
-
-    Return a line for each row, column and x with: setting, variance (see `_variances`), by_seed (a
-    dict from the seed, None if the method takes none, to the value, the mean over domains),
-    criteria (a dict from the seed to the label-free criteria, means over domains), mean and std
-    over the seeds, runs (finished), planned, status ("" if there are enough finished runs
-    for a verdict, else "inconclusive" or "unavailable"), reason, and best: the mean value at the
-    best iterations, NaN without curves.
-    """
+def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:
+    """Return the cells of a table, or the points of a figure, from the chosen observations."""
     curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
     shown = observed[observed["chosen"]]
+    best = shown.groupby(CELL[:2], sort=False)["best"].mean()
     # NaN and NA equal nothing, so None stands for them in the keys.
     keys = shown[[*CELL, "seed"]].astype(object)
     keys = keys.where(keys.notna(), None).itertuples(index=False)
-    ends: dict[Any, dict[int | None, tuple[str, str, str]]] = {}
-    values: dict[Any, dict[float | None, dict[int | None, list[tuple[float, float]]]]] = {}
-    texts = (shown[name] for name in ("setting", "status", "reason"))
+    outcomes = zip(*(shown[name] for name in Outcome._fields), strict=True)
     measured = zip(shown["value"], _variances(experiment, shown), strict=True)
-    for (row, column, x, seed), setting, status, reason, value in zip(
-        keys, *texts, measured, strict=True
+    cells: dict[Place, _Lines] = {}
+    for (row, column, x, seed), outcome, criteria, value in zip(
+        keys, outcomes, shown["criteria"], measured, strict=True
     ):
         # The runs of a curve are planned without x; its points come from their iterations.
-        place = (row, column, None if curves else x)
-        ends.setdefault(place, {}).setdefault(seed, (setting, status, reason))
-        if status == "done":
-            domains = values.setdefault(place, {}).setdefault(x, {})
-            domains.setdefault(seed, []).append(value)
-    summaries = []
-    for place, runs in ends.items():
-        settings, statuses, reasons = zip(*runs.values(), strict=True)
-        for x, domains in values.get(place, {place[2]: {}}).items():
-            by_seed = {seed: fmean(v for v, _ in each) for seed, each in domains.items()}
-            variances = [fmean(v for _, v in each) / len(each) for each in domains.values()]
-            variance = fmean(variances) if variances else math.nan
-            summary = _summary(by_seed, statuses, reasons)
-            summaries.append((*place[:2], x, settings[0], variance, *summary))
-    cells = pd.DataFrame(summaries, columns=[*CELL, *SUMMARY]).astype({"x": float})
-    best = shown.groupby(CELL[:2], sort=False)["best"].mean().rename("best")
-    cells["criteria"] = _criteria(cells, shown)
-    return cells.join(best, on=CELL[:2])
+        lines = cells.setdefault((row, column, None if curves else x), _Lines())
+        lines.runs.setdefault(seed, Outcome(*outcome))
+        if outcome[0] == "done":
+            lines.values.setdefault(x, {}).setdefault(seed, []).append(value)
+        if criteria:
+            lines.criteria.setdefault(seed, []).append(criteria)
+    return [
+        _cell(experiment, (*place[:2], x), lines, values, float(best[place[:2]]))
+        for place, lines in cells.items()
+        for x, values in (lines.values or {place[2]: {}}).items()
+    ]
 
 
-def _criteria(cells: pd.DataFrame, shown: pd.DataFrame) -> list[dict[int | None, dict[str, float]]]:
-    """Return for each cell the criteria by seed, each the mean over the domains that have it."""
-    found: dict[tuple[str, str], dict[int | None, list[dict[str, float]]]] = {}
-    for line in shown[shown["criteria"].map(bool)].itertuples():
-        seed = None if pd.isna(line.seed) else int(line.seed)
-        found.setdefault((line.row, line.column), {}).setdefault(seed, []).append(line.criteria)
-    means = {
-        place: {seed: dict(pd.DataFrame(each).mean()) for seed, each in by_seed.items()}
-        for place, by_seed in found.items()
-    }
-    return [means.get(place, {}) for place in zip(cells["row"], cells["column"], strict=True)]
+#: Row, column and x of a cell.
+Place = tuple[str, str, float | None]
+
+
+@dataclass
+class _Lines:
+    """The lines of a cell: its runs by seed, value and variance by x and seed, criteria by seed."""
+
+    runs: dict[int | None, Outcome] = field(default_factory=dict)
+    values: dict[float | None, dict[int | None, list[tuple[float, float]]]] = field(
+        default_factory=dict
+    )
+    criteria: dict[int | None, list[dict[str, float]]] = field(default_factory=dict)
+
+
+def _cell(
+    experiment: Experiment,
+    place: Place,
+    lines: _Lines,
+    values_by_seed: dict[int | None, list[tuple[float, float]]],
+    best: float,
+) -> Cell:
+    row, column, x = place
+    runs = tuple(lines.runs.values())
+    by_seed = {seed: fmean(value for value, _ in each) for seed, each in values_by_seed.items()}
+    variances = [fmean(v for _, v in each) / len(each) for each in values_by_seed.values()]
+    values = list(by_seed.values())
+    finite = bool(values) and all(map(math.isfinite, values))
+    mean = fmean(values) if finite else math.nan
+    published, published_std = experiment.published(row, column) or (math.nan, None)
+    tolerance = None if experiment.spec.figure else experiment.tolerance(row)
+    unavailable = [run.reason for run in runs if run.status == "unavailable"]
+    failed = [f"{r.status}: {r.reason}" for r in runs if r.status not in ("done", "missing")]
+    if unavailable:
+        judged, reason = "unavailable", unavailable[0]
+    elif failed:
+        judged, reason = "inconclusive", failed[0]
+    elif not finite or len(values) < min(MIN_RUNS, len(runs)):
+        judged, reason = "inconclusive", f"{len(values)} of {len(runs)} runs"
+    else:
+        judged, reason = verdict(mean - published, tolerance), ""
+    return Cell(
+        row,
+        column,
+        math.nan if x is None else x,
+        experiment.metric(row),
+        runs[0].setting,
+        mean,
+        stdev(values) if finite and len(values) > 1 else math.nan,
+        len(values),
+        len(runs),
+        published,
+        math.nan if published_std is None else published_std,
+        mean - published,
+        judged,
+        reason,
+        by_seed,
+        {seed: dict(pd.DataFrame(each).mean()) for seed, each in lines.criteria.items()},
+        fmean(variances) if variances else math.nan,
+        best,
+        runs,
+    )
+
+
+def verdict(difference: float, tolerance: float | None) -> str:
+    """Return "within", "above" or "below"; "" if there is no published value or tolerance."""
+    if math.isnan(difference) or tolerance is None:
+        return ""
+    if abs(difference) <= tolerance:
+        return "within"
+    return "above" if difference > 0 else "below"
+
+
+def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:
+    """Return the cells as a table, a line each, with their fields as columns."""
+    names = [each.name for each in fields(Cell)]
+    return pd.DataFrame([[getattr(cell, name) for name in names] for cell in cells], columns=names)
 
 
 def _variances(experiment: Experiment, observed: pd.DataFrame) -> pd.Series:
@@ -339,14 +472,14 @@ def _variances(experiment: Experiment, observed: pd.DataFrame) -> pd.Series:
     return variances.where(observed["measure"] == "accuracy")
 
 
-def identical_columns(experiment: Experiment, cells: pd.DataFrame) -> list[list[str]]:
+def identical_columns(experiment: Experiment, cells: Sequence[Cell]) -> list[list[str]]:
     """Return groups of columns that have the same value on every row, x and seed; costs aside.
 
     Columns without runs are in no group.
     """
     columns: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
-    for cell in cells.itertuples():
-        if cell.column in experiment.spec.columns and experiment.metric(cell.row) not in COSTS:
+    for cell in cells:
+        if cell.column in experiment.spec.columns and cell.metric not in COSTS:
             values = tuple(cell.by_seed.items())
             same = len({value for _, value in values}) == 1  # as a method without seeds
             place = cell.row, str(cell.x)
@@ -359,24 +492,3 @@ def identical_columns(experiment: Experiment, cells: pd.DataFrame) -> list[list[
         elif all(known.values()):
             groups.append([name])
     return [group for group in groups if len(group) > 1]
-
-
-def _summary(
-    by_seed: dict[int | None, float], statuses: Sequence[str], reasons: Sequence[str]
-) -> tuple[Any, ...]:
-    """Return by_seed and the columns of SUMMARY after it; the texts are those of all runs."""
-    values, planned = list(by_seed.values()), len(statuses)
-    finite = bool(values) and all(map(math.isfinite, values))
-    mean = fmean(values) if finite else math.nan
-    std = stdev(values) if finite and len(values) > 1 else math.nan
-    ends = list(zip(statuses, reasons, strict=True))
-    failed = [f"{s}: {reason}" for s, reason in ends if s not in ("done", "missing")]
-    if "unavailable" in statuses:
-        status, reason = "unavailable", reasons[statuses.index("unavailable")]
-    elif failed:
-        status, reason = "inconclusive", failed[0]
-    elif not finite or len(values) < min(MIN_RUNS, planned):
-        status, reason = "inconclusive", f"{len(values)} of {planned} runs"
-    else:
-        status = reason = ""
-    return by_seed, mean, std, len(values), planned, status, reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
-from transferbench.evidence.frame import observations, read_runs, summarise, table_columns
+from transferbench.evidence.frame import Cell, observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Column, Row
 from transferbench.files import write_text
@@ -33,7 +33,7 @@ TEX_MARKS = {
 
 
 def render(
-    experiment: Experiment, cells: pd.DataFrame, others: claims.Others | None = None
+    experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
 ) -> dict[str, str]:
     """Return the texts of an experiment's pages by file name.
 
@@ -83,7 +83,7 @@ def render(
     return files
 
 
-def _read(experiment: Experiment, folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
+def _read(experiment: Experiment, folder: Path) -> tuple[list[Cell], dict[str, str]]:
     """Return the cells of the folder's runs.csv and the pages made of them."""
     cells = summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
     return cells, render(experiment, cells, claims.others(experiment, folder.parent))
@@ -119,8 +119,10 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     ]
 
 
-def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any]) -> dict[str, str]:
-    spec, entries = experiment.spec, tables.entries(experiment, cells)
+def _tables(
+    experiment: Experiment, cells: Sequence[Cell], common: dict[str, Any]
+) -> dict[str, str]:
+    spec, entries = experiment.spec, tables.with_averages(experiment, cells)
     identical = claims_page.identical(experiment, cells)
     notes = [
         f"{name}: {'; '.join(filter(None, [_reading(column), setting(column.data), column.note]))}"
@@ -142,7 +144,7 @@ def _tables(experiment: Experiment, cells: pd.DataFrame, common: dict[str, Any])
     }
     return {
         "table.md": fill("table.md.j2", **context),
-        "table.csv": _csv(entries),
+        "table.csv": _csv(tables.to_csv(entries)),
         "table.tex": fill("table.tex.j2", **context),
     }
 

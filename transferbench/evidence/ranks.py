@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence import pictures
+from transferbench.evidence.frame import Cell, to_frame
 from transferbench.evidence.pictures import COLOURS
 from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
@@ -30,7 +32,7 @@ class Ranking:
     critical: float
 
 
-def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
+def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
     """Rank the methods that are not controls over problems, with the experiment's measure.
 
     The rows of one task are one problem, with their mean. Return None if the paper prints no table,
@@ -46,8 +48,9 @@ def ranking(experiment: Experiment, cells: pd.DataFrame) -> Ranking | None:
     methods = spec.competitors
     if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_PROBLEMS:
         return None
-    table = cells.assign(mean=cells["mean"].where(cells["status"] == ""))
-    values = table.pivot(index="row", columns="column", values="mean").loc[rows, methods]
+    decided = to_frame([cell for cell in cells if cell.is_decided])
+    values = decided.pivot(index="row", columns="column", values="mean")
+    values = values.reindex(index=rows, columns=methods)
     if values.isna().any(axis=None):
         return None
     values = values.groupby(problems, sort=False).mean()

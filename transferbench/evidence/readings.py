@@ -7,6 +7,8 @@ how often made-up rows are approached as closely.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence import pictures, tables
+from transferbench.evidence.frame import Cell, to_frame
 from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
 
@@ -40,7 +43,7 @@ class Nearest:
     as_close: float
 
 
-def strips(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a line for each row: its printed value and the readings' distribution.
 
     percentile: share of the readings below the printed value, in per cent. position: inside, above
@@ -49,8 +52,9 @@ def strips(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     by the labels of the target; NaN if the models report no iterations. See STRIP_COLUMNS.
     """
     lines = []
+    finished = to_frame([cell for cell in cells if not math.isnan(cell.mean)])
     for row, printed in printed_values(experiment).items():
-        here = cells[(cells["row"] == row) & cells["mean"].notna()]
+        here = finished[finished["row"] == row]
         if here.empty:
             continue
         means = here["mean"].to_numpy()
@@ -62,14 +66,14 @@ def strips(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=STRIP_COLUMNS)
 
 
-def nearest(experiment: Experiment, cells: pd.DataFrame) -> Nearest | None:
+def nearest(experiment: Experiment, cells: Sequence[Cell]) -> Nearest | None:
     """Return the reading nearest to the printed row; None if no reading has finished every row.
 
     Made-up rows have noise of NOISE points (a fiftieth where values are fractions); the generator
     has a fixed seed.
     """
     printed = printed_values(experiment)
-    values = cells.pivot_table(index="column", columns="row", values="mean", sort=False)
+    values = to_frame(cells).pivot_table(index="column", columns="row", values="mean", sort=False)
     values = values.reindex(columns=list(printed)).dropna()
     if values.empty:
         return None
@@ -82,7 +86,7 @@ def nearest(experiment: Experiment, cells: pd.DataFrame) -> Nearest | None:
     return Nearest(str(values.index[distances.argmin()]), float(distances.min()), as_close)
 
 
-def sentences(experiment: Experiment, cells: pd.DataFrame) -> list[str]:
+def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the page says of the printed row as a whole."""
     table = strips(experiment, cells)
     positions = table["position"].value_counts()
@@ -115,7 +119,7 @@ def printed_values(experiment: Experiment) -> dict[str, float]:
     return experiment.printed(readings)
 
 
-def draw(experiment: Experiment, cells: pd.DataFrame, folder: Path) -> list[Path]:
+def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Path]:
     """Draw readings.svg and .pdf, a strip for each row.
 
     Raise UserError if a file cannot be written.
@@ -136,7 +140,7 @@ def draw(experiment: Experiment, cells: pd.DataFrame, folder: Path) -> list[Path
             y, table["lower_quartile"], table["upper_quartile"],
             color=COLOURS[1], linewidth=5, label="middle half of the readings",
         )  # fmt: skip
-        shown = cells[cells["row"].isin(table["row"])]
+        shown = to_frame([cell for cell in cells if cell.row in set(table["row"])])
         places = [list(table["row"]).index(row) for row in shown["row"]]
         ax.plot(shown["mean"], places, "|", color=pictures.INK, markersize=9, label="a reading")
         ax.plot(table["printed"], y, "D", color=COLOURS[2], markersize=5, label="printed")

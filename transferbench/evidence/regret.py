@@ -8,12 +8,13 @@ candidate that it rates highest, the first of equals. See `schema.Regret`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 import pandas as pd
 
 from transferbench.choose.criteria import MEANINGS
+from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment
 
 #: Kinds of strategies, in the order of the page.
@@ -28,7 +29,7 @@ def corpora(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(group for group in groups if group))
 
 
-def summary(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a line for each strategy: mean and worst regret over the rows, in the table's unit.
 
     worst_row: where the regret is worst. below_reference: by how much the choice is below the
@@ -67,15 +68,15 @@ def _reference(experiment: Experiment) -> str:
     return experiment.spec.regret.reference
 
 
-def _values(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
+def _values(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the means, rows × columns, of the rows in which every column has one."""
-    means = cells.pivot(index="row", columns="column", values="mean")
+    means = to_frame(cells).pivot(index="row", columns="column", values="mean")
     spec = experiment.spec
     return means.reindex(index=list(spec.rows), columns=list(spec.columns)).dropna()
 
 
 def _strategies(
-    experiment: Experiment, cells: pd.DataFrame, values: pd.DataFrame
+    experiment: Experiment, cells: Sequence[Cell], values: pd.DataFrame
 ) -> dict[tuple[str, str], pd.Series]:
     """Return the value on each row that each strategy gives, by its name and kind."""
     spec = experiment.spec.regret
@@ -83,7 +84,7 @@ def _strategies(
     candidates = experiment.spec.candidates
     found = {(name, "always"): values[name] for name in candidates}
     found |= {(name, "vote"): values[name] for name in spec.votes}
-    by_place = {(cell.row, cell.column): cell for cell in cells.itertuples()}
+    by_place = {(cell.row, cell.column): cell for cell in cells}
     for criterion in MEANINGS:
         chosen = {
             row: _by_criterion([by_place[row, name] for name in candidates], criterion)
@@ -101,14 +102,14 @@ def _strategies(
     return {key: value.astype(float) for key, value in found.items()}
 
 
-def _by_criterion(cells: list[Any], criterion: str) -> float:
+def _by_criterion(cells: Sequence[Cell], criterion: str) -> float:
     """Return the mean over seeds of the value of the cell that the criterion rates highest."""
     seeds = max((list(cell.by_seed) for cell in cells), key=len)
     chosen = [(max(cells, key=lambda cell: _at(cell, criterion, s)), s) for s in seeds]
     return fmean(cell.by_seed.get(seed, cell.mean) for cell, seed in chosen)
 
 
-def _at(cell: Any, criterion: str, seed: int | None = None) -> float:
+def _at(cell: Cell, criterion: str, seed: int | None = None) -> float:
     """Return a criterion of a cell, by default its mean over seeds; −∞ without one."""
     found = cell.criteria.get(seed) or cell.criteria.get(None)
     values = [found] if found else list(cell.criteria.values())

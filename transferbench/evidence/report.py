@@ -6,19 +6,27 @@ import base64
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from transferbench import experiments
 from transferbench.choose.criteria import MEANINGS
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
-from transferbench.evidence.frame import no_runs, observations, read_runs, summarise, table_columns
+from transferbench.evidence.explain import command
+from transferbench.evidence.frame import (
+    Cell,
+    no_runs,
+    observations,
+    read_runs,
+    summarise,
+    table_columns,
+)
 from transferbench.evidence.pages import fill, setting
-from transferbench.evidence.provenance import sources
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 
@@ -42,16 +50,15 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     The same results give the same pages.
     """
     errors: list[UserError] = []
-    observed: dict[str, pd.DataFrame] = {}
-    known: dict[str, tuple[Experiment, pd.DataFrame]] = {}
+    known: dict[str, tuple[Experiment, list[Cell]]] = {}
     not_run = []
     for name in [*experiments.names(), *experiments.own_names(results)]:
         try:
             experiment = experiments.load(name, results)
             path = results / name / "runs.csv"
             if path.is_file():
-                observed[name] = observations(experiment, read_runs(path))
-                known[name] = experiment, summarise(experiment, observed[name])
+                observed = observations(experiment, read_runs(path))
+                known[name] = experiment, summarise(experiment, observed)
             else:
                 not_run.append(name)
         except UserError as error:
@@ -59,7 +66,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     sections = []
     for name in sorted(known, key=_order):
         try:
-            sections.append(_section(known[name][0], observed[name], known, results / name))
+            sections.append(_section(known[name][0], known, results / name))
         except UserError as error:
             errors.append(error)
     if not sections:
@@ -104,19 +111,14 @@ def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _section(
-    experiment: Experiment, observed: pd.DataFrame, known: claims.Others, folder: Path
-) -> dict[str, Any]:
+def _section(experiment: Experiment, known: claims.Others, folder: Path) -> dict[str, Any]:
     """Return what the templates show of one experiment."""
     spec, cells = experiment.spec, known[experiment.name][1]
-    entries = tables.entries(experiment, cells.head(0) if spec.figure else cells)
-    described = sources(experiment, observed, cells)
-    shown = _points(experiment, described) if spec.figure else _table(described, entries)
-    with_runs = shown["command"].notna()
-    shown["number"] = with_runs.cumsum().sub(1).where(with_runs, -1)
-    lines: dict[str, dict[str, Any]] = {}
-    for cell in shown.itertuples():
-        lines.setdefault(cell.line, {})[cell.place] = cell
+    entries = [] if spec.figure else tables.with_averages(experiment, cells)
+    shown = _points(experiment, cells) if spec.figure else _table(entries)
+    lines: dict[str, dict[str, Shown]] = {}
+    for each in shown:
+        lines.setdefault(each.line, {})[each.place] = each
     verdicts, with_readings = tables.totals(experiment, entries)
     results = claims.judge(experiment, cells, known)
     outcomes = Counter[str](result.outcome for result in results)
@@ -125,8 +127,11 @@ def _section(
         label: "control" if column.control else "reading" if column.reading_of else ""
         for label, column in columns.items()
     }
-    own = entries[entries["row"].isin(list(spec.rows)) & (entries["verdict"] != "")]
-    found = {f"{columns[entry.column].model}:{entry.verdict}" for entry in own.itertuples()}
+    found = {
+        f"{columns[entry.column].model}:{entry.verdict}"
+        for entry in entries
+        if entry.verdict and entry.row in spec.rows
+    }
     notes = [
         *claims_page.identical(experiment, cells),
         *tables.choices(experiment, entries),
@@ -139,11 +144,11 @@ def _section(
         "name": experiment.name,
         "spec": spec,
         "number": partial(_number, experiment),
-        "columns": {place: kinds.get(place, "") for place in dict.fromkeys(shown["place"])},
+        "columns": {place: kinds.get(place, "") for place in dict.fromkeys(e.place for e in shown)},
         "rows": {line: here for line, here in lines.items() if spec.figure or line in spec.rows},
         "averages": {} if spec.figure else {n: c for n, c in lines.items() if n not in spec.rows},
         "best": tables.best(experiment, entries),
-        "facts": [_facts(experiment, cell) for cell in shown[with_runs].itertuples()],
+        "facts": [_facts(experiment, each.cell) for each in shown if each.number is not None],
         "found": sorted(found | {f"{column.model}:" for column in columns.values()}),
         "words": " ".join(texts).casefold(),
         "verdicts": verdicts,
@@ -164,7 +169,7 @@ def _section(
     }
 
 
-def _regret(experiment: Experiment, cells: pd.DataFrame) -> dict[str, Any]:
+def _regret(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, Any]:
     """Return the table of regrets: columns, lines, and what each criterion means."""
     table = regret.summary(experiment, cells)
     assert experiment.spec.regret is not None
@@ -174,35 +179,48 @@ def _regret(experiment: Experiment, cells: pd.DataFrame) -> dict[str, Any]:
     return {"columns": columns, "lines": lines, "meanings": MEANINGS}
 
 
-def _table(described: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
-    """Return the entries of a table with their sources, if they have any; see `_points`."""
-    added = described[[*("row", "column"), *described.columns.difference(entries.columns)]]
-    shown = entries.merge(added, on=["row", "column"], how="left")
-    return shown.assign(line=shown["row"], place=shown["column"])
+@dataclass(frozen=True)
+class Shown:
+    """A cell at the labels of its row and column on the page; number: of its dialog, if any."""
+
+    line: str
+    place: str
+    cell: Cell
+    number: int | None = None
 
 
-def _points(experiment: Experiment, described: pd.DataFrame) -> pd.DataFrame:
-    """Return the points of a figure as entries of a table, and the published levels.
+def _table(entries: Sequence[Cell]) -> list[Shown]:
+    """Return the entries of a table; averages have no runs, and so no dialog."""
+    numbers = count()
+    return [
+        Shown(cell.row, cell.column, cell, next(numbers) if cell.outcomes else None)
+        for cell in entries
+    ]
 
-    line and place: the labels of row and column; x, or the methods, are along the columns.
+
+def _points(experiment: Experiment, cells: Sequence[Cell]) -> list[Shown]:
+    """Return the points of a figure, of curves the last ones, and the published levels.
+
+    x, or the methods, are along the columns.
     """
     figure = experiment.spec.figure
     assert figure is not None
-    shown = described.sort_values("x", kind="stable").rename(columns={"mean": "ours"})
+    if figure.iterations:
+        cells = list({(cell.row, cell.column): cell for cell in cells}.values())
     several = not figure.rows and len(experiment.spec.columns) > 1
-    shown["line"] = shown["row"] + (", " + shown["column"] if several else "")
-    shown["place"] = (
-        shown["column"]
-        if figure.rows
-        else ["any x" if math.isnan(x) else f"{x:g}" for x in shown["x"]]
-    )
-    shown = shown.assign(published=math.nan, verdict="")
     levels = {} if figure.rows else figures.published_levels(experiment)
-    published = shown[shown["row"].isin(list(levels))].drop_duplicates("line")
-    published = published[["row", "line"]].assign(
-        ours=published["row"].map(levels), place="published", published=math.nan, verdict=""
-    )
-    return pd.concat([shown, published], ignore_index=True)
+    # Points without x come last.
+    points = sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x))
+    shown, published = [], {}
+    for number, cell in enumerate(points):
+        line = f"{cell.row}, {cell.column}" if several else cell.row
+        x = "any x" if math.isnan(cell.x) else f"{cell.x:g}"
+        plain = replace(cell, published=math.nan, verdict="")
+        shown.append(Shown(line, cell.column if figure.rows else x, plain, number))
+        if cell.row in levels:
+            level = Cell(cell.row, "published", math.nan, cell.metric, mean=levels[cell.row])
+            published[line] = Shown(line, "published", level)
+    return [*shown, *published.values()]
 
 
 def _number(experiment: Experiment, value: float) -> str:
@@ -214,12 +232,12 @@ def _number(experiment: Experiment, value: float) -> str:
     return f"{value:.{tables.digits(experiment)}f}"
 
 
-def _facts(experiment: Experiment, cell: Any) -> dict[str, str]:
+def _facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     """Return the facts of a cell's dialog, its title first."""
     figure, column = experiment.spec.figure, experiment.spec.columns.get(cell.column)
     x = f", {figure.label} = {cell.x:g}" if figure and not math.isnan(cell.x) else ""
-    ours, std = _number(experiment, cell.ours) or "none", _number(experiment, cell.std)
-    runs = f"{experiment.metric(cell.row)}, {cell.runs:.0f} of {cell.planned:.0f} runs"
+    ours, std = _number(experiment, cell.mean) or "none", _number(experiment, cell.std)
+    runs = f"{experiment.metric(cell.row)}, {cell.runs} of {cell.planned} runs"
     facts = {
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "Ours": f"{ours}{std and f' ± {std}'}, {runs}",
@@ -233,23 +251,23 @@ def _facts(experiment: Experiment, cell: Any) -> dict[str, str]:
         facts |= {
             "Published": f"{printed}{std and f' ± {std}'}, {place}" if printed else "",
             "Verdict": verdict + (f": {cell.reason}" if cell.reason else ""),
-            "Chosen": cell.chosen,
+            "Chosen": cell.setting,
         }
-    days = sorted(time[:10] for time in cell.finished)
+    days = sorted(time[:10] for time in cell.reported("finished"))
     by_seed = {seed: _number(experiment, v) for seed, v in cell.by_seed.items() if seed is not None}
     versions = [
         ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
-        for text in cell.versions
+        for text in cell.reported("versions")
     ]
     facts |= {
-        "Run it again": cell.command,
-        "Setting": setting(cell.runs_behind[0].params),
+        "Run it again": command(each.run for each in cell.outcomes),
+        "Setting": setting(cell.outcomes[0].run.params),
         "By seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
         "Seconds a fit": "" if math.isnan(cell.seconds) else f"{cell.seconds:.3g}",
         "Peak memory": "" if math.isnan(cell.peak_mib) else f"{cell.peak_mib:.0f} MiB",
         "Run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
-        "Data digest": ", ".join(cell.data),
-        "Code": ", ".join(cell.code),
+        "Data digest": ", ".join(cell.reported("data")),
+        "Code": ", ".join(cell.reported("code")),
         "Versions": "; ".join(versions),
         "Note": column.note if column else "",
     }

@@ -4,93 +4,66 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from transferbench.evidence.frame import parameter, table_columns
+from transferbench.evidence.frame import Cell, parameter, table_columns, to_frame, verdict
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import average_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
-#: Verdicts of entries with too few finished runs for a comparison.
-UNDECIDED = ("inconclusive", "unavailable")
-#: Columns of table.csv.
-ENTRY_COLUMNS = [
-    "row", "column", "ours", "std", "runs", "planned", "published", "published_std", "difference",
-    "verdict", "reason", "chosen",
-]  # fmt: skip
+#: Columns of table.csv, by field of a cell.
+CSV_COLUMNS = {
+    "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
+    "planned": "planned", "published": "published", "published_std": "published_std",
+    "difference": "difference", "verdict": "verdict", "reason": "reason", "setting": "chosen",
+}  # fmt: skip
 
 
-def entries(experiment: Experiment, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the entries of a table from its cells, then the averages of each group of rows.
-
-    Values are in the table's unit and NaN if there is none. `chosen` is the setting taken from the
-    column's grid. See ENTRY_COLUMNS.
-    """
-    made = []
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell in cells.itertuples():
-        published, std = experiment.published(cell.row, cell.column) or (math.nan, None)
-        difference = cell.mean - published
-        judged = verdict(difference, experiment.tolerance(cell.row))
-        entry = {
-            "row": cell.row,
-            "column": cell.column,
-            "ours": cell.mean,
-            "std": cell.std,
-            "runs": cell.runs,
-            "planned": cell.planned,
-            "published": published,
-            "published_std": math.nan if std is None else std,
-            "difference": difference,
-            "verdict": cell.status or judged,
-            "reason": cell.reason,
-            "chosen": cell.setting,
-        }
-        made.append(entry)
-        groups.setdefault((experiment.spec.rows[cell.row].group, cell.column), []).append(entry)
+def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of a table, then the averages of each group of rows."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((experiment.spec.rows[cell.row].group, cell.column), []).append(cell)
     # A named group of a single row needs no average.
     averages = [
-        _average(experiment, average_label(group), entries)
-        for (group, _), entries in groups.items()
-        if not group or len(entries) > 1
+        _average(experiment, average_label(group), of_group)
+        for (group, _), of_group in groups.items()
+        if not group or len(of_group) > 1
     ]
-    return pd.DataFrame(made + averages, columns=ENTRY_COLUMNS)
+    return [*cells, *averages]
 
 
-def verdict(difference: float, tolerance: float | None) -> str:
-    """Return "within", "above" or "below"; "" if there is no published value or tolerance."""
-    if math.isnan(difference) or tolerance is None:
-        return ""
-    if abs(difference) <= tolerance:
-        return "within"
-    return "above" if difference > 0 else "below"
+def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
+    """Return the mean of cells of one column, ours and the published one."""
+    mean, published = fmean(c.mean for c in cells), fmean(c.published for c in cells)
+    undecided = next((cell for cell in cells if not cell.is_decided), None)
+    judged = verdict(mean - published, experiment.tolerance(cells[0].row))
+    return Cell(
+        label,
+        cells[0].column,
+        math.nan,
+        cells[0].metric,
+        mean=mean,
+        runs=min(cell.runs for cell in cells),
+        planned=max(cell.planned for cell in cells),
+        published=published,
+        difference=mean - published,
+        verdict=undecided.verdict if undecided else judged,
+        reason=f"{undecided.row} is {undecided.verdict}" if undecided else "",
+    )
 
 
-def _average(experiment: Experiment, label: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of entries of one column, ours and the published one."""
-    first = entries[0]
-    ours, published = (fmean(entry[name] for entry in entries) for name in ("ours", "published"))
-    undecided = next((entry for entry in entries if entry["verdict"] in UNDECIDED), None)
-    judged = verdict(ours - published, experiment.tolerance(first["row"]))
-    return {
-        "row": label,
-        "column": first["column"],
-        "ours": ours,
-        "runs": min(entry["runs"] for entry in entries),
-        "planned": max(entry["planned"] for entry in entries),
-        "published": published,
-        "difference": ours - published,
-        "verdict": undecided["verdict"] if undecided else judged,
-        "reason": f"{undecided['row']} is {undecided['verdict']}" if undecided else "",
-        "chosen": "",
-    }
+def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
+    """Return the content of table.csv."""
+    return to_frame(entries)[list(CSV_COLUMNS)].rename(columns=CSV_COLUMNS)
 
 
-def totals(experiment: Experiment, entries: pd.DataFrame) -> tuple[Counter[str], Counter[str]]:
+def totals(experiment: Experiment, entries: Sequence[Cell]) -> tuple[Counter[str], Counter[str]]:
     """Count the verdicts of cells: as the paper is read first, and with readings of columns.
 
     The first count leaves readings out; the second takes them in place of what they read. A control
@@ -101,22 +74,24 @@ def totals(experiment: Experiment, entries: pd.DataFrame) -> tuple[Counter[str],
     rows, columns = experiment.spec.rows, experiment.spec.columns
     read: dict[tuple[str, str], str] = {}
     first: dict[tuple[str, str], str] = {}
-    for entry in entries[entries["published"].notna()].itertuples():
+    for entry in entries:
+        if math.isnan(entry.published):
+            continue
         if entry.row in rows and not rows[entry.row].reading_of:
             named = columns[entry.column].reading_of
             (read if named else first)[entry.row, named or entry.column] = entry.verdict
     return Counter(first.values()), Counter((first | read).values())
 
 
-def by_row(entries: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the entries, a named tuple each, by row and column."""
-    rows: dict[str, dict[str, Any]] = {}
-    for entry in entries.itertuples():
+def by_row(entries: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
+    """Return the entries by row and column."""
+    rows: dict[str, dict[str, Cell]] = {}
+    for entry in entries:
         rows.setdefault(entry.row, {})[entry.column] = entry
     return rows
 
 
-def best(experiment: Experiment, entries: pd.DataFrame) -> set[tuple[str, str]]:
+def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]]:
     """Return the best entries, as (row, column), of each row of a table of methods.
 
     Entries that show the same number are equal. A row in which all are equal, or with one entry,
@@ -125,23 +100,13 @@ def best(experiment: Experiment, entries: pd.DataFrame) -> set[tuple[str, str]]:
     if experiment.spec.readings or experiment.spec.figure:
         return set()
     found = set()
-    counted = entries[entries["ours"].notna() & ~entries["verdict"].isin(UNDECIDED)]
-    for row, here in counted.groupby("row", sort=False):
-        shown = here["ours"].round(digits(experiment))
-        lower = _metric(experiment, str(row)) in LOWER_IS_BETTER
-        if shown.nunique() > 1:
-            first = shown == (shown.min() if lower else shown.max())
-            found |= {(str(row), column) for column in here.loc[first, "column"]}
+    for row, here in by_row(c for c in entries if c.is_decided and not math.isnan(c.mean)).items():
+        shown = {column: np.round(cell.mean, digits(experiment)) for column, cell in here.items()}
+        lower = next(iter(here.values())).metric in LOWER_IS_BETTER
+        first = min(shown.values()) if lower else max(shown.values())
+        if len(set(shown.values())) > 1:
+            found |= {(row, column) for column, value in shown.items() if value == first}
     return found
-
-
-def _metric(experiment: Experiment, row: str) -> str:
-    """Return the measure of a row or of the average of a group of rows."""
-    if row in experiment.spec.rows:
-        return experiment.metric(row)
-    group = row.removeprefix("average").strip()
-    of_group = (name for name, each in experiment.spec.rows.items() if each.group == group)
-    return experiment.metric(next(of_group))
 
 
 def digits(experiment: Experiment) -> int:
@@ -157,10 +122,10 @@ def measures(experiment: Experiment, unit: str) -> str:
     return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
 
 
-def problems(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
+def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     names: dict[str, list[str]] = {}
-    for entry in entries.itertuples():
+    for entry in entries:
         if entry.row in experiment.spec.rows and entry.reason:
             why = f"{entry.verdict}, {entry.reason}"
             names.setdefault(why, []).append(f"{entry.row} {entry.column}")
@@ -168,13 +133,13 @@ def problems(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
         f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
         for why, cells in names.items()
     ]
-    if (entries["verdict"] == "unavailable").any():
+    if any(entry.verdict == "unavailable" for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences
 
 
-def choices(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
+def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
     """Return how the setting of each column with a grid was chosen, and which one."""
     sentences = []
     for label, name, choose in table_columns(experiment):
@@ -187,12 +152,10 @@ def choices(experiment: Experiment, entries: pd.DataFrame) -> list[str]:
             if choose == "explained"
             else f"by {TITLES[choose]}: with the labels it is then scored on"
         )
-        here = entries[
-            (entries["column"] == label) & (entries["chosen"] != "") & entries["ours"].notna()
-        ]
         rows: dict[str, list[str]] = {}
-        for setting, row in zip(here["chosen"], here["row"], strict=True):
-            rows.setdefault(setting, []).append(row)
+        for cell in entries:
+            if cell.column == label and cell.setting and not math.isnan(cell.mean):
+                rows.setdefault(cell.setting, []).append(cell.row)
         settings = "; ".join(
             f"{setting} on {', '.join(where)}" if len(rows) > 1 else setting
             for setting, where in rows.items()
