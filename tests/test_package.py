@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from transferbench import models
+from transferbench.cli import invoke
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -76,7 +77,7 @@ def test_the_readme_shows_commands():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_of_the_readme_works(command, real, tmp_path):
+def test_every_command_of_the_readme_works(command, real, tmp_path, monkeypatch, capfd):
     arguments = shlex.split(command, comments=True)[1:]
     results = tmp_path / "results"
     if arguments[0] == "reproduce":
@@ -85,7 +86,8 @@ def test_every_command_of_the_readme_works(command, real, tmp_path):
         results = ROOT / "results"
     folders = ["--data", str(real.data), "--results", str(results)]
     write_mail(tmp_path)
-    run([sys.executable, "-m", "transferbench", *folders, *arguments], cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert invoke([*folders, *arguments]) == 0, capfd.readouterr().err
     if "found.csv" in arguments:
         lines = (tmp_path / "found.csv").read_text().splitlines()[1:]
         labels = [line.split(",")[2] for line in lines]

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from transferbench import datasets, models
+
 GOOD = """
 '''A good model.'''
 from transferbench.problem import Fit
@@ -65,11 +67,41 @@ LEFT_OUT_MODELS = {"syntax", "gone", "of-function", "not-a-name", "of-exiting"}
 
 
 @pytest.fixture
-def shell(plugin, home):
-    """Calls the command line with many broken plug-ins installed."""
+def site(plugin):
+    """A folder with many broken plug-ins."""
     site = plugin(FILES, POINTS)
     (site / "exiting").mkdir()
     (site / "exiting" / "__init__.py").write_text("print('exiting')\nraise SystemExit('bye')")
+    return site
+
+
+def forget() -> None:
+    """Forget the plug-ins that this process knows."""
+    for known in (models.registry, datasets.modules, datasets.tasks):
+        known.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("plugged", "exiting")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def beside(site, call, monkeypatch):
+    """Function that runs a command of this process beside the plug-ins: (out, err)."""
+    monkeypatch.syspath_prepend(site)
+    forget()
+
+    def command(*arguments: str, code: int = 0) -> tuple[str, str]:
+        got, out, err = call(*arguments)
+        assert got == code, err
+        return out, err
+
+    yield command
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.fixture
+def shell(site, home):
+    """Function that runs a command in a process of its own."""
 
     def call(*arguments: str, code: int = 0) -> tuple[str, str]:
         command = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
@@ -78,7 +110,6 @@ def shell(plugin, home):
         assert done.returncode == code, done.stderr
         return done.stdout, done.stderr
 
-    call.site = site
     return call
 
 
@@ -87,15 +118,15 @@ def left_out(err: str) -> list[str]:
     return sorted(line.split()[2] for line in lines)
 
 
-def test_broken_plugins_are_named_once_and_the_rest_is_listed(shell):
-    out, err = shell("list")
+def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
+    out, err = beside("list")
     assert left_out(err) == sorted(LEFT_OUT_DATA | LEFT_OUT_MODELS)
     assert "good-model" in out
     assert "kmeans" in out
     assert "good/one" in out
     assert "generated/small" in out
     assert not {f" {name} " for name in LEFT_OUT_MODELS} & {f" {word} " for word in out.split()}
-    assert str(shell.site) not in err, "a user needs no path in our code"
+    assert str(site) not in err, "a user needs no path in our code"
 
 
 @pytest.mark.parametrize("model", ["kmeans", "good-model"])
@@ -106,9 +137,9 @@ def test_other_models_run_beside_broken_plugins(shell, model):
     assert set(left_out(err)) == LEFT_OUT_DATA | LEFT_OUT_MODELS
 
 
-def test_doctor_and_fetch_work_beside_broken_plugins(shell):
-    assert "engines" in shell("doctor", "--no-network", code=1)[0]  # no data
-    shell("fetch", "--dry-run")
+def test_doctor_and_fetch_work_beside_broken_plugins(beside):
+    assert "engines" in beside("doctor", "--no-network", code=1)[0]  # no data
+    beside("fetch", "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -119,9 +150,9 @@ def test_doctor_and_fetch_work_beside_broken_plugins(shell):
         ("raises", "RuntimeError: at import"),
     ],
 )
-def test_a_model_that_cannot_be_imported_is_one_line(shell, model, why):
+def test_a_model_that_cannot_be_imported_is_one_line(beside, model, why):
     for command in (["run", "generated/small", "-m", model], ["describe", model]):
-        out, err = shell(*command, code=2)
+        out, err = beside(*command, code=2)
         last = err.splitlines()[-1]
         assert last.startswith(
             f"Error: model {model}: its plug-in plugged.{model.replace('-', '_')}"
@@ -130,11 +161,11 @@ def test_a_model_that_cannot_be_imported_is_one_line(shell, model, why):
         assert out == ""
 
 
-def test_a_package_whose_list_cannot_be_read_is_left_out(shell):
-    info = shell.site / "damaged-1.0.dist-info"
+def test_a_package_whose_list_cannot_be_read_is_left_out(beside, site):
+    info = site / "damaged-1.0.dist-info"
     info.mkdir()
     (info / "entry_points.txt").write_bytes(b"[transferbench.models.transfer]\n\xff = \xfe\n")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")
-    out, err = shell("list", "models")
+    out, err = beside("list", "models")
     assert "good-model" in out
     assert any("damaged-1.0.dist-info" in name for name in left_out(err))
