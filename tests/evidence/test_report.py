@@ -28,9 +28,25 @@ FLAGS = (
 )  # fmt: skip
 
 
+def copied(names: tuple[str, ...], tmp_path_factory) -> Path:
+    """Return a new folder with the results of some experiments."""
+    results = tmp_path_factory.mktemp("results")
+    for name in names:
+        shutil.copytree(RESULTS / name, results / name)
+    return results
+
+
+@pytest.fixture(scope="session", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def results(request, tmp_path_factory) -> Path:
+    """The committed results of a few experiments, or of all."""
+    if request.param == "all":
+        return RESULTS
+    return copied((*SOME, "transfer-scaling"), tmp_path_factory)
+
+
 @pytest.fixture(scope="session")
-def pages() -> dict[str, str]:
-    found, errors = report.render(RESULTS)
+def pages(results) -> dict[str, str]:
+    found, errors = report.render(results)
     assert not errors
     return found
 
@@ -38,9 +54,7 @@ def pages() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Path:
     """A folder with the pages of a few experiments."""
-    results = tmp_path_factory.mktemp("results")
-    for name in SOME:
-        shutil.copytree(RESULTS / name, results / name)
+    results = copied(SOME, tmp_path_factory)
     assert report.write(results, results / "report") == []
     return results / "report"
 
@@ -65,8 +79,8 @@ def test_a_page_needs_nothing_but_links_to_the_others(pages):
         assert "default-src 'none'" in text
 
 
-def test_every_cell_and_claim_has_its_place(pages):
-    for path in sorted(RESULTS.glob("*/runs.csv")):
+def test_every_cell_and_claim_has_its_place(results, pages):
+    for path in sorted(results.glob("*/runs.csv")):
         file = experiments.load(path.parent.name)
         page = pages[f"{file.name}.html"]
         assert f'href="{file.name}.html"' in pages["index.html"]
