@@ -71,8 +71,9 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
     from transferbench.messages import hide_passwords, install_hint
     from transferbench.runs import engines, memory
 
-    required, extras = _requirements()
-    versions = {name: _version(name) for name in required}
+    extras = _requirements()
+    versions = {name: _version(name) for name in extras.pop("")}
+    lacking = {extra: [n for n in names if not _version(n)] for extra, names in extras.items()}
     folders = {name: _folder(getattr(settings, name)) for name in ("data", "results")}
     originals = _originals(settings, network)
     faults = [f"{n} is missing; reinstall transferbench." for n, v in versions.items() if not v]
@@ -91,9 +92,8 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
             **{n: v or "missing" for n, v in versions.items() if n in SHOWN or not v},
         },
         "extras": {
-            name: f"{', '.join(missing)} missing; {install_hint(name)}" if missing else "installed"
-            for name, names in extras.items()
-            for missing in [[n for n in names if not _version(n)]]
+            extra: f"{', '.join(names)} missing; {install_hint(extra)}" if names else "installed"
+            for extra, names in lacking.items()
         },
         "engines": [name for name in engines.NAMES if engines.installed(name)],
         "memory_gib": round((memory.total() or 0) / 2**30, 1) or "unknown",
@@ -105,18 +105,13 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
     }
 
 
-def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Return the required distributions, and those of each extra for users."""
-    required: list[str] = []
+def _requirements() -> dict[str, list[str]]:
+    """Return the distributions of each extra for users, by "" those that are required."""
     extras: dict[str, list[str]] = {}
     for line in metadata.requires("transferbench") or ():
-        name = re.split(r"[^\w.-]", line)[0]
-        extra = re.search(r"""\bextra\s*==\s*["']([\w-]+)["']""", line)
-        if not extra:
-            required.append(name)
-        elif extra[1] not in ("test", "browser"):
-            extras.setdefault(extra[1], []).append(name)
-    return required, extras
+        name, *found = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
+        extras.setdefault("".join(found), []).append(name)
+    return {extra: names for extra, names in extras.items() if extra not in ("test", "browser")}
 
 
 def _version(distribution: str) -> str:
