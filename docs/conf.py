@@ -31,7 +31,6 @@ extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "generate"]
 exclude_patterns = ["_build", "_ext"]
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures
-suppress_warnings = ["myst.header"]  # committed pages have headings below their tables
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
