@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import originals, reachable
 
-from transferbench import fingerprint, settings
+from transferbench import settings
 from transferbench.baselines import _minilm, embedded
 from transferbench.data import fetch, tasks
 from transferbench.data.facts import Facts
@@ -105,24 +106,10 @@ def test_other_values_of_a_known_text_are_refused(model, monkeypatch):
 
 
 def test_the_cached_task_depends_on_the_digests_of_the_model(home, monkeypatch):
-    """They are in the builder's code, which names the file in the cache."""
     before = tasks.Task.named(TASK).built_path(home)
-    read = Path.read_text
-
-    def read_changed(path: Path, *arguments, **options) -> str:
-        return read(path, *arguments, **options).replace("53aa51172d142c89", "0" * 16)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_text", read_changed)
-        forget_fingerprints()
-        after = tasks.Task.named(TASK).built_path(home)
-    forget_fingerprints()
-    assert before != after
-
-
-def forget_fingerprints():
-    fingerprint.fingerprint.cache_clear()
-    fingerprint._read.cache_clear()
+    name, file = next(iter(_minilm.FILES.items()))
+    monkeypatch.setitem(embedded.FILES, name, replace(file, digest="sha256:0"))
+    assert tasks.Task.named(TASK).built_path(home) != before
 
 
 def test_only_verified_files_of_the_package_are_used():
