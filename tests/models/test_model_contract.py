@@ -102,11 +102,14 @@ def test_importing_a_model_does_not_import_scikit_learn():
 @pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("name", TRANSFER)
 def test_scores_have_the_right_shape_and_beat_guessing(name, classes):
-    problem, truth = make_problem(classes=classes, documents=90)
+    """Also with several targets."""
+    problem, truth = make_problem(classes=classes, documents=90, targets=classes - 1)
     fit = run(name, problem)
-    assert [s.shape for s in fit.scores] == [(90, classes)] * 2
+    assert [s.shape for s in fit.scores] == [(90, classes)] * classes
     assert all(np.isfinite(s).all() for s in fit.scores)
-    assert evaluate(fit, truth)["target-1"]["accuracy"] > 1 / classes + 0.1
+    measured = evaluate(fit, truth)
+    assert list(measured) == [domain.name for domain in problem.targets]
+    assert measured["target-1"]["accuracy"] > 1 / classes + 0.1
 
 
 @pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
@@ -124,12 +127,6 @@ def test_clusters_have_the_right_shape_and_beat_guessing(name, classes):
     )
     assert best > guessing
     assert all(0 <= d["explained"] <= 1 for d in evaluate(fit, truth, problem).values())
-
-
-@pytest.mark.parametrize("name", TRANSFER)
-def test_several_targets_are_accepted(name):
-    problem, truth = make_problem(targets=3)
-    assert set(evaluate(run(name, problem), truth)) == {"target-1", "target-2", "target-3"}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -173,6 +170,7 @@ def test_the_order_of_features_and_classes_does_not_matter(name):
         np.testing.assert_allclose(two, one[:, classes], rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_sparse_and_dense_views_agree(name):
     problem, sparse, _ = fitted(name)
@@ -245,8 +243,7 @@ def breaches(name: str, kind: str, cases) -> list[str]:
 #: Those that reach the most different code; the others are slow tests.
 LIMITS = (
     "one class", "no label in seen rows", "one document a domain", "all seen", "nothing seen",
-    "half seen in each", "only the first domain", "all zero", "a row of zeros", "one feature",
-    "equal documents", "largest floats",
+    "half seen in each", "only the first domain", "all zero", "one feature", "largest floats",
 )  # fmt: skip
 SCALES = ("X · 1e-20 in float64", "X · 1e+30 in float64")
 FORMS = ("float64, csr, read-only", "float64, C, read-only", "float32, csr, unsorted")
