@@ -227,7 +227,10 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
         ({"--target": "*.tsv"}, "*.tsv: no file there"),
         ({"--target": "t.csv,t.csv"}, "t.csv: given twice"),
         ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
-        ({"--target": "t.csv,m.svm"}, "t.csv: not like m.svm; expected files of one kind"),
+        (
+            {"--target": "t.csv,m.svm"},
+            "t.csv,m.svm: texts and matrices; expected files of one",
+        ),
         ({"--out": "s.csv/a.csv"}, "there is no folder s.csv; make it first."),
         ({"--out": "found/a.csv"}, "there is no folder found; make it first."),
         ({"--clusters": "3"}, "expected either --source"),
@@ -516,7 +519,7 @@ def test_several_labels_are_scored_for_each_target(call, labelled_twice):
     targets = ("--target", "n.csv", "--target", "m2.csv")
     code, out, err = call("evaluate", *sources, *targets[:2], *HIMLS)
     assert code == 0
-    assert "note: tasks: m, m2 (with n)" in err or "note: tasks: m (with n), m2" in err
+    assert "note: tasks: m, m2 + n" in err or "note: tasks: m + n, m2" in err
     head, line = out.splitlines()
     assert head.split("  ")[0] == "target"
     assert "example F1 %  Jaccard %  Hamming loss %" in head

@@ -71,8 +71,7 @@ def test_a_target_joins_the_task_of_the_most_similar_source():
     boats = make_documents("boats.csv", ["a boat at sea", "sail a ship"], ["sea", "sea"])
     kittens = make_documents("kittens.csv", ["a kitten and a cat"], ["pet"])
     problem, truth = build(cats, ships, targets=[boats, kittens])
-    assert multilabel.nearest_tasks(problem) == (0, 1, 1, 0)
-    assert multilabel.describe_tasks(problem) == "cats (with kittens), ships (with boats)"
+    assert multilabel.members_of_tasks(problem) == [[0, 3], [1, 2]]
     pooled, scored = multilabel.pool(problem, truth)
     assert [domain.name for domain in pooled.domains] == ["cats", "ships"] == list(scored.names)
     assert [domain.seen.tolist() for domain in pooled.domains] == [

@@ -14,13 +14,12 @@ import click
 
 from transferbench.cli._names import completing, model_names
 from transferbench.cli._terminal import echo
-from transferbench.parameters import schema
+from transferbench.errors import Doubt, UserError, brief, unknown
+from transferbench.parameters import parse, resolve, schema
 from transferbench.userdata.documents import DomainFiles, Labels, Reading
 
 if TYPE_CHECKING:
-    from transferbench.errors import Doubt
     from transferbench.problem import Family, Fit, Problem
-    from transferbench.userdata.documents import Documents
     from transferbench.userdata.load import Loaded
 
 FILE = click.Path(path_type=Path)
@@ -101,13 +100,11 @@ class UserData:
         model, another family, an unknown parameter or value.
         """
         from transferbench import models as registry
-        from transferbench import parameters
-        from transferbench.errors import unknown
 
         for name in models:
             registry.check_family(name, family)
         functions = {name: registry.load(name) for name in models}
-        assigned = parameters.parse(self.assignments)
+        assigned = parse(self.assignments)
         given: dict[str, dict[str, str]] = {name: {} for name in functions}
         for key in sorted(assigned, key=lambda key: "." in key):
             model, dot, name = key.rpartition(".")
@@ -117,10 +114,7 @@ class UserData:
             # One that no model has is refused by `resolve`, which knows the names.
             for taker in [model] if dot else having or list(functions)[:1]:
                 given[taker][name] = assigned[key]
-        return {
-            name: parameters.resolve(function, given[name], name)
-            for name, function in functions.items()
-        }
+        return {name: resolve(function, given[name], name) for name, function in functions.items()}
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets."""
@@ -134,13 +128,12 @@ class UserData:
 
         Options are checked first: reading large files takes long.
         """
-        from transferbench import parameters
         from transferbench.userdata.load import load
-        from transferbench.userdata.multilabel import describe_tasks
+        from transferbench.userdata.multilabel import members_of_tasks
         from transferbench.userdata.problem import options_like
 
         options = options_like(self.like) if self.like else {}
-        options |= parameters.parse(self.options)
+        options |= parse(self.options)
         loaded = load(
             *self.domains(),
             family=self.family,
@@ -152,12 +145,14 @@ class UserData:
         names = [str(documents.path) for documents in (*loaded.sources, *loaded.targets)]
         print_used(loaded.problem, names, loaded.options)
         if self.family == "multilabel" and len(self.sources) > 1:
-            echo(f"note: tasks: {describe_tasks(loaded.problem)}", err=True)
+            called = [domain.name for domain in loaded.problem.domains]
+            members = members_of_tasks(loaded.problem)
+            tasks = ", ".join(" + ".join(called[i] for i in task) for task in members)
+            echo(f"note: tasks: {tasks}", err=True)
         return loaded
 
     def check_out(self, out: Path) -> None:
         """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""
-        from transferbench.errors import UserError
         from transferbench.userdata.predictions import SUFFIXES
 
         if out.suffix not in SUFFIXES:
@@ -171,40 +166,14 @@ class UserData:
         if out.is_dir():
             raise UserError(f"--out {out} is a folder; name a file.")
 
-    def fit(self, problem: Problem, model: str, params: Mapping[str, Any]) -> Fit:
-        """Fit a model with a progress bar. Raise UserError if it cannot solve the problem."""
-        from tqdm import tqdm
-
-        from transferbench import api
-        from transferbench.choose.compare import fit_failed
-        from transferbench.errors import UserError
-        from transferbench.userdata.multilabel import fit_in_tasks
-
-        try:
-            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
-
-                def watch(iteration: int, planned: int, scores: object) -> None:
-                    bar.total = planned
-                    bar.update(iteration - bar.n)
-
-                fit = fit_in_tasks(
-                    problem,
-                    lambda tasks: api.fit(model, tasks, seed=self.seed, watch=watch, **params),
-                )
-        except (ValueError, ArithmeticError) as error:
-            raise UserError(fit_failed(model, error)) from error
-        if problem.family == "transfer" and fit.columns == "clusters":
-            message = f"{model} finds clusters, which have no names; choose another model."
-            raise UserError(message)
-        return fit
-
-    def fit_all(
+    def fit(
         self, problem: Problem, params: Mapping[str, Mapping[str, Any]], names: Sequence[str]
     ) -> tuple[dict[str, Fit], bool]:
-        """Fit the models; print doubts about documents and decisions.
+        """Fit the models with a progress bar; print doubts about documents and decisions.
 
         params: all parameters by model. names: what doubts call the targets. Return the fits, and
-        whether the documents or the first model's decisions are worthless.
+        whether the documents or the first model's decisions are worthless. Raise UserError if a
+        model cannot solve the problem.
         """
         from transferbench.choose.criteria import reverse_accuracies
         from transferbench.userdata.checks import check_data, check_fit
@@ -214,9 +183,12 @@ class UserData:
         worthless = any(doubt.worthless for doubt in doubts)
         fits: dict[str, Fit] = {}
         for model, values in params.items():
-            fit = self.fit(problem, model, values)
+            fit = self._fit(problem, model, values)
             reverse: dict[str, float] = {}
             if problem.family == "transfer":
+                if fit.columns == "clusters":
+                    message = f"{model} finds clusters, which have no names; choose another model."
+                    raise UserError(message)
                 with warnings.catch_warnings():  # those of the reverse fit concern the source
                     warnings.simplefilter("ignore")
                     reverse = reverse_accuracies(model, problem, values, self.seed, fit)
@@ -226,13 +198,33 @@ class UserData:
             fits[model] = fit
         return fits, worthless
 
-    def write_predictions(
+    def _fit(self, problem: Problem, model: str, params: Mapping[str, Any]) -> Fit:
+        from tqdm import tqdm
+
+        from transferbench import api
+        from transferbench.choose.compare import fit_failed
+        from transferbench.userdata.multilabel import fit_in_tasks
+
+        with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
+
+            def watch(iteration: int, planned: int, scores: object) -> None:
+                bar.total = planned
+                bar.update(iteration - bar.n)
+
+            def fit(tasks: Problem) -> Fit:
+                return api.fit(model, tasks, seed=self.seed, watch=watch, **params)
+
+            try:
+                return fit_in_tasks(problem, fit)
+            except (ValueError, ArithmeticError) as error:
+                raise UserError(fit_failed(model, error)) from error
+
+    def write(
         self,
         temporary: Path,
         out: Path,
-        problem: Problem,
+        loaded: Loaded,
         fits: Mapping[str, Fit],
-        targets: Sequence[Documents],
         *,
         with_scores: bool,
         escape: bool,
@@ -241,21 +233,16 @@ class UserData:
 
         In a CSV file escape what a spreadsheet would run, or warn of it.
         """
-        from transferbench.errors import brief
         from transferbench.userdata import multilabel, predictions
 
         given = self.reading.separator
         separator = multilabel.SEPARATOR if given is None else given
         rows = predictions.rows(
-            problem, fits, targets, separator=separator, with_scores=with_scores
+            loaded.problem, fits, loaded.targets, separator=separator, with_scores=with_scores
         )
-        value = predictions.formula(problem, targets) if out.suffix == ".csv" else None
-        if value and escape:
-            rows = predictions.without_formulas(rows)
-        elif value:
+        if formula := predictions.write(temporary, rows, out.suffix, escape=escape):
             message = "a spreadsheet would run it; --escape-formulas writes it as text"
-            echo(f"warning: {out} has {brief(value)}: {message}.", err=True)
-        predictions.write(temporary, rows, out.suffix)
+            echo(f"warning: {out} has {brief(formula)}: {message}.", err=True)
 
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:

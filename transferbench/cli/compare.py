@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from transferbench.choose.compare import Comparison
     from transferbench.choose.plan import Plan
     from transferbench.problem import Family, Problem, Truth
-    from transferbench.userdata.documents import Documents
+    from transferbench.userdata.load import Loaded
 
 #: Options of the user's files, which are not for a task.
 OPTIONS_OF_FILES = {"sources", "targets", "options", "like", *READING}
@@ -80,7 +80,7 @@ def command(
         raise click.UsageError("expected --source and --target, or a TASK without --out.")
     if out:
         user.check_out(out)
-    targets: list[Documents] = []
+    loaded: Loaded | None = None
     if task:
         problem, truth = _load_task(task, user, settings)
         params = _params(user, problem.family, equal_shares, confusion)
@@ -89,8 +89,8 @@ def command(
     else:
         params = _params(user, user.family, equal_shares, confusion)
         loaded = user.read("any")
-        problem, truth, targets = loaded.problem, loaded.truth, loaded.targets
-        names = [str(target.path) for target in targets]
+        problem, truth = loaded.problem, loaded.truth
+        names = [str(target.path) for target in loaded.targets]
     plans = plan(
         problem, user.models, params, repeats=repeats, seed=user.seed, equal_shares=equal_shares
     )
@@ -101,9 +101,9 @@ def command(
     else:
         echo(_compare_table.text(compared, frame, truth, names, confusion, as_json))
     worthless = compared.worthless and not user.force
-    if out and not worthless:
-        _write(out, user, compared, targets, escape_formulas)
-        echo(f"{out}: {counted(sum(map(len, targets)), 'document')}", err=as_json)
+    if out and loaded and not worthless:
+        _write(out, user, compared, loaded, escape_formulas)
+        echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}", err=as_json)
     if worthless:
         unwritten = f"; {out} is not written" if out else ""
         echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)
@@ -169,9 +169,7 @@ def _compare(
     return compared
 
 
-def _write(
-    out: Path, user: UserData, compared: Comparison, targets: list[Documents], escape: bool
-) -> None:
+def _write(out: Path, user: UserData, compared: Comparison, loaded: Loaded, escape: bool) -> None:
     """Write the predictions of all models: labels of the recommended or else first named one."""
     from transferbench.files import writing
 
@@ -180,6 +178,4 @@ def _write(
     first = compared.recommended or named[0]
     fits = {first: fits.pop(first)} | fits
     with writing(out) as temporary:
-        user.write_predictions(
-            temporary, out, compared.problem, fits, targets, with_scores=True, escape=escape
-        )
+        user.write(temporary, out, loaded, fits, with_scores=True, escape=escape)

@@ -39,7 +39,7 @@ def command(user: UserData, as_json: bool) -> int:
     loaded = user.read("some")
     paths = [str(target.path) for target in loaded.targets]
     problem, truth = loaded.problem, loaded.truth
-    fits, worthless = user.fit_all(problem, params, paths)
+    fits, worthless = user.fit(problem, params, paths)
     scored = {model: _scores(fit, truth) for model, fit in fits.items()}
     if len(next(iter(scored.values()))) > len(paths):
         paths.append(ALL)

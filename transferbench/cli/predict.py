@@ -65,13 +65,10 @@ def command(
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     params = user.params(list(dict.fromkeys(user.models)), user.family)
     loaded = user.read("none", clusters or 0)
-    targets = loaded.targets
+    names = [str(documents.path) for documents in loaded.targets]
     with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fits, worthless = user.fit_all(loaded.problem, params, [str(t.path) for t in targets])
+        fits, worthless = user.fit(loaded.problem, params, names)
         if worthless and not user.force:
             raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
-        user.write_predictions(
-            temporary, out, loaded.problem, fits, targets, with_scores=scores,
-            escape=escape_formulas,
-        )  # fmt: skip
-    echo(f"{out}: {counted(sum(map(len, targets)), 'document')}")
+        user.write(temporary, out, loaded, fits, with_scores=scores, escape=escape_formulas)
+    echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import scipy.sparse as sp
 
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
@@ -87,14 +85,18 @@ def read_domain(
     parts = [read(file, reading, labels) for file in domain.files]
     if len(parts) == 1:
         return replace(parts[0], name=domain.name)
-    ids = None
-    if any(part.ids for part in parts):
-        ids = [id_ for part in parts for id_ in part.ids or [""] * len(part)]
+    texts = [part.content for part in parts if isinstance(part.content, tables.Texts)]
+    if 0 < len(texts) < len(parts):
+        raise UserError(f"{domain.path}: texts and matrices; expected files of one kind.")
     return Documents(
         domain.path,
-        _content(parts),
+        tables.Texts(tuple(file for part in texts for file in part.files), reading.text)
+        if texts
+        else matrices.stack(parts),
         [label for part in parts for label in part.labels],
-        ids,
+        [id_ for part in parts for id_ in part.ids or [""] * len(part)]
+        if any(part.ids for part in parts)
+        else None,
         domain.name,
         tuple((part.path, len(part)) for part in parts),
     )
@@ -113,26 +115,6 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
         return matrices.read(path, labels)
     known = ", ".join([*tables.READERS, *matrices.SUFFIXES])
     raise UserError(f"{path}: unknown kind of file; expected {known}.")
-
-
-@dataclass(frozen=True)
-class Chain:
-    """The texts of several files, one file after the other."""
-
-    parts: Sequence[Iterable[str]]
-
-    def __iter__(self) -> Iterator[str]:
-        for part in self.parts:
-            yield from part
-
-
-def _content(parts: Sequence[Documents]) -> Chain | sp.csr_array:
-    if sp.issparse(parts[0].content):
-        return matrices.stack(parts)
-    for part in parts:
-        if sp.issparse(part.content):
-            raise UserError(f"{part.path}: a matrix among texts; expected files of one kind.")
-    return Chain([part.content for part in parts])
 
 
 def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:

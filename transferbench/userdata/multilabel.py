@@ -54,22 +54,23 @@ def check_single(labels: Iterable[str], path: object) -> None:
             )
 
 
-def nearest_tasks(problem: Problem) -> tuple[int, ...]:
-    """Return the task 0, 1, … of each domain; a domain with a seen row is a task.
+def members_of_tasks(problem: Problem) -> list[list[int]]:
+    """Return the domains of each task: one with a seen row, then those without that belong to it.
 
-    Any other domain belongs to the task whose mean document in the first view has the largest
-    cosine with its own; of equal ones to the first. Raise ValueError if no row is seen.
+    These belong to the task whose mean document in the first view has the largest cosine with their
+    own; of equal ones to the first. Raise ValueError if no row is seen.
     """
     means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
     length = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(length > 0, length, 1)
-    labelled = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
-    if not labelled:
+    members = [[i] for i, domain in enumerate(problem.domains) if domain.seen.any()]
+    if not members:
         raise ValueError(f"{problem.name}: at least one labelled document is needed")
-    cosine = means @ means[labelled].T
-    return tuple(
-        labelled.index(i) if i in labelled else int(cosine[i].argmax()) for i in range(len(means))
-    )
+    cosine = means @ means[[i for i, *_ in members]].T
+    for i, domain in enumerate(problem.domains):
+        if not domain.seen.any():
+            members[cosine[i].argmax()].append(i)
+    return members
 
 
 def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
@@ -80,7 +81,7 @@ def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
     """
     if problem.family != "multilabel":
         return problem, truth
-    members = _members(problem)
+    members = members_of_tasks(problem)
     Y, scored = (
         tuple(np.concatenate([parts[i] for i in rows]) for rows in members)
         for parts in (truth.Y, truth.scored)
@@ -93,31 +94,13 @@ def fit_in_tasks(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
     """Fit the pooled problem; return the scores of the domains of the problem itself."""
     if problem.family != "multilabel":
         return fit(problem)
-    members = _members(problem)
+    members = members_of_tasks(problem)
     of_tasks = fit(_pooled(problem, members))
     scores: dict[int, np.ndarray] = {}
     for rows, of_task in zip(members, of_tasks.scores, strict=True):
         ends = np.cumsum([len(problem.domains[i].seen) for i in rows])[:-1]
         scores.update(zip(rows, np.split(of_task, ends), strict=True))
     return replace(of_tasks, scores=tuple(scores[i] for i in range(len(problem.domains))))
-
-
-def describe_tasks(problem: Problem) -> str:
-    """Return which documents are one task: "a (with c, d), b"."""
-    names = [[problem.domains[i].name for i in rows] for rows in _members(problem)]
-    return ", ".join(
-        f"{first} (with {', '.join(others)})" if others else first for first, *others in names
-    )
-
-
-def _members(problem: Problem) -> list[list[int]]:
-    """Return the domains of each task, the labelled one first."""
-    tasks = nearest_tasks(problem)
-    seen = [bool(domain.seen.any()) for domain in problem.domains]
-    return [
-        sorted((i for i in range(len(tasks)) if tasks[i] == t), key=lambda i: not seen[i])
-        for t in range(max(tasks) + 1)
-    ]
 
 
 def _pooled(problem: Problem, members: Sequence[Sequence[int]]) -> Problem:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -82,19 +81,6 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def formula(problem: Problem, targets: Sequence[Documents]) -> str | None:
-    """Return a value that `rows` yields and that a spreadsheet would run, or None."""
-    files = (str(file) for documents in targets for file, _ in documents.rows())
-    ids = (id_ for documents in targets for id_ in documents.ids or ())
-    return next(filter(_is_formula, chain(problem.classes, ids, files)), None)
-
-
-def without_formulas(predicted: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows with ' before each text that a spreadsheet would run."""
-    for row in predicted:
-        yield {name: f"'{value}" if _is_formula(value) else value for name, value in row.items()}
-
-
 def _is_formula(value: object) -> bool:
     """True for a text that begins as a formula does and is no number."""
     if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
@@ -106,14 +92,26 @@ def _is_formula(value: object) -> bool:
     return False
 
 
-def write(path: Path, predicted: Iterator[Row], suffix: str) -> None:
-    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes."""
+def write(path: Path, predicted: Iterator[Row], suffix: str, *, escape: bool = False) -> str | None:
+    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes.
+
+    escape: put ' before each text in CSV that a spreadsheet would run. Without it, return the first
+    such text, if there is one.
+    """
+    unescaped: str | None = None
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)
-            return
-        first = next(predicted)
-        writer = csv.DictWriter(file, list(first), lineterminator="\n")
-        writer.writeheader()
-        writer.writerow(first)
-        writer.writerows(predicted)
+            return None
+        writer: csv.DictWriter[str] | None = None
+        for row in predicted:
+            if writer is None:
+                writer = csv.DictWriter(file, list(row), lineterminator="\n")
+                writer.writeheader()
+            formulas = {name: value for name, value in row.items() if _is_formula(value)}
+            if formulas and escape:
+                row |= {name: f"'{value}" for name, value in formulas.items()}
+            elif formulas and unescaped is None:
+                unescaped = str(next(iter(formulas.values())))
+            writer.writerow(row)
+    return unescaped

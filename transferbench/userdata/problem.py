@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -57,16 +58,12 @@ def documents_problem(
     separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
     them whole. Raises UserError if the documents make no problem.
     """
-    files = [*sources, *targets]
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
-    labels = [[""] * len(file) if clusters else file.labels for file in files]
-    known = np.array([bool(label) for part in labels for label in part])
-    Y = np.vstack(
-        [
-            _indicator(file.path, part, classes, separator)
-            for file, part in zip(files, labels, strict=True)
-        ]
-    )
+    files = [*sources, *targets]
+    if clusters:
+        files = [replace(file, labels=[""] * len(file)) for file in files]
+    known = np.array([bool(label) for file in files for label in file.labels])
+    Y = np.vstack([_indicator(file, classes, separator) for file in files])
     X = _features(files, options)
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
     nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
@@ -161,19 +158,17 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     return classes
 
 
-def _indicator(
-    path: Path, labels: Sequence[str], classes: Sequence[str], separator: str | None
-) -> np.ndarray:
+def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
     """Return the labels (n, c) 0/1 of a file, zero for documents without a label."""
     index = {label: i for i, label in enumerate(classes)}
-    Y = np.zeros((len(labels), len(classes)))
-    for row, label in enumerate(labels):
+    Y = np.zeros((len(file), len(classes)))
+    for row, label in enumerate(file.labels):
         for name in split_labels(label, separator):
             if name not in index:
                 known = ", ".join(map(brief, classes[:10]))
                 raise UserError(
-                    f"{path}: label {brief(name)} is none of the source's ({known}); remove such "
-                    "documents, or leave their labels blank."
+                    f"{file.path}: label {brief(name)} is none of the source's ({known}); remove "
+                    "such documents, or leave their labels blank."
                 )
             Y[row, index[name]] = 1
     return Y

@@ -38,20 +38,20 @@ BATCH_SIZE = 32  # rows of Parquet in memory at a time
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a table, read from the file each time they are iterated.
+    """The texts of tables, read from the files each time they are iterated.
 
-    version: size and time of the file when its texts were checked.
+    files: each with its size and time when its texts were checked.
     """
 
-    path: Path
+    files: tuple[tuple[Path, tuple[int, int]], ...]
     column: str
-    version: tuple[int, int]
 
     def __iter__(self) -> Iterator[str]:
-        if _version(self.path) != self.version:
-            raise UserError(f"{self.path}: the file has changed meanwhile; repeat the command.")
-        for _, row in rows(self.path, {self.column}):
-            yield row[self.column] or ""
+        for path, version in self.files:
+            if _version(path) != version:
+                raise UserError(f"{path}: the file has changed meanwhile; repeat the command.")
+            for _, row in rows(path, {self.column}):
+                yield row[self.column] or ""
 
 
 def _version(path: Path) -> tuple[int, int]:
@@ -98,7 +98,9 @@ def read(path: Path, reading: Reading, labels: Labels) -> Documents:
         names.append(check_label(path, line, label, labels))
     if not names:
         raise UserError(f"{path}: there are no documents in it.")
-    return Documents(path, Texts(path, reading.text, version), names, ids if id_column else None)
+    return Documents(
+        path, Texts(((path, version),), reading.text), names, ids if id_column else None
+    )
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
