@@ -46,8 +46,8 @@ def command(user: UserData, as_json: bool) -> int:
     if as_json:
         rows = [
             {"target": path, "model": model, "params": params[model], **values}
-            for model, found in scored.items()
-            for path, values in zip(paths, found, strict=True)
+            for model, of_model in scored.items()
+            for path, values in zip(paths, of_model, strict=True)
         ]
         answer = {"classes": problem.classes, "worthless": worthless, "results": rows}
         echo(json.dumps(answer, ensure_ascii=False))
@@ -57,9 +57,9 @@ def command(user: UserData, as_json: bool) -> int:
         heads = [f"{titles.get(name, name)} %" for name in measures]
         table = [["target", "model", "documents", *heads]]
         for i, path in enumerate(paths):
-            for model, found in scored.items():
-                percent = [_percent(found[i][name]) for name in measures]
-                table.append([path, model, str(found[i]["documents"]), *percent])
+            for model, of_model in scored.items():
+                percent = [_percent(of_model[i][name]) for name in measures]
+                table.append([path, model, str(of_model[i]["documents"]), *percent])
         echo("\n".join(aligned(table)))
     if worthless and not user.force:
         echo(f"The result is {WORTHLESS}; --force exits with code 0.", err=True)
@@ -71,7 +71,7 @@ def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     from transferbench.choose.table import recall
     from transferbench.measures import ALL, evaluate
 
-    found = []
+    domains = []
     measured = evaluate(fit, truth)
     for name, Y, rows, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if not rows.any():
@@ -80,10 +80,12 @@ def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
         if truth.family == "transfer":
             recalls = zip(truth.classes, recall(Y[rows], scores[rows]).tolist(), strict=True)
             values["recall"] = {name: v for name, v in recalls if v == v}  # without NaN
-        found.append(values)
+        domains.append(values)
     if ALL in measured:  # of several multi-label domains
-        found.append({"documents": sum(each["documents"] for each in found)} | measured[ALL])
-    return found
+        domains.append(
+            {"documents": sum(domain["documents"] for domain in domains)} | measured[ALL]
+        )
+    return domains
 
 
 def _percent(value: Any) -> str:
@@ -91,5 +93,5 @@ def _percent(value: Any) -> str:
     if isinstance(value, dict):
         if len(value) > 4:
             return f"≥ {100 * min(value.values()):.0f}"
-        return "/".join(f"{100 * each:.0f}" for each in value.values())
+        return "/".join(f"{100 * recall:.0f}" for recall in value.values())
     return f"{100 * value:.2f}"

@@ -130,16 +130,11 @@ def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFi
 
 def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
     """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
-    if not name.strip():
-        raise UserError("an empty file name; expected the path of a file of documents.")
-    parts = [name]
-    if "," in name:
-        if os.path.isfile(folder / name):  # noqa: PTH113 (Path.is_file raises for very long names)
-            remedy = "rename the file, or write ? for the comma"
-            raise UserError(f"{name}: a comma separates file names; {remedy}.")
-        parts = [part.strip() for part in name.split(",")]
-        if not all(parts):
-            raise UserError(f"{brief(name)}: nothing between two commas; expected file names.")
+    # Path.is_file raises for very long names.
+    is_file = os.path.isfile(folder / name)  # noqa: PTH113
+    parts = [name] if is_file else [part.strip() for part in name.split(",")]
+    if not all(parts):
+        raise UserError(f"{brief(name)}: an empty file name; expected paths of documents.")
     # As text: the order of Path objects depends on the version of Python.
     files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
     if each_file or files == [folder / user_path(name)]:
@@ -165,16 +160,15 @@ def _expand(name: str, folder: Path) -> list[Path]:
     path = user_path(name)
     if os.path.isdir(folder / path):  # noqa: PTH112
         matches = list((folder / path).iterdir())
-        where, remedy = "in a folder of documents", f"remove it, or give a pattern: '{name}/*.csv'"
     elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
         matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
-        where, remedy = f"among the files of {name}", "give a pattern that matches files only"
     else:
         return [folder / path]
     for file in sorted(matches):
         if file.is_dir() or file.name.startswith("."):
             kind = "folder" if file.is_dir() else "hidden file"
-            raise UserError(f"{file}: a {kind} {where}; {remedy}.")
+            remedy = "remove it, or give a pattern that matches files only: '*.csv'"
+            raise UserError(f"{file}: a {kind} among documents; {remedy}.")
     companions = {matrices.labels_file(file) for file in matches}
     files = [file for file in matches if file not in companions]
     if not files:
