@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import transferbench
 from transferbench import datasets, estimators, measures, models, parameters
 from transferbench.cli import main
-from transferbench.experiments import claim, schema
+from transferbench.experiments import schema
 from transferbench.runs import record
 
 FAMILIES = {
@@ -369,7 +369,7 @@ def records() -> Iterator[str]:
     yield "In this order: " + ", ".join(f"`{name}`" for name in record.RUNS_COLUMNS) + ".\n\n"
     yield "## As a DataFrame\n\n`transferbench.results` joins the plan of an experiment with its "
     yield "runs.csv.\n\n" + _doc(transferbench.results) + "\n\n"
-    yield "## Claims\n\n" + _doc(claim) + "\n"
+    yield "## Claims\n\n" + _doc(schema.Claim) + "\n"
 
 
 INDEX = """# Reference

@@ -34,8 +34,8 @@ from transferbench.evidence.frame import (
     to_runs,
 )
 from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
-from transferbench.experiments.claim import Better, Claim, Higher, Span, Stable
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER
 
 Outcome = Literal["holds", "fails", "undetermined"]

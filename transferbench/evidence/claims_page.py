@@ -9,8 +9,8 @@ from statistics import fmean
 from transferbench.evidence.claims import ClaimResult, compares_ratios, extent, span
 from transferbench.evidence.frame import Cell, identical_columns
 from transferbench.evidence.stats import ALPHA, Comparison, Decision
-from transferbench.experiments.claim import Better, Claim, Higher
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Better, Claim, Higher
 from transferbench.measures import COSTS, TITLES
 
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}

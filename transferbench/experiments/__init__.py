@@ -165,34 +165,29 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     from pydantic import ValidationError
 
     from transferbench import strict_yaml
-    from transferbench.experiments.experiment import (
-        Experiment,
-        check_columns,
-        check_names,
-        check_rows,
-    )
-    from transferbench.experiments.fault import Faults
+    from transferbench.experiments import checks
+    from transferbench.experiments.experiment import Experiment
     from transferbench.experiments.schema import Column, Row, Schema
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
-    faults = Faults(lines)
+    errors = checks.ErrorList(lines)
     try:
         spec = Schema.model_validate(data)
     except ValidationError as error:
-        faults.add_all(error, Schema)
+        errors.add_all(error, Schema)
         rows, columns = _valid(data.get("rows"), Row), _valid(data.get("columns"), Column)
-        check_rows(rows, columns, faults)
-        check_columns(columns, rows, None, faults)
+        checks.check_rows(rows, columns, errors)
+        checks.check_columns(columns, rows, None, errors)
     else:
-        check_names(spec, faults)
-    faults.check()
+        checks.check(spec, errors)
+    errors.check()
     return Experiment(name or path.stem, spec, text, path)
 
 
 def _valid(parts: object, model: type[Part]) -> dict[str, Part]:
-    """Return the rows or columns of a file, by label, that have no fault of their own."""
+    """Return the rows or columns of a file, by label, that have no mistake of their own."""
     from pydantic import ValidationError
 
     valid = {}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -12,12 +11,10 @@ from typing import NamedTuple
 
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
-from transferbench.errors import UserError, did_you_mean, unknown
-from transferbench.experiments.fault import Faults
-from transferbench.experiments.schema import Column, Figure, Printed, Row, Schema
-from transferbench.measures import COSTS, MEASURES
+from transferbench.errors import UserError
+from transferbench.experiments.schema import Printed, Schema
+from transferbench.measures import COSTS
 from transferbench.parameters import Params
-from transferbench.problem import Family
 from transferbench.runs.record import Run
 
 
@@ -128,144 +125,3 @@ class Experiment:
             name, printed_row = row.printed or (source.experiment, label)
             cells[label] = experiments.load(name).published(printed_row, source.column)
         return {label: cell[0] for label, cell in cells.items() if cell}
-
-
-def check_names(spec: Schema, faults: Faults) -> None:
-    """Check what the file names: tasks, domains, models, parameters, measures, experiments.
-
-    Collect a fault for each name that does not exist.
-    """
-    check_rows(spec.rows, spec.columns, faults)
-    check_columns(spec.columns, spec.rows, spec.figure, faults)
-    _check_measures(spec, faults)
-    for i, claim in enumerate(spec.claims):
-        for name in claim.also:
-            with faults.at("claims", i, "also"):
-                if name not in experiments.names():
-                    raise unknown(
-                        "experiment", name, experiments.names(), "See `transferbench list`."
-                    )
-    if spec.control_of:
-        with faults.at("control_of"):
-            _check_control(spec)
-    if spec.figure and spec.figure.levels:
-        with faults.at("figure", "levels"):
-            _printed_table(spec.figure.levels)
-    if spec.readings:
-        for label, row in spec.rows.items():
-            with faults.at(*(("rows", label, "printed") if row.printed else ("readings",))):
-                _check_printed(spec.readings, label, row)
-
-
-def _check_control(spec: Schema) -> None:
-    """Raise UserError unless a control shares published values, measure and unit with its table."""
-    if spec.control_of not in experiments.names():
-        raise unknown("experiment", spec.control_of, experiments.names())
-    table = experiments.load(spec.control_of).spec
-    shared = [row for row in spec.rows if table.published.get(row, {}).keys() & spec.columns.keys()]
-    same = all((spec.rows[r].metric or spec.metric) == (table.rows[r].metric or table.metric)
-               for r in shared)  # fmt: skip
-    if not (shared and same and spec.unit == table.unit):
-        raise UserError(
-            f"{spec.control_of}: expected rows and columns with published values, named as here, "
-            "with the same metric and unit."
-        )
-
-
-def _check_printed(readings: Printed, label: str, row: Row) -> None:
-    """Raise UserError if a row of readings has no published value."""
-    name, printed_row = row.printed or (readings.experiment, label)
-    table = _printed_table(readings.model_copy(update={"experiment": name}))
-    if table.published(printed_row, readings.column) is None:
-        known = [row for row in table.spec.rows if table.published(row, readings.column)]
-        raise unknown("row with a published value", printed_row, known)
-
-
-def _printed_table(printed: Printed) -> Experiment:
-    """Return the experiment that has the printed values. Raise UserError if it does not exist."""
-    table = experiments.load(printed.experiment)
-    if printed.column not in table.spec.columns:
-        raise unknown("column", printed.column, table.spec.columns)
-    return table
-
-
-def check_rows(rows: Mapping[str, Row], columns: Mapping[str, Column], faults: Faults) -> None:
-    """Check the tasks and domains of rows; models of the columns tell whether `all` is a domain."""
-    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
-    for label, row in rows.items():
-        domains: dict[str, int] = {}
-        with faults.at("rows", label, "task"):
-            domains = tasks.documents(tasks.Task.named(row.task))
-        with faults.at("rows", label, "domain"):
-            _check_domain(row, domains, joined)
-
-
-def _check_domain(row: Row, domains: Mapping[str, int], joined: Sequence[str]) -> None:
-    """Raise UserError if the row's domain is none of those of its task, or `all` where allowed."""
-    if row.domain and domains and row.domain not in (*domains, *joined):
-        raise unknown("domain", row.domain, domains)
-
-
-def check_columns(
-    columns: Mapping[str, Column], rows: Mapping[str, Row], figure: Figure | None, faults: Faults
-) -> None:
-    """Check the models of columns, their parameters, and their options on the tasks of the rows."""
-    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
-    for label, column in columns.items():
-        with faults.at("columns", label, "model"):
-            models.load(column.model)
-            _check_params(label, column, figure, faults)
-        with faults.at("columns", label, "task"):
-            domains = tasks.documents(tasks.Task.named(column.task)) if column.task else {}
-            for row in rows.values():
-                _check_domain(row, domains, joined)
-        for row in rows.values() if column.options else ():
-            with suppress(UserError):  # a fault of the row, or of the column's task
-                tasks.Task.named(column.task or row.task)
-                with faults.at("columns", label, "options"):
-                    tasks.Task.named(column.task or row.task, **column.options)
-
-
-def _check_params(label: str, column: Column, figure: Figure | None, faults: Faults) -> None:
-    """Check that every parameter of a known model is stated, and no other, with valid values."""
-    fit = models.load(column.model)
-    place: tuple[object, ...] = ("columns", label)
-    given = [((*place, "grid"), n, value) for n, values in column.grid.items() for value in values]
-    given += [((*place, "params"), name, value) for name, value in column.params.items()]
-    if figure and figure.varies(label, column):
-        values = list(enumerate(figure.values))
-        given += [(("figure", "values", i), n, value) for i, value in values for n in figure.params]
-    for keys, name, value in given:
-        with faults.at(*keys):
-            parameters.resolve(fit, {name: value}, column.model)
-    stated, known = column.params | column.grid, parameters.schema(fit)
-    # A misspelt name would be reported twice.
-    misspelt = " ".join(did_you_mean(name, known) for name in stated if name not in known)
-    if missing := [n for n in known if n not in stated and repr(n) not in misspelt]:
-        names = ", ".join(missing)
-        message = f"{column.model}: missing {names}; an experiment states every parameter."
-        faults.add(("columns", label, "params"), message)
-
-
-def _families(columns: Mapping[str, Column]) -> dict[str, Family]:
-    """Return the family of the model of each column; columns of unknown models are left out."""
-    known = models.registry()
-    return {n: known[c.model].family for n, c in columns.items() if c.model in known}
-
-
-def _check_measures(spec: Schema, faults: Faults) -> None:
-    """Check that all models are of one family and every measure is one of that family."""
-    families = _families(spec.columns)
-    if len(set(families.values())) > 1:
-        faults.add(("columns",), f"models of several families: {families}")
-    if len(set(families.values())) != 1:
-        return
-    family = MEASURES[next(iter(families.values()))]
-    measures = [*(measure.name for measure in family), *COSTS]
-    places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
-    places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
-    places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
-    for keys, measure in places:
-        if measure and measure not in measures:
-            expected = " or ".join(measures)
-            faults.add(keys, f"expected {expected} for these models, got {measure}.")

@@ -1,24 +1,33 @@
-"""The keys of an experiment file, and the checks that need no other file."""
+"""The keys of an experiment file, and what they mean; `checks` checks what types cannot."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
-from annotated_types import Ge, Lt, MinLen
-from pydantic import Field, Strict, model_validator
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from transferbench.choose.criteria import MEANINGS
-from transferbench.errors import unknown
-from transferbench.experiments.claim import Claim, Finite
-from transferbench.experiments.fault import Fault, StrictModel, below, check_known, gather
 from transferbench.measures import MeasureName
 from transferbench.parameters import Positive, Weight
 
-MAX_SETTINGS = 10_000  # of a grid
+#: Smallest difference that matters to a claim without a threshold of its own: half a point in per
+#: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
+MATTERS = 0.005
+MATTERS_RATIO = 1.1
+Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+#: Values of x: one, or all from the first to the last.
+Span = Finite | tuple[Finite, Finite]
 #: A printed mean, or mean and standard deviation.
 Published = Finite | tuple[Finite, Weight]
+
+
+class StrictModel(BaseModel):
+    """Base of all parts of an experiment file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Paper(StrictModel):
@@ -88,19 +97,6 @@ class Column(StrictModel):
         """The task and the options of this column's runs, if they are not the rows'."""
         return {"task": self.task} | self.options if self.task else self.options
 
-    @model_validator(mode="after")
-    def _check_grid(self) -> Self:
-        if bool(self.grid) != bool(self.choose):
-            raise Fault("expected grid and choose together.", "grid")
-        if (size := math.prod(map(len, self.grid.values()))) > MAX_SETTINGS:
-            message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
-            raise Fault(message, "grid")
-        for name in self.grid:
-            if name in self.params:
-                message = f"{name} is given under params and under grid; remove one."
-                raise Fault(message, "grid", name)
-        return self
-
 
 class Tolerance(StrictModel):
     """Largest difference from the published value that counts as `within`, and its reason."""
@@ -161,17 +157,110 @@ class Figure(StrictModel):
     objective: bool = False
     levels: Printed | None = None
 
-    @model_validator(mode="after")
-    def _check_one_axis(self) -> Self:
-        if [bool(self.params and self.values), self.iterations, self.rows].count(True) != 1:
-            raise Fault("expected one of params with values, iterations: true, rows: true.")
-        return self
-
     def varies(self, label: str, column: Column) -> bool:
         """True if the parameters of the figure vary in this column."""
         if self.columns:
             return bool(self.params) and label in self.columns
         return not column.control and not column.params.keys().isdisjoint(self.params)
+
+
+class Better(StrictModel):
+    """Each of `columns` is better than each of `over` by more than `by`.
+
+    Without `over`, they are compared with every other column that is no control. The comparison
+    must hold on every row, most, some, or on the average of the rows; in a figure, at each `x`.
+    Seconds and MiB are compared as ratios: `times` as fast, or as small. `value` is a number that
+    the paper states, to compare with in place of columns. `fewer_errors` is the share of a rival's
+    errors (what its value lacks to 1, or 100 per cent) that must be avoided.
+    """
+
+    columns: Annotated[tuple[str, ...], MinLen(1)]
+    over: tuple[str, ...] = ()
+    rows: Literal["every", "most", "some", "average"] = "every"
+    by: Finite = 0.0
+    times: Positive = 1.0
+    value: Finite | None = None
+    fewer_errors: Annotated[float, Ge(0), Lt(1)] = 0.0
+    x: Span | None = None
+
+    def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns to compare with, or the stated value as a text.
+
+        competitors: the columns that are no controls.
+        """
+        if self.value is not None:
+            return (f"{self.value:g}",)
+        return self.over or tuple(name for name in competitors if name not in self.columns)
+
+
+class Stable(StrictModel):
+    """On every row, the values of the column at `x` differ by at most `within`."""
+
+    column: str
+    x: tuple[Finite, Finite]
+    within: Positive
+
+
+class Higher(StrictModel):
+    """On every row, the mean of the column `at` some x is more than `by` above that at `than`."""
+
+    column: str
+    at: Span
+    than: Span
+    by: Finite = 0.0
+
+
+class Claim(StrictModel):
+    """A sentence of the paper, in our words, and one predicate that tests it.
+
+    `measure` selects the rows that show it (default: the experiment's metric), `among` selects
+    rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
+    compared by log10. A difference smaller than `matters`, in the table's unit (of costs and
+    objectives a ratio such as 1.1), decides nothing; see MATTERS for the defaults. A claim with
+    `by`, `times` or `within` has that threshold alone.
+    """
+
+    says: str
+    place: str
+    better: Better | None = None
+    stable: Stable | None = None
+    higher: Higher | None = None
+    measure: MeasureName | None = None
+    matters: Weight | None = None
+    among: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def predicate(self) -> Better | Stable | Higher:
+        """The predicate that is given."""
+        given = self.better or self.stable or self.higher
+        assert given is not None
+        return given
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the predicate names."""
+        given = self.predicate
+        return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+
+    @property
+    def has_threshold(self) -> bool:
+        """True if the predicate states how large a difference must be, or may be."""
+        given = self.predicate
+        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
+            return True
+        return isinstance(given, Stable) or bool(given.by) or getattr(given, "times", 1.0) != 1
+
+    def matters_on(self, ratio: bool, unit: int) -> float:
+        """Return the smallest difference that matters, on the scale that is compared.
+
+        ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1.
+        """
+        if self.has_threshold:
+            return 0.0
+        if ratio:
+            return math.log10(MATTERS_RATIO if self.matters is None else self.matters)
+        return MATTERS * unit if self.matters is None else self.matters
 
 
 class Schema(StrictModel):
@@ -211,94 +300,3 @@ class Schema(StrictModel):
         """The columns that `regret` chooses among."""
         votes = self.regret.votes if self.regret else ()
         return [name for name in self.competitors if name not in votes]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        claims = [partial(self._check_claim, i) for i in range(len(self.claims))]
-        parts = [self._check_labels, self._check_figure, self._check_published]
-        gather([*parts, self._check_readings, self._check_regret, *claims])
-        return self
-
-    def _check_labels(self) -> None:
-        averages = {average_label(row.group) for row in self.rows.values()}
-        for label in self.rows if self.figure is None else ():
-            if label in averages:
-                message = f"the table adds a row of means named {label}; rename this row."
-                raise Fault(message, "rows", label)
-        for name, column in self.columns.items():
-            for label in (choice_label(name, measure) for measure in column.choose[1:]):
-                if label in self.columns:
-                    message = f"{name} adds a column named {label}; rename this column."
-                    raise Fault(message, "columns", label)
-
-    def _check_figure(self) -> None:
-        if self.figure is None:
-            return
-        if self.readings:
-            raise Fault("expected figure or readings, not both.", "readings")
-        for label, column in self.columns.items():
-            if column.grid:
-                message = "a figure has no grids; it has params and values."
-                raise Fault(message, "columns", label, "grid")
-        if self.figure.rows and len({row.x is None for row in self.rows.values()}) > 1:
-            raise Fault("expected an x for every row or for none.", "figure")
-        params = {name for column in self.columns.values() for name in column.params}
-        check_known("parameter of the columns", self.figure.params, params, "figure", "params")
-        check_known("column", self.figure.columns, self.columns, "figure", "columns")
-
-    def _check_published(self) -> None:
-        if not self.figure and bool(self.published) != bool(self.tolerance):
-            raise Fault("missing key published or tolerance; they go together.")
-        if self.control_of and self.published:
-            raise Fault("expected control_of or published, not both.", "published")
-
-        def check_columns(row: str) -> None:
-            with below("published", row):
-                check_known("column", self.published[row], self.columns)
-
-        check_rows = partial(check_known, "row", self.published, self.rows, "published")
-        gather([check_rows, *(partial(check_columns, row) for row in self.published)])
-
-    def _check_readings(self) -> None:
-        """Check that a reading names what it reads, and has no published values of its own."""
-        named = [("rows", n, each.reading_of) for n, each in self.rows.items()]
-        named += [("columns", n, each.reading_of) for n, each in self.columns.items()]
-        others = {(kind, name) for kind, name, read in named if not read}
-
-        def check(kind: str, name: str, read: str) -> None:
-            known = [other for of, other in others if of == kind]
-            message = ""
-            if read not in known:
-                message = str(unknown(kind.removesuffix("s"), read, known))
-            elif name in self.published or any(name in row for row in self.published.values()):
-                message = "has published values of its own; remove them."
-            elif kind == "columns":
-                first = next(n for n, each in self.columns.items() if each.reading_of == read)
-                if first != name or self.columns[name].control:
-                    message = (
-                        f"expected one reading of {read}, and no control; for more readings make a "
-                        "file with `readings`."
-                    )
-            elif self.rows[name].metric != self.rows[read].metric:
-                message = f"expected the metric of the row {read}."
-            elif self.rows[name].group in {self.rows[other].group for other in known}:
-                message = "expected a group that no other row has, such as `group: rebuilt`."
-            if message:
-                raise Fault(message, kind, name, "reading_of")
-
-        gather(partial(check, *each) for each in named if each[2])
-
-    def _check_claim(self, i: int) -> None:
-        with below("claims", i):
-            self.claims[i].check(self)
-
-    def _check_regret(self) -> None:
-        if self.regret is None:
-            return
-        if self.figure or any(column.grid or column.task for column in self.columns.values()):
-            raise Fault("expected no figure, grid or task of a column beside regret.", "regret")
-        named = [self.regret.reference, *self.regret.votes]
-        named += [rule.column for rule in self.regret.rules.values()]
-        check_known("column", named, self.columns, "regret")
-        if not self.candidates:
-            raise Fault("expected a column to choose: no control, and not in votes.", "regret")
