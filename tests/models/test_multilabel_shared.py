@@ -7,12 +7,14 @@ import pytest
 from conftest import make_multilabel
 
 from transferbench.models.multilabel._shared import FOLDS, best_setting, tuned_fit
+from transferbench.problem import Domain, Problem
 
 
 def tuned(settings, predict, Y, seen, ensure_one_label=False):
     """Return the scores of a problem whose documents are all in one domain."""
-    problem, _ = make_multilabel(tasks=1, documents=len(Y), labels=Y.shape[1])
-    return tuned_fit(problem, settings, predict, Y, seen, ensure_one_label).scores[0]
+    domain = Domain("all", (np.ones((len(Y), 2)),), np.where(seen[:, None], Y, 0), seen)
+    problem = Problem("p", "multilabel", tuple("abcd"[: Y.shape[1]]), (domain,))
+    return tuned_fit(problem, settings, predict, ensure_one_label).scores[0]
 
 
 def test_every_document_gets_a_label_and_scores_are_split_by_domain():
@@ -21,7 +23,7 @@ def test_every_document_gets_a_label_and_scores_are_split_by_domain():
     expected = scores.copy()
     expected[0, 1] = expected[2, 0] = 0.5
     for ensure, wanted in ((False, scores), (True, expected)):
-        fit = tuned_fit(problem, [1], lambda *_: scores, scores, np.ones(4, bool), ensure)
+        fit = tuned_fit(problem, [1], lambda *_: scores, ensure)
         np.testing.assert_array_equal(fit.scores, np.split(wanted, 2))
 
 
@@ -40,7 +42,7 @@ def test_the_best_setting_is_chosen_on_held_out_rows_not_on_others():
 
 def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
     rng = np.random.default_rng(1)
-    Y = np.ones((43, 3))  # also on unseen rows, whose labels must not be used
+    Y = np.ones((43, 3))
     seen = np.arange(43) < 32
     calls = []
 
@@ -77,3 +79,8 @@ def test_cross_validation_needs_two_documents_a_fold_unless_there_is_one_setting
     calls = []
     tuned([3], lambda *given: calls.append(given) or Y, Y, seen)
     assert len(calls) == 1
+
+
+def test_fewer_than_two_labelled_documents_are_an_error():
+    with pytest.raises(ValueError, match="two labelled documents"):
+        tuned([3], lambda *_: np.ones((4, 1)), np.ones((4, 1)), np.arange(4) < 1)

@@ -29,21 +29,23 @@ def stack_views(problem: Problem) -> list[Matrix]:
     return [drop_empty_columns(stack(parts)) for parts in by_view]
 
 
-def join(problem: Problem, view: View) -> tuple[list[sp.csr_array], np.ndarray, np.ndarray]:
-    """Return views V × (n, d), labels Y (n, m) and seen (n,) of the documents of all domains.
+def stack_labels(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels Y (n, m) and seen (n,) of the documents of all domains."""
+    Y, seen = zip(*((domain.Y, domain.seen) for domain in problem.domains), strict=True)
+    return np.vstack(Y), np.concatenate(seen)
 
-    Rows have length one in each view, because the scales of views differ. Features that occur in no
-    document are dropped. Raises ValueError if fewer than two documents are labelled.
+
+def unit_views(problem: Problem, view: View) -> list[sp.csr_array]:
+    """Return the views of all domains as by `stack_views`, with rows of length one.
+
+    The scales of views differ.
     """
-    seen = np.concatenate([domain.seen for domain in problem.domains])
-    if seen.sum() < 2:
-        raise ValueError(f"{problem.name}: at least two labelled documents are needed")
-    views = stack_views(problem)[: 1 if view == "first" else None]
-    return [unit_rows(X) for X in views], np.vstack([domain.Y for domain in problem.domains]), seen
+    return [unit_rows(X) for X in stack_views(problem)[: 1 if view == "first" else None]]
 
 
-def hstack_views(views: list[sp.csr_array]) -> sp.csr_array:
-    """Return the views side by side (n, Σ d), so that inner products are means over the views."""
+def hstack_views(problem: Problem, view: View) -> sp.csr_array:
+    """Return `unit_views` side by side (n, Σ d); inner products are means over the views."""
+    views = unit_views(problem, view)
     return sp.csr_array(sp.hstack(views) / np.sqrt(len(views)))
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -168,15 +169,11 @@ class NMTF:
         """Return Σ_b U_b H_b (m, c)."""
         if len(term.parts) == 1:
             return self._UH(*term.parts[0])
-
-        def compute(out: np.ndarray | None) -> np.ndarray:
-            first, second, *others = (self._UH(*part) for part in term.parts)
-            A: np.ndarray = np.add(first, second, out=out)
-            for other in others:
-                A += other
-            return A
-
-        return self._cached(("A", term), term.part_factors, compute)
+        return self._cached(
+            ("A", term),
+            term.part_factors,
+            lambda _: reduce(np.add, [self._UH(*part) for part in term.parts]),
+        )
 
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""

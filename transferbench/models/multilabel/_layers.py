@@ -11,7 +11,7 @@ import numpy as np
 from transferbench import measures
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
-from transferbench.core.documents import split_by_domain, stack, stack_views
+from transferbench.core.documents import split_by_domain, stack, stack_labels, stack_views
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
@@ -107,18 +107,17 @@ class Documents:
 
         Raise ValueError if no label is seen.
         """
-        domains = problem.domains
-        seen = np.concatenate([domain.seen for domain in domains])
+        Y, seen = stack_labels(problem)
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
         X = stack_views(problem)
         if pool_views:
             X = [stack(X, axis=1)]
         rows = np.arange(len(seen))
-        cuts = np.cumsum([len(domain.seen) for domain in domains])[:-1]
+        cuts = np.cumsum([len(domain.seen) for domain in problem.domains])[:-1]
         return cls(
             tuple(x.astype(dtype) for x in X),
-            np.vstack([domain.Y for domain in domains]).astype(dtype),
+            Y.astype(dtype),
             seen,
             (rows,) if pool_tasks else tuple(np.split(rows, cuts)),
         )

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from transferbench import measures
-from transferbench.core.documents import split_by_domain
+from transferbench.core.documents import split_by_domain, stack_labels
 from transferbench.measures import THRESHOLD, example_f1
 from transferbench.problem import Fit, Problem
 
@@ -48,8 +48,6 @@ def tuned_fit(
     problem: Problem,
     settings: Sequence[Setting],
     predict: Callable[[Setting, np.ndarray, np.ndarray], np.ndarray],
-    Y: np.ndarray,
-    seen: np.ndarray,
     ensure_one_label: bool,
 ) -> Fit:
     """Return the scores of the setting that cross-validation chooses, trained on all seen rows.
@@ -57,8 +55,11 @@ def tuned_fit(
     The seen rows are divided at random, always alike, into `FOLDS` folds. predict(setting, Y,
     train_mask) returns scores (n, m) of all documents; Y (n, m) is zero outside train_mask (n,).
     ensure_one_label: give a document without a label its best one. Raise ValueError for fewer than
-    two labelled rows a fold.
+    two labelled rows, or two a fold.
     """
+    Y, seen = stack_labels(problem)
+    if seen.sum() < 2:
+        raise ValueError(f"{problem.name}: at least two labelled documents are needed")
     rows = np.random.default_rng(0).permutation(np.flatnonzero(seen))
     if len(settings) > 1 and len(rows) < 2 * FOLDS:
         raise ValueError(

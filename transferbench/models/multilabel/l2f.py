@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.documents import View, join
+from transferbench.core.documents import View, unit_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -46,7 +46,7 @@ def fit(
     the labelled documents chooses a triple by example-based F₁. view: the first view, or all.
     ensure_one_label: give a document without a label its best one.
     """
-    views, all_Y, all_seen = join(problem, view)
+    views = unit_views(problem, view)
 
     def predict(setting: tuple[float, float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         gamma, lam, mu = setting
@@ -57,7 +57,7 @@ def fit(
         return np.asarray(sum(F) / len(F) + base)
 
     settings = list(product(gamma, lam, mu))
-    return tuned_fit(problem, settings, predict, all_Y, all_seen, ensure_one_label)
+    return tuned_fit(problem, settings, predict, ensure_one_label)
 
 
 def similarity(Y: np.ndarray) -> np.ndarray:

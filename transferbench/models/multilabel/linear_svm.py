@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from transferbench.core.documents import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem
@@ -35,8 +35,7 @@ def fit(
     """
     from sklearn.svm import LinearSVC
 
-    views, all_Y, all_seen = join(problem, view)
-    X = hstack_views(views)
+    X = hstack_views(problem, view)
 
     def predict(C: float, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         X_seen = X[np.flatnonzero(seen)]
@@ -49,4 +48,4 @@ def fit(
             scores[:, column] = expit(svm.fit(X_seen, label).decision_function(X))
         return scores
 
-    return tuned_fit(problem, C, predict, all_Y, all_seen, ensure_one_label)
+    return tuned_fit(problem, C, predict, ensure_one_label)

@@ -29,7 +29,7 @@ from itertools import product
 
 import numpy as np
 
-from transferbench.core.documents import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import CountOrZero, Positive, Weight
 from transferbench.problem import Fit, Problem
@@ -53,8 +53,7 @@ def fit(
     """
     from sklearn.linear_model import Ridge
 
-    views, all_Y, all_seen = join(problem, view)
-    X = hstack_views(views)
+    X = hstack_views(problem, view)
     m = len(problem.classes)
     size = m // 2 if r is None else min(r, m)
 
@@ -81,4 +80,4 @@ def fit(
         return np.asarray(F + (G - F) @ Q @ Q.T)
 
     settings = list(product(alpha, beta))
-    return tuned_fit(problem, settings, predict, all_Y, all_seen, ensure_one_label)
+    return tuned_fit(problem, settings, predict, ensure_one_label)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.documents import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Count, Weight
 from transferbench.problem import Fit, Problem
@@ -46,13 +46,12 @@ def fit(
     by example-based F₁. s: smoothing. view: the first view, or all side by side. ensure_one_label:
     give a document without a label its best one.
     """
-    views, all_Y, all_seen = join(problem, view)
-    X = hstack_views(views)
+    X = hstack_views(problem, view)
 
     def predict(k: int, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         return posterior(neighbours(X, seen, k), Y[seen] > 0, seen, k, s)
 
-    return tuned_fit(problem, k, predict, all_Y, all_seen, ensure_one_label)
+    return tuned_fit(problem, k, predict, ensure_one_label)
 
 
 def posterior(

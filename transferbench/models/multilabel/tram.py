@@ -37,7 +37,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
-from transferbench.core.documents import View, hstack_views, join
+from transferbench.core.documents import View, hstack_views
 from transferbench.core.graph import Graph, cosine_graph, heat_graph
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Count
@@ -62,14 +62,13 @@ def fit(
     of documents reduced by MDDM, or cosines. view: the first view, or all side by side.
     ensure_one_label: give a document without a label its best one.
     """
-    views, all_Y, all_seen = join(problem, view)
-    X = hstack_views(views)
+    X = hstack_views(problem, view)
 
     def predict(k: int, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         W = cosine_graph(X, k) if graph == "cosine" else heat_graph(X @ mddm(X, Y, seen), k)
         return propagate(W, Y, seen)
 
-    return tuned_fit(problem, k, predict, all_Y, all_seen, ensure_one_label)
+    return tuned_fit(problem, k, predict, ensure_one_label)
 
 
 def propagate(graph: Graph, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
