@@ -79,11 +79,9 @@ def compare(
     regression and the recommended model are always compared. params: {model: {name: value}}.
     repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
     target have equal shares. See `choose.table.table` for the columns. A multi-label model, or
-    problem, compares multi-label models, see `choose.table_multilabel.table`; none is
-    recommended. Raise UserError for a mistake, in one line.
+    problem, compares multi-label models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
-    from transferbench.choose.plan import plan
     from transferbench.choose.table import table
 
     models = [models] if isinstance(models, str) else models
@@ -99,7 +97,7 @@ def compare(
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    plans = plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
+    plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
     compared = comparing.compare(problem, plans, equal_shares=equal_shares, jobs=jobs)
     return table(compared, truth)
 

@@ -25,8 +25,7 @@ from transferbench.messages import counted
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Comparison
-    from transferbench.choose.plan import Plan
+    from transferbench.choose.compare import Comparison, FitPlan
     from transferbench.problem import Family, Problem, Truth
     from transferbench.userdata.load import Loaded
 
@@ -64,16 +63,16 @@ def command(
 
     No label of the target is used: models are judged by the shares of their classes, by agreement
     with logistic regression (=lr) and with most models (=vote), and by the accuracy on the source
-    of the same model trained on its decisions (back). Where the target has labels, measures are
-    shown beside, and change nothing. Logistic regression and the recommended model are always
-    compared; without --model also quick ones.
+    of the same model trained on its decisions (reverse). If the target has labels, measures are
+    printed too; they do not affect the recommendation. Logistic regression and the recommended
+    model are always compared; without --model also quick ones.
 
     For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
-    from transferbench.choose.plan import plan
+    from transferbench.choose.compare import plan
     from transferbench.choose.table import table
-    from transferbench.cli import _compare_labels, _compare_table
+    from transferbench.cli import _compare_table
 
     given = bool(task), bool(user.sources), bool(user.targets)
     if given not in ((True, False, False), (False, True, True)) or (task and out):
@@ -96,10 +95,7 @@ def command(
     )
     compared = _compare(problem, plans, equal_shares, jobs, names)
     frame = table(compared, truth)
-    if problem.family == "multilabel":
-        echo(_compare_labels.text(compared, frame, names, as_json))
-    else:
-        echo(_compare_table.text(compared, frame, truth, names, confusion, as_json))
+    echo(_compare_table.text(compared, frame, truth, names, confusion, as_json))
     worthless = compared.worthless and not user.force
     if out and loaded and not worthless:
         _write(out, user, compared, loaded, escape_formulas)
@@ -113,7 +109,7 @@ def command(
 def _load_task(task: str, user: UserData, settings: Settings) -> tuple[Problem, Truth]:
     """Return the problem of a task and its truth; options of files are refused."""
     from transferbench import models
-    from transferbench.choose.plan import check_problem
+    from transferbench.choose.compare import check_problem
     from transferbench.data import tasks
 
     context = click.get_current_context()
@@ -133,7 +129,7 @@ def _params(
     user: UserData, family: Family, equal_shares: bool, confusion: bool
 ) -> dict[str, dict[str, Any]]:
     """Return all parameters by model. Raise UserError for what does not suit the family."""
-    from transferbench.choose.plan import model_names
+    from transferbench.choose.compare import model_names
 
     if family == "multilabel" and (equal_shares or confusion):
         option = "--equal-shares" if equal_shares else "--confusion"
@@ -142,7 +138,7 @@ def _params(
 
 
 def _compare(
-    problem: Problem, plans: Sequence[Plan], equal_shares: bool, jobs: int, names: list[str]
+    problem: Problem, plans: Sequence[FitPlan], equal_shares: bool, jobs: int, names: list[str]
 ) -> Comparison:
     """Compare with a progress bar; print each doubt once, with the models that it concerns."""
     from tqdm import tqdm
