@@ -48,7 +48,7 @@ def test_without_the_users_files_the_error_states_the_remedy(name, home):
     with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
         tasks.load(tasks.Task.named(name), home)
     assert "\n" not in str(error.value)
-    assert datasets.tasks()[name].own_files(home.data) == []
+    assert datasets.tasks()[name].user_files(home.data) == []
 
 
 def is_small(name: str) -> bool:

@@ -72,7 +72,7 @@ def test_files_are_read(images):
     np.testing.assert_allclose(problem.domains[0].views[1][3], np.array(first[:3], float))
     problem, _ = build(images, verify=False, views="EDH+tags")
     np.testing.assert_array_equal(problem.domains[0].views[1].toarray(), np.ones((5, 2)))
-    assert len(nus_wide.own_files(images)) == 16
+    assert len(nus_wide.user_files(images)) == 16
 
 
 def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, known, tmp_path):
@@ -82,8 +82,8 @@ def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, known, tmp_
     cloned, same_truth = build(clone)
     np.testing.assert_array_equal(truth.Y[0], same_truth.Y[0])
     np.testing.assert_array_equal(problem.domains[0].X, cloned.domains[0].X)
-    assert [file.relative_to(clone / "NUS-WIDE-Lite") for file in nus_wide.own_files(clone)] == [
-        file.relative_to(images) for file in nus_wide.own_files(images)
+    assert [file.relative_to(clone / "NUS-WIDE-Lite") for file in nus_wide.user_files(clone)] == [
+        file.relative_to(images) for file in nus_wide.user_files(images)
     ]
     problem, _ = build(clone, views="CH+CORR+BoW")  # visual words are not verified
     assert [view.shape[1] for view in problem.domains[0].views] == [2, 3, 4]
@@ -221,7 +221,7 @@ def test_only_regular_files_are_the_users_files(images):
     import os
 
     os.mkfifo(images / "NUS-WIDE-Lite_groundtruth/Lite_Labels_pipe_Train.txt")
-    assert all("pipe" not in file.name for file in nus_wide.own_files(images))
+    assert all("pipe" not in file.name for file in nus_wide.user_files(images))
 
 
 def test_the_remedy_has_the_commands(home):

@@ -190,7 +190,7 @@ def _user_file_digests(task: Task, settings: Settings) -> list[str]:
     start = user_path(path)
     folder = start if start.is_dir() else start.parent
     lines = []
-    for file in datasets.tasks()[task.base].own_files(start):
+    for file in datasets.tasks()[task.base].user_files(start):
         try:
             with open_regular(file) as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -6,7 +6,7 @@ A dataset module has
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
-    own_files(path) → files             if `build` has an option `path` for a file or folder of the
+    user_files(path) → files            if `build` has an option `path` for a file or folder of the
                                         user: the files to read; none if the path does not exist
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.

@@ -38,6 +38,7 @@ parts are joined and split again at random.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ from transferbench.data.problems import (
     train_mask,
 )
 from transferbench.datasets._published import originals
-from transferbench.datasets._user_files import check_nonnegative, own_folder, read_numbers
+from transferbench.datasets.user import user_folder
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata.documents import check_size
@@ -85,7 +86,7 @@ REMEDY = (
 )
 
 
-def own_files(folder: Path) -> list[Path]:
+def user_files(folder: Path) -> list[Path]:
     """Return the files that a task may be built from."""
     patterns = [pattern.format("*", "*") for pattern in (LABELS, FEATURES, TAGS)]
     found = (file for pattern in patterns for file in _unpacked(folder).glob(pattern))
@@ -111,7 +112,7 @@ def build(
     `rcv1/subset1`. Raises Unavailable without a path, ValueError for files that are missing, in
     another format or, with verify, other ones.
     """
-    folder = _unpacked(own_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
+    folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     kinds = views.split("+")
     if not {*kinds} <= {*KINDS} or len({*kinds}) < len(kinds):
         raise ValueError(
@@ -183,17 +184,28 @@ def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
     for part in PARTS:
         columns: list[np.ndarray] = []
         for file in (folder / LABELS.format(name, part) for name in names):
-            y = read_numbers(file)
+            y = _numbers(file, len(columns[0]) if columns else None)
             if y.shape[1] != 1 or not np.isin(y, (0, 1)).all():
                 raise ValueError(f"{file.name}: expected one 0 or 1 in each line")
-            columns.append(_check_length(y, file, len(columns[0] if columns else y)))
+            columns.append(y)
         parts.append(np.hstack(columns).astype(np.int8))
     return names, parts
 
 
-def _check_length(X: np.ndarray, file: Path, images: int) -> np.ndarray:
-    """Return X (n, d). Raise ValueError if it is not of n = images."""
-    if len(X) != images:
+def _numbers(file: Path, images: int | None = None) -> np.ndarray:
+    """Return the numbers (images, d) of a text file.
+
+    Raises ValueError if the file is missing or has other content. images: None for any number.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy warns about a file without numbers
+            X = np.loadtxt(file, np.float32, ndmin=2, comments=None, encoding="utf-8")
+    except (OSError, ValueError, UserWarning) as error:
+        raise ValueError(f"{file.name}: not a table of numbers ({error})") from error
+    if not np.isfinite(X).all() or (X < 0).any():
+        raise ValueError(f"{file.name}: expected finite numbers of at least 0")
+    if images is not None and len(X) != images:
         raise ValueError(f"{file.name}: {len(X):,} lines, expected {images:,} as of the labels")
     return X
 
@@ -203,10 +215,8 @@ def _features(folder: Path, kind: str, sizes: list[int]) -> Matrix:
 
     sizes: numbers of images of the two parts.
     """
-    parts = []
-    for file, size in zip(_paths(folder, kind), sizes, strict=True):
-        X = check_nonnegative(read_numbers(file), file.name)
-        parts.append(_check_length(X, file, size))
+    files = zip(_paths(folder, kind), sizes, strict=True)
+    parts = [_numbers(file, size) for file, size in files]
     if parts[0].shape[1] != parts[1].shape[1]:
         raise ValueError(f"features {kind}: Train and Test differ in columns")
     X = np.vstack(parts)

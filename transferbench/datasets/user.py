@@ -64,7 +64,6 @@ import scipy.sparse as sp
 from transferbench import strict_yaml
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.datasets._user_files import own_folder
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, Value, convert, resolve, schema
@@ -85,7 +84,7 @@ FACTS: dict[str, dict[str, Any]] = {"own": {}, "multilabel/own": {}}
 LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 
-def own_files(path: Path) -> list[Path]:
+def user_files(path: Path) -> list[Path]:
     """Return the files that the task is built from, the YAML file first."""
     if path.is_dir():
         parts = [path / f"{name}.csv" for name in ("labels", "tasks", "train")]
@@ -128,7 +127,7 @@ def build(
             name=task,
         )
         return pool(loaded.problem, loaded.truth)
-    folder = own_folder(path, task, f"{task}: there is no folder", LAYOUT)
+    folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
     return _from_folder(task, folder, train, split)
 
 
@@ -216,7 +215,7 @@ def _domains(
 
 def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
     """Build the task of a folder with several views."""
-    for file in (folder / "labels.csv", *own_files(folder)):
+    for file in (folder / "labels.csv", *user_files(folder)):
         check_size(file)
     classes, Y = tables.numbers(folder / "labels.csv", binary=True)
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
@@ -249,3 +248,18 @@ def _view(file: Path) -> Matrix:
     if file.suffix not in matrices.SUFFIXES:
         raise UserError(f"{file}: expected the ending .csv, {', '.join(matrices.SUFFIXES)}.")
     return sp.csr_array(matrices.read(file, "none").content, dtype=np.float32)
+
+
+def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
+    """Return the user's folder.
+
+    Raises Unavailable, with `problem` and `remedy`, if none is given; UserError if it does not
+    exist.
+    """
+    place = f"own/{task.partition('/')[0]} of the data folder"
+    if not path:
+        raise Unavailable(f"{problem}; {remedy}, in {place} or one you name: {task}:path=FOLDER.")
+    folder = user_path(path)
+    if not folder.is_dir():
+        raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
+    return folder
