@@ -4,8 +4,6 @@ They are a plug-in: pyproject.toml declares them as entry points, as another pac
 rest of transferbench does not import them. Names and parameters are available without the extra.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions shared by the baselines: dense document vectors, and skada for each target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ coordinates of a truncated SVD or sentence embeddings, centred in each domain. A
 becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; implementation of skada.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from transferbench.baselines import need

@@ -6,8 +6,6 @@ z_i (r,) document: coordinates of the truncated SVD of all documents, or a sente
 length one.
 """
 
-from __future__ import annotations
-
 from transferbench.baselines._dense import Features, dense
 from transferbench.models.transfer import lr
 from transferbench.parameters import Count, Positive

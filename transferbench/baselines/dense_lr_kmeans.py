@@ -7,8 +7,6 @@ length one. μ starts at the means of the classes that logistic regression on z 
 target.
 """
 
-from __future__ import annotations
-
 from transferbench.baselines._dense import Features, dense
 from transferbench.models.transfer import lr_kmeans
 from transferbench.parameters import Count, Positive

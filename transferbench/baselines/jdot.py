@@ -12,8 +12,6 @@ objective falls slowly after the first ten. So the default is 20 iterations inst
 Uniform marginals assume that the classes have the same frequencies in the target and the sources.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from typing import Annotated

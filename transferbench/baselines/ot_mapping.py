@@ -11,8 +11,6 @@ The plan is a dense n_s × n_t array; its costs alone take 8 n_s n_t bytes. Unif
 that the classes have the same frequencies in the target and the sources.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from transferbench.baselines import need

@@ -1,7 +1,5 @@
 """The documents of a problem: stacked, split by domain, and classified by logistic regression."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -13,8 +13,6 @@ Every update is that of H in X ≈ A H Bᵀ. The order of its products keeps the
 small: first X with P = R_i M_ij or with Q = C_j, which have few columns, then the rest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 

@@ -12,8 +12,6 @@ Least squares multiplies a factor by the square root of numerator / denominator,
 the quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 

@@ -21,8 +21,6 @@ reading tall arrays, so each is read as rarely as possible:
 - λ W F is fastest if neighbours in the graph have nearby rows: see `Graph.order`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce

@@ -9,8 +9,6 @@ the multiplicative updates of NMF under the generalised Kullback–Leibler diver
 be split into views side by side, sparse or dense. r is as sparse as n; no larger array is created.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -13,8 +13,6 @@ one sort. With more, each offset in turn is set so that its class has its count,
 the solution; then single documents move along shortest paths between classes, which is exact.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 

@@ -13,8 +13,6 @@ A row without a rare word reads the truncated postings of its frequent ones. A r
 duplicates have equal candidates. Only ties depend on the order of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

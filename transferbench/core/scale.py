@@ -1,7 +1,5 @@
 """Scaling, norms and inner products of sparse or dense matrices, without dense copies."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

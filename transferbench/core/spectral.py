@@ -5,8 +5,6 @@ matrix of kernel mean matching, of rank (tasks − 1). Gu, Li, Han, AAAI 2011. N
 is formed: L + C·S is applied to vectors, and a kernel is ZZᵀ with Z of few columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shared by clustering models: stacked documents, kernel k-means, fits from scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

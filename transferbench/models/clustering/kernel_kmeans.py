@@ -8,8 +8,6 @@ kernel is never stored: its products with the (n, c) assignment are updated with
 columns of the documents that changed cluster.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

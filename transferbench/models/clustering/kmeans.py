@@ -6,8 +6,6 @@ x_i (d,) documents, μ_j (d,) means. Lloyd's iterations of scikit-learn, started
 Kmeans of Gu, Li, Han, AAAI 2011, and with `pool_tasks` their All Kmeans.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from transferbench.models.clustering._shared import clusters_fit, document_groups

@@ -11,8 +11,6 @@ The paper does not say how k-means starts or if tasks are clustered together. He
 at random labels and all tasks share their clusters; pool_tasks = false clusters each task alone.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -16,8 +16,6 @@ the clusters within a task. order = "descending", which is not in the paper, rev
 the r eigenvectors, so that μ_t falls with smoothness.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -24,8 +24,6 @@ the code that the authors published. They use counts. Departure from it: a pseud
 of the inverse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Literal
 

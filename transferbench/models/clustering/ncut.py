@@ -9,8 +9,6 @@ Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of G
 NCut. The paper does not name its graph.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

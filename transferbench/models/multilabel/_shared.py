@@ -1,7 +1,5 @@
 """Shared by the multi-label models: choice of a setting by the F₁ of held-out documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

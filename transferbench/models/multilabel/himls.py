@@ -28,8 +28,6 @@ thousands of sweeps M shrinks and R grows, so the coupling vanishes at no cost a
 not converge.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 from transferbench.core.losses import Squares

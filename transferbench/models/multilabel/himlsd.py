@@ -19,8 +19,6 @@ Departures from the paper:
 - Those of HiMLS, see `describe himls`.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Literal
 

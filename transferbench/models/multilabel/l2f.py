@@ -16,8 +16,6 @@ squared losses, the linear classifiers and the scale of the terms are assumption
 problem is convex and quadratic, and conjugate gradients solve its normal equations.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -9,8 +9,6 @@ coordinates, run to a tolerance at which the order hardly changes a decision. Sc
 probabilities. A label that all or none of the labelled documents have is given to all or none.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import expit
 

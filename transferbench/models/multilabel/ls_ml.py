@@ -22,8 +22,6 @@ Reconstructed from the problem as known: the paper was not available, so departu
 unknown.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 

@@ -18,8 +18,6 @@ neighbour. Departure: each view of a document has length one, so the distance or
 the cosine does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

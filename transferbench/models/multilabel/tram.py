@@ -28,8 +28,6 @@ code's own rule for such pairs is not known. Weights are at least 1e-12, so that
 neighbours.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shared by transfer models: label factors, fits of one target at a time, a common solver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

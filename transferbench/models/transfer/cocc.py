@@ -27,8 +27,6 @@ Departures from the paper:
   mass, then by how much more. Labels and starting decisions have the same total mass.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -19,8 +19,6 @@ Unless prior is "equal", columns of G_t are scaled to the shares of the classes 
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
-from __future__ import annotations
-
 from transferbench.core.scale import NormalizeAt
 from transferbench.models.transfer._shared import StartFeatures, shared_association
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight

@@ -21,8 +21,6 @@ Unless prior is "equal", columns of V_t are scaled to the shares of the classes 
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -25,8 +25,6 @@ their argmax has these shares, before columns are scaled to one, and at the end 
 so that it has them again (`core.priors`). This is not in the paper, and the objective may rise.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

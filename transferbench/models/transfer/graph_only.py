@@ -9,8 +9,6 @@ one before the argmax, which assumes classes of about equal size. Unless prior i
 are scaled so that the decisions have the shares of the classes (`core.priors`).
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from annotated_types import Ge, Lt

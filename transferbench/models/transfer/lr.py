@@ -7,8 +7,6 @@ by scikit-learn's L-BFGS on the same document matrix as the other models. Withou
 the experiment readings-lr compares both with the values that the GTL paper prints.
 """
 
-from __future__ import annotations
-
 from transferbench.core.documents import label_start
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem

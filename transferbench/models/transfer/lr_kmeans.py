@@ -7,8 +7,6 @@ Unless prior is "equal", each step assigns documents so that the classes have th
 (`core.priors`), and offsets of the classes are added to the scores.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from transferbench.core.documents import label_start

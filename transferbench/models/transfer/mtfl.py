@@ -30,8 +30,6 @@ Departures from the paper:
   would keep W in its first directions, and a large ε, summed over features, would outweigh W.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg

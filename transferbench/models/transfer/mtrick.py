@@ -23,8 +23,6 @@ scaled to one, as in a step of Sinkhorn. This is neither in the paper nor in the
 objective may rise.
 """
 
-from __future__ import annotations
-
 from transferbench.core.scale import NormalizeAt
 from transferbench.models.transfer._shared import Start, StartFeatures, shared_association
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight

@@ -10,8 +10,6 @@ Its columns are clusters: scoring uses the target's labels to find the best matc
 classes. The papers do not say how they obtain classes from NMF.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

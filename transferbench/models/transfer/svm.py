@@ -9,8 +9,6 @@ less than a tenth of a point.
 Departure from the papers: they use LIBSVM with a linear kernel, which does not penalise b.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from transferbench.core.documents import seen_rows

@@ -27,8 +27,6 @@ The form "alternating" is the usual one of such models: X divided by its sum, ra
 G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants has both.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

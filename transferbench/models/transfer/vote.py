@@ -9,8 +9,6 @@ The default members err in different ways: label spreading over the document gra
 support vector machine and co-clustering. See the experiment `choice`.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
