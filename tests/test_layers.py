@@ -34,7 +34,7 @@ PARTS = {
     "models": {"core"},
     "data": {"core", "datasets"},
     "datasets": {"core", "data", "userdata"},
-    "userdata": {"core", "data", "datasets"},
+    "userdata": {"core", "data"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "datasets", "models"},
     "runs": {"core", "models", "data", "userdata", "datasets", "choose"},

@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
 
 from transferbench.data.text import PAIRS, count
+from transferbench.datasets.user import options_like
 from transferbench.errors import UserError
 from transferbench.userdata.checks import check_data
 from transferbench.userdata.documents import Documents
-from transferbench.userdata.problem import documents_problem, options_like, used_options
+from transferbench.userdata.problem import documents_problem, used_options
 
 
 def test_text_weights_follow_the_options():

@@ -128,9 +128,9 @@ class UserData:
 
         Options are checked first: reading large files takes long.
         """
+        from transferbench.datasets.user import options_like
         from transferbench.userdata.load import load
         from transferbench.userdata.multilabel import members_of_tasks
-        from transferbench.userdata.problem import options_like
 
         options = options_like(self.like) if self.like else {}
         options |= parse(self.options)

@@ -64,6 +64,7 @@ import scipy.sparse as sp
 from transferbench import strict_yaml
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
+from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, Value, convert, resolve, schema
@@ -73,7 +74,7 @@ from transferbench.userdata import matrices, tables
 from transferbench.userdata.documents import DomainFiles, Reading, check_size
 from transferbench.userdata.load import check_twice, find_files, load
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.problem import feature_function
+from transferbench.userdata.problem import feature_function, text_features
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -263,3 +264,17 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     if not folder.is_dir():
         raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
     return folder
+
+
+def options_like(name: str) -> dict[str, Any]:
+    """Return the options of texts as an experiment on 20 Newsgroups has them.
+
+    name: a task, or the name of a paper that precedes its tasks. Raise UserError for another name.
+    """
+    papers = {task.partition("/")[0]: task for task in reversed(newsgroups.TASKS)}
+    task = papers.get(name, name)
+    if task not in newsgroups.TASKS:
+        raise unknown("corpus for --like", name, [*papers, *newsgroups.TASKS])
+    own, theirs = schema(text_features), schema(newsgroups.build)
+    shared = {key: theirs[key].default for key in own if key in theirs}
+    return shared | newsgroups.stated_options(task)

@@ -24,10 +24,9 @@ from transferbench.data.text import (
     select,
     weight,
 )
-from transferbench.datasets import newsgroups
-from transferbench.errors import UserError, brief, unknown
+from transferbench.errors import UserError, brief
 from transferbench.measures import ALL
-from transferbench.parameters import Count, CountOrZero, Params, resolve, schema
+from transferbench.parameters import Count, CountOrZero, Params, resolve
 from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata import matrices
 from transferbench.userdata.documents import Documents
@@ -101,7 +100,7 @@ def feature_function(path: Path) -> Callable[..., sp.csr_array]:
 
     Its keyword-only arguments are the options.
     """
-    return _matrix_features if path.suffix.lower() in matrices.SUFFIXES else _text_features
+    return _matrix_features if path.suffix.lower() in matrices.SUFFIXES else text_features
 
 
 def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
@@ -116,20 +115,6 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
         words = values["token_pattern"] != WORDS or has_spaces(texts)
         values["tokens"] = "words" if words else "characters"
     return values
-
-
-def options_like(name: str) -> dict[str, Any]:
-    """Return the options of texts as an experiment on 20 Newsgroups has them.
-
-    name: a task, or the name of a paper that precedes its tasks. Raise UserError for another name.
-    """
-    papers = {task.partition("/")[0]: task for task in reversed(newsgroups.TASKS)}
-    task = papers.get(name, name)
-    if task not in newsgroups.TASKS:
-        raise unknown("corpus for --like", name, [*papers, *newsgroups.TASKS])
-    own, theirs = schema(_text_features), schema(newsgroups.build)
-    shared = {key: theirs[key].default for key in own if key in theirs}
-    return shared | newsgroups.stated_options(task)
 
 
 def _texts(file: Documents) -> Iterator[str]:
@@ -174,7 +159,7 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
     return Y
 
 
-def _text_features(
+def text_features(
     files: Sequence[Documents],
     *,
     tokens: Tokens = "auto",
@@ -185,6 +170,7 @@ def _text_features(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> sp.csr_array:
+    """Return the weighted token counts (n, d) of the texts of all files."""
     texts = (text for file in files for text in _texts(file))
     try:
         counts, vocabulary = count(texts, PAIRS if tokens == "characters" else token_pattern)
