@@ -106,13 +106,13 @@ def explain(experiment: Experiment, cell: Cell, data: str) -> Explanation:
     )
     return Explanation(
         experiment.name, cell.row, cell.column, x, mean, std, published,
-        _number(experiment, cell), _since(cell, data),
+        facts(experiment, cell), _since(cell, data),
         {"title": title, "text": "\n\n".join(paragraphs[objective + 1 :])},
     )  # fmt: skip
 
 
-def _number(experiment: Experiment, cell: Cell) -> dict[str, str]:
-    """Return the facts about the number itself."""
+def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
+    """Return the facts about the number itself: texts by name."""
     spec, paper = experiment.spec, experiment.compared.paper
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, "")
     unit = " %" if experiment.scale(cell.row) == 100 else unit

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -17,7 +16,7 @@ from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import Cell, observations, read_runs, summarise, table_columns
 from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Column, Row
+from transferbench.experiments.schema import Column, Row, Schema
 from transferbench.files import write_text
 
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
@@ -32,55 +31,72 @@ TEX_MARKS = {
 }  # fmt: skip
 
 
-def render(
-    experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
-) -> dict[str, str]:
-    """Return the texts of an experiment's pages by file name.
+def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others) -> dict[str, Any]:
+    """Return what the templates show of an experiment.
 
     cells: the experiment's cells; others: see `claims.judge`.
     """
-    common = {
-        "name": experiment.name, "spec": experiment.spec, "paper": experiment.spec.paper,
+    spec = experiment.spec
+    entries = [] if spec.figure else tables.with_averages(experiment, cells)
+    points = figures.points(experiment, cells)
+    identical = claims_page.identical(experiment, cells)
+    return {
+        "file": experiment,
+        "name": experiment.name,
+        "spec": spec,
+        "paper": spec.paper,
         "tolerance": experiment.compared.tolerance,
-    }  # fmt: skip
-    if experiment.spec.figure:
-        points = figures.points(experiment, cells)
-        growth = figures.growth(experiment, points)
-        text = fill("figure.md.j2", growth=growth, **common)
-        files = {"figure.csv": _csv(points), "figure.md": text}
-    else:
-        files = _tables(experiment, cells, common)
-    if experiment.spec.readings:
-        strips = readings.strips(experiment, cells)
-        files["readings.csv"] = _csv(strips)
-        files["readings.md"] = fill(
-            "readings.md.j2",
-            strips=list(strips.itertuples()),
-            sentences=readings.sentences(experiment, cells),
-            printed=experiment.spec.readings,
-            digits=tables.digits(experiment),
-            **common,
-        )
-    if experiment.spec.regret:
-        regrets = regret.summary(experiment, cells)
-        files["regret.csv"] = _csv(regrets)
-        files["regret.md"] = fill(
-            "regret.md.j2",
-            regrets=regrets.to_dict("records"),
-            corpora=regret.corpora(experiment),
-            meanings=MEANINGS,
-            **common,
-        )
-    if experiment.spec.claims:
-        files["claims.md"] = fill(
-            "claims.md.j2",
-            file=experiment,
-            results=claims.judge(experiment, cells, others or {}),
-            ranking=ranks.ranking(experiment, cells),
-            identical=claims_page.identical(experiment, cells),
-            **common,
-        )
-    return files
+        "digits": tables.digits(experiment),
+        "entries": entries,
+        "columns": [label for label, _, _ in table_columns(experiment)],
+        "rows": tables.by_row(entries),
+        "best": tables.best(experiment, entries),
+        "points": points,
+        "growth": figures.growth(experiment, points),
+        "strips": readings.strips(experiment, cells) if spec.readings else None,
+        "sentences": readings.sentences(experiment, cells) if spec.readings else [],
+        "regrets": regret.summary(experiment, cells) if spec.regret else None,
+        "corpora": regret.corpora(experiment),
+        "results": claims.judge(experiment, cells, others),
+        "ranking": ranks.ranking(experiment, cells),
+        "identical": identical,
+        "about": _about(spec),
+        "notes": [*identical, *tables.choices(experiment, entries), *spec.notes],
+        "problems": tables.problems(experiment, entries),
+    }
+
+
+def render(
+    experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
+) -> dict[str, str]:
+    """Return the texts of an experiment's pages by file name; see `content`."""
+    spec, shown = experiment.spec, content(experiment, cells, others or {})
+    templates, frames = ["table.md", "table.tex"], {"table.csv": tables.to_csv(shown["entries"])}
+    if spec.figure:
+        templates, frames = ["figure.md"], {"figure.csv": shown["points"]}
+    for name, frame in (("readings", shown["strips"]), ("regret", shown["regrets"])):
+        if frame is not None:
+            templates.append(f"{name}.md")
+            frames[f"{name}.csv"] = frame
+    templates += ["claims.md"] if spec.claims else []
+    texts = {
+        name: frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        for name, frame in frames.items()
+    }
+    return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
+
+
+def _about(spec: Schema) -> list[str]:
+    """Return what a table's notes say of its columns and rows: readings, task options, notes."""
+    sentences = []
+    described: list[tuple[str, Column | Row]] = [*spec.columns.items(), *spec.rows.items()]
+    for name, each in described:
+        read = f"a reading of {each.reading_of}, which the totals leave out"
+        facts = [read] if each.reading_of else []
+        if isinstance(each, Column):
+            facts += filter(None, [setting(each.data), each.note])
+        sentences += [f"{name}: {'; '.join(facts)}"] if facts else []
+    return sentences
 
 
 def _read(experiment: Experiment, folder: Path) -> tuple[list[Cell], dict[str, str]]:
@@ -119,44 +135,6 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     ]
 
 
-def _tables(
-    experiment: Experiment, cells: Sequence[Cell], common: dict[str, Any]
-) -> dict[str, str]:
-    spec, entries = experiment.spec, tables.with_averages(experiment, cells)
-    identical = claims_page.identical(experiment, cells)
-    notes = [
-        f"{name}: {'; '.join(filter(None, [_reading(column), setting(column.data), column.note]))}"
-        for name, column in spec.columns.items()
-        if column.note or column.data or column.reading_of
-    ]
-    notes += [f"{name}: {_reading(row)}" for name, row in spec.rows.items() if row.reading_of]
-    unit = {"percent": "per cent"}.get(spec.unit, "fractions")
-    context = common | {
-        "columns": [label for label, _, _ in table_columns(experiment)],
-        "rows": tables.by_row(entries),
-        "best": tables.best(experiment, entries),
-        "digits": tables.digits(experiment),
-        "measures": tables.measures(experiment, unit),
-        "sections": {
-            "Notes": [*notes, *identical, *tables.choices(experiment, entries), *spec.notes],
-            "Without a verdict": tables.problems(experiment, entries),
-        },
-    }
-    return {
-        "table.md": fill("table.md.j2", **context),
-        "table.csv": _csv(tables.to_csv(entries)),
-        "table.tex": fill("table.tex.j2", **context),
-    }
-
-
-def _reading(each: Row | Column) -> str:
-    return each.reading_of and f"a reading of {each.reading_of}, which the totals leave out"
-
-
-def _csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
 def fill(template: str, **context: Any) -> str:
     """Return a page from its template; a page of plain text ends with one newline."""
     text = _environment().get_template(template).render(context)
@@ -179,7 +157,7 @@ def _environment() -> Environment:
         "fixed": fixed,
         "table_columns": table_columns,
         "explanation": claims_page.explanation,
-        "measure": lambda f: tables.measures(f, "per cent" if f.spec.unit == "percent" else ""),
+        "measures": tables.measures,
         "setting": setting,
         "tex": tex,
         "words": ranks.words,
@@ -187,6 +165,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "header": claims_page.HEADER,
         "how": claims_page.HOW,
+        "meanings": MEANINGS,
         "marks": tables.MARKS | claims_page.MARKS,
         "tex_marks": TEX_MARKS,
         "outcome_marks": claims_page.MARKS,

@@ -7,17 +7,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from transferbench import experiments
-from transferbench.choose.criteria import MEANINGS
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
-from transferbench.evidence.explain import command
+from transferbench.evidence import claims, claims_page, figures, tables
+from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import (
     Cell,
     no_runs,
@@ -26,8 +23,9 @@ from transferbench.evidence.frame import (
     summarise,
     table_columns,
 )
-from transferbench.evidence.pages import fill, setting
+from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 
 
@@ -66,7 +64,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     sections = []
     for name in sorted(known, key=_order):
         try:
-            sections.append(_section(known[name][0], known, results / name))
+            sections.append(_section(*known[name], known, results / name))
         except UserError as error:
             errors.append(error)
     if not sections:
@@ -111,116 +109,66 @@ def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _section(experiment: Experiment, known: claims.Others, folder: Path) -> dict[str, Any]:
-    """Return what the templates show of one experiment."""
-    spec, cells = experiment.spec, known[experiment.name][1]
-    entries = [] if spec.figure else tables.with_averages(experiment, cells)
-    shown = _points(experiment, cells) if spec.figure else _table(entries)
-    lines: dict[str, dict[str, Shown]] = {}
-    for each in shown:
-        lines.setdefault(each.line, {})[each.place] = each
+def _section(
+    experiment: Experiment, cells: Sequence[Cell], others: claims.Others, folder: Path
+) -> dict[str, Any]:
+    """Return what the templates show of one experiment: `pages.content`, and what is added here."""
+    spec, shown = experiment.spec, content(experiment, cells, others)
+    entries, results = shown["entries"], shown["results"]
+    grid, places = shown["rows"], shown["columns"]
+    if spec.figure:
+        grid, places = _points(experiment, spec.figure, cells)
     verdicts, with_readings = tables.totals(experiment, entries)
-    results = claims.judge(experiment, cells, known)
     outcomes = Counter[str](result.outcome for result in results)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
-    kinds = {
-        label: "control" if column.control else "reading" if column.reading_of else ""
-        for label, column in columns.items()
-    }
-    found = {
-        f"{columns[entry.column].model}:{entry.verdict}"
-        for entry in entries
-        if entry.verdict and entry.row in spec.rows
-    }
-    notes = [
-        *claims_page.identical(experiment, cells),
-        *tables.choices(experiment, entries),
-        *spec.notes,
-    ]
-    texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *notes]
+    models = {(column.model, "") for column in columns.values()}
+    judged = {(columns[e.column].model, e.verdict) for e in entries if e.row in spec.rows}
+    texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
-    return {
-        "file": experiment,
-        "name": experiment.name,
-        "spec": spec,
+    return shown | {
+        "grid": grid,
+        "places": {place: columns.get(place) for place in places},
         "number": partial(_number, experiment),
-        "columns": {place: kinds.get(place, "") for place in dict.fromkeys(e.place for e in shown)},
-        "rows": {line: here for line, here in lines.items() if spec.figure or line in spec.rows},
-        "averages": {} if spec.figure else {n: c for n, c in lines.items() if n not in spec.rows},
-        "best": tables.best(experiment, entries),
-        "facts": [_facts(experiment, each.cell) for each in shown if each.number is not None],
-        "found": sorted(found | {f"{column.model}:" for column in columns.values()}),
+        "facts": {
+            line: {place: _facts(experiment, c) for place, c in here.items() if c.outcomes}
+            for line, here in grid.items()
+        },
+        "found": sorted(f"{model}:{verdict}" for model, verdict in models | judged),
         "words": " ".join(texts).casefold(),
         "verdicts": verdicts,
         "with_readings": with_readings,
         "outcomes": outcomes,
         "counts": [(word, n) for word in tables.MARKS if (n := verdicts[word])]
         + [(word, n) for word in claims_page.MARKS if (n := outcomes[word])],
-        "notes": notes,
-        "problems": tables.problems(experiment, entries),
-        "results": results,
-        "growth": figures.growth(experiment, figures.points(experiment, cells)),
-        "regret": _regret(experiment, cells) if spec.regret else None,
-        "ranking": ranks.ranking(experiment, cells),
-        "readings": readings.sentences(experiment, cells) if spec.readings else [],
         "pictures": {
             path.stem: base64.b64encode(path.read_bytes()).decode() for path in folder.glob("*.svg")
         },
     }
 
 
-def _regret(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the table of regrets: columns, lines, and what each criterion means."""
-    table = regret.summary(experiment, cells)
-    assert experiment.spec.regret is not None
-    names = {"worst_row": "on", "below_reference": f"below {experiment.spec.regret.reference}"}
-    lines = [list(line) for line in table.itertuples(index=False, name=None)]
-    columns = [names.get(name, name) for name in table.columns]
-    return {"columns": columns, "lines": lines, "meanings": MEANINGS}
+def _points(
+    experiment: Experiment, figure: Figure, cells: Sequence[Cell]
+) -> tuple[dict[str, dict[str, Cell]], list[str]]:
+    """Return the points of a figure by line and place, of curves the last ones, and the places.
 
-
-@dataclass(frozen=True)
-class Shown:
-    """A cell at the labels of its row and column on the page; number: of its dialog, if any."""
-
-    line: str
-    place: str
-    cell: Cell
-    number: int | None = None
-
-
-def _table(entries: Sequence[Cell]) -> list[Shown]:
-    """Return the entries of a table; averages have no runs, and so no dialog."""
-    numbers = count()
-    return [
-        Shown(cell.row, cell.column, cell, next(numbers) if cell.outcomes else None)
-        for cell in entries
-    ]
-
-
-def _points(experiment: Experiment, cells: Sequence[Cell]) -> list[Shown]:
-    """Return the points of a figure, of curves the last ones, and the published levels.
-
-    x, or the methods, are along the columns.
+    x, or the methods, are along the places; the last place is that of published levels.
     """
-    figure = experiment.spec.figure
-    assert figure is not None
     if figure.iterations:
         cells = list({(cell.row, cell.column): cell for cell in cells}.values())
     several = not figure.rows and len(experiment.spec.columns) > 1
     levels = {} if figure.rows else figures.published_levels(experiment)
+    grid: dict[str, dict[str, Cell]] = {}
+    places = []
     # Points without x come last.
-    points = sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x))
-    shown, published = [], {}
-    for number, cell in enumerate(points):
-        line = f"{cell.row}, {cell.column}" if several else cell.row
+    for cell in sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x)):
         x = "any x" if math.isnan(cell.x) else f"{cell.x:g}"
-        plain = replace(cell, published=math.nan, verdict="")
-        shown.append(Shown(line, cell.column if figure.rows else x, plain, number))
+        places.append(cell.column if figure.rows else x)
+        here = grid.setdefault(f"{cell.row}, {cell.column}" if several else cell.row, {})
+        here[places[-1]] = cell
         if cell.row in levels:
-            level = Cell(cell.row, "published", math.nan, cell.metric, mean=levels[cell.row])
-            published[line] = Shown(line, "published", level)
-    return [*shown, *published.values()]
+            level = levels[cell.row]
+            here["published"] = Cell(cell.row, "published", math.nan, cell.metric, mean=level)
+    return grid, [*dict.fromkeys(places), *["published"] * bool(levels)]
 
 
 def _number(experiment: Experiment, value: float) -> str:
@@ -233,42 +181,20 @@ def _number(experiment: Experiment, value: float) -> str:
 
 
 def _facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
-    """Return the facts of a cell's dialog, its title first."""
-    figure, column = experiment.spec.figure, experiment.spec.columns.get(cell.column)
+    """Return the facts of a cell's dialog: its title, those of `explain`, and of its runs."""
+    figure = experiment.spec.figure
     x = f", {figure.label} = {cell.x:g}" if figure and not math.isnan(cell.x) else ""
-    ours, std = _number(experiment, cell.mean) or "none", _number(experiment, cell.std)
-    runs = f"{experiment.metric(cell.row)}, {cell.runs} of {cell.planned} runs"
-    facts = {
-        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
-        "Ours": f"{ours}{std and f' ± {std}'}, {runs}",
-    }
-    if not figure:
-        printed, std = _number(experiment, cell.published), _number(experiment, cell.published_std)
-        verdict = cell.verdict
-        if verdict and not math.isnan(cell.difference):
-            verdict += f", {cell.difference:+.{tables.digits(experiment)}f}"
-        place = experiment.compared.paper.place
-        facts |= {
-            "Published": f"{printed}{std and f' ± {std}'}, {place}" if printed else "",
-            "Verdict": verdict + (f": {cell.reason}" if cell.reason else ""),
-            "Chosen": cell.setting,
-        }
     days = sorted(time[:10] for time in cell.reported("finished"))
-    by_seed = {seed: _number(experiment, v) for seed, v in cell.by_seed.items() if seed is not None}
     versions = [
         ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
         for text in cell.reported("versions")
     ]
-    facts |= {
-        "Run it again": command(each.run for each in cell.outcomes),
-        "Setting": setting(cell.outcomes[0].run.params),
-        "By seed": ", ".join(f"{seed}: {value}" for seed, value in by_seed.items()),
-        "Seconds a fit": "" if math.isnan(cell.seconds) else f"{cell.seconds:.3g}",
-        "Peak memory": "" if math.isnan(cell.peak_mib) else f"{cell.peak_mib:.0f} MiB",
-        "Run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
-        "Data digest": ", ".join(cell.reported("data")),
-        "Code": ", ".join(cell.reported("code")),
-        "Versions": "; ".join(versions),
-        "Note": column.note if column else "",
+    found = {
+        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
+        **facts(experiment, cell),
+        "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
+        "data": ", ".join(cell.reported("data")),
+        "code": ", ".join(cell.reported("code")),
+        "versions": "; ".join(versions),
     }
-    return {name: text for name, text in facts.items() if text}
+    return {name: text for name, text in found.items() if text}

@@ -10,14 +10,14 @@ function add(parent, tag, text) {
   return made;
 }
 
-function open(number) {
-  const { title, ...facts } = data[number];
+function open({ line, place }) {
+  const { title, ...facts } = data[line][place];
   document.getElementById("cell-title").textContent = title;
   const list = document.getElementById("facts");
   list.replaceChildren();
   for (const [name, text] of Object.entries(facts)) {
     add(list, "dt", name);
-    if (name !== "Run it again") {
+    if (name !== "again") {
       add(list, "dd", text);
       continue;
     }
@@ -38,8 +38,8 @@ function open(number) {
 }
 
 document.addEventListener("click", (event) => {
-  const cell = event.target.closest("[data-cell]");
-  if (cell) open(Number(cell.dataset.cell));
+  const cell = event.target.closest("[data-place]");
+  if (cell) open(cell.dataset);
   const head = event.target.closest(".sortable thead button");
   if (head) sort(head.parentElement);
   if (event.target.closest(".close") || event.target === dialog) dialog.close();
