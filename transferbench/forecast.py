@@ -62,7 +62,7 @@ def megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -
 
 
 def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return what each finished run in the runs.csv of experiments took, to load and to fit."""
+    """Return the time really spent on each finished run of experiments, to load and to fit."""
     parts = []
     for name in names:
         try:
@@ -71,6 +71,6 @@ def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
             runs = to_runs([])
         runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time
         runs = runs[(runs["status"] == "done") & runs["seconds"].notna()]
-        spent = runs["seconds"] + runs["load_seconds"].fillna(0)
-        parts.append(runs[IDENTITY].assign(spent=spent))
+        extra = runs["load_seconds"].fillna(0) - runs["reused_seconds"].fillna(0)
+        parts.append(runs[IDENTITY].assign(spent=runs["seconds"] + extra))
     return pd.concat(parts)

@@ -332,7 +332,7 @@ def test_a_warning_is_printed_once_with_the_models_that_it_concerns(call, here):
     assert line.startswith("warning: lr, cocc, dtl: own: view 0: documents have lengths of about")
 
 
-def slow(plan: compare.FitPlan) -> compare.Entry:
+def slow(problem, names, plan: compare.FitPlan) -> compare.Entry:
     """Never end, but write a file first."""
     Path(plan.model).touch()
     time.sleep(600)
@@ -341,7 +341,7 @@ def slow(plan: compare.FitPlan) -> compare.Entry:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_processes_at_once(call, here, monkeypatch, ctrl_c, number):
-    monkeypatch.setattr(compare, "_fit_kept", slow)
+    monkeypatch.setattr(compare, "_fit", slow)
 
     def interrupt() -> None:
         while not Path("lr").exists():
@@ -411,15 +411,15 @@ def test_several_labels_are_compared_without_a_recommendation(call, several):
     assert 1 <= found["source_labels"] <= 2
 
 
-def killed(plan: compare.FitPlan) -> compare.Entry:
+def killed(problem, names, plan: compare.FitPlan) -> compare.Entry:
     """Fit a model in a process of its own, unless it is TRAM: then the process is killed."""
     if plan.model == "tram":
         os.kill(os.getpid(), signal.SIGKILL)
-    return compare._fit_kept(plan)
+    return compare._fit(problem, names, plan)
 
 
 def test_a_process_that_is_killed_loses_its_model_only(call, several, monkeypatch):
-    monkeypatch.setattr(compare, "_fit_kept", killed)
+    monkeypatch.setattr(compare, "_fit", killed)
     files = ("--source", "m.csv", "--target", "n.csv")
     code, out, err = call("compare", *files, "-m", "tram", "-m", "ml-knn", "--jobs", "2", "--json")
     assert code == 0, err

@@ -20,17 +20,19 @@ from pathlib import Path
 import pytest
 import toys
 from conftest import make_problem
+from standin_slurm import StandIn
 
 import transferbench
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.runs import engines
-from transferbench.runs.engines import remote
 from transferbench.runs.job import TaskFile
 from transferbench.runs.progress import ProgressBar
 
 needs_dask = pytest.mark.skipif(not engines.installed("dask"), reason="no [dask] here")
+if engines.installed("dask"):
+    from transferbench.runs.engines import dask as remote
 needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 
@@ -136,19 +138,29 @@ MEASURED = {"seconds", "reused_seconds", "load_seconds", "cpu_seconds", "peak_mi
 CHANGING = MEASURED | {"sha256", "finished", "traceback"}
 
 
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Slurm's commands, whose jobs are processes of this machine."""
+    stand_in = StandIn(tmp_path / "slurm", monkeypatch)
+    yield stand_in
+    stand_in.kill()
+
+
 @needs_dask
 @needs_slurm
-def test_the_records_are_the_same_on_every_engine(shell):
-    models = [part for name in ("mtrick", "lr", "dies", "sleeps") for part in ("-m", name)]
+def test_the_records_are_the_same_on_every_engine(shell, slurm):
+    models = [part for name in ("mtrick", "lr", "dies") for part in ("-m", name)]
     call = [*RUN, *models, "--repeats", "2", "--jobs", "3", "--threads", "2"]
-    call += ["--time-limit", "3", "--memory-limit", "2G"]
-    ways = {"local": [], "dask": ["--engine", "dask"], "slurm": ["--slurm", "cluster=local"]}
+    sleeps = [*RUN, "-m", "sleeps", "--time-limit", "1"]
+    ways = {"local": [], "dask": ["--engine", "dask"], "slurm": ["--slurm", "partition=short"]}
     by_engine = {}
     for name, how in ways.items():
-        code, out, err = shell(*call, *how, results=name)
-        assert code == 1, err
-        assert len(err.splitlines()) == 2, err  # one for each run that did not finish
-        by_engine[name] = records(out)
+        by_engine[name] = {}
+        for each in (call, sleeps):
+            code, out, err = shell(*each, "--memory-limit", "2G", *how, results=name)
+            assert code == 1, err
+            assert len(err.splitlines()) == 1, err  # for the run that did not finish
+            by_engine[name] |= records(out)
     assert {key[0]: record["status"] for key, record in by_engine["local"].items()} == {
         "mtrick": "done", "lr": "done", "dies": "crashed", "sleeps": "timeout"
     }  # fmt: skip
@@ -162,6 +174,7 @@ def test_the_records_are_the_same_on_every_engine(shell):
             }
     local = by_engine["local"]
     assert local["mtrick", 0]["trace"] != local["mtrick", 1]["trace"]
+    assert all("#SBATCH --partition=short" in script for script in slurm.scripts())
 
 
 PROGRESS = """
@@ -170,8 +183,7 @@ from transferbench import settings
 from transferbench.runs import engines, runner
 from transferbench.runs.progress import ProgressBar
 ProgressBar.update = lambda bar, key, *progress: print(*progress) if key else None
-name, *slurm = sys.argv[1:]
-engine = engines.choose(name, 1, None, dict(s.split("=") for s in slurm), Path("jobs"))
+engine = engines.choose(sys.argv[1], engines.Options(folder=Path("jobs")))
 runs = runner.plan("own/small", "counts", {}, [0])
 here = settings.load().replace(data=Path("data").resolve(), results=Path("results").resolve())
 (record,) = runner.run(runs, here, engine=engine)
@@ -182,18 +194,18 @@ assert record.done, record
 @pytest.mark.parametrize(
     "engine",
     [
-        pytest.param(["local"], id="local"),
-        pytest.param(["dask"], id="dask", marks=needs_dask),
-        pytest.param(["slurm", "cluster=local"], id="slurm", marks=needs_slurm),
+        "local",
+        pytest.param("dask", marks=needs_dask),
+        pytest.param("slurm", marks=needs_slurm),
     ],
 )
-def test_progress_is_reported(shell, tmp_path, engine):
+def test_progress_is_reported(shell, slurm, tmp_path, engine):
     script = tmp_path / "progress.py"
     script.write_text(
         f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
     )
     done = subprocess.run(
-        [sys.executable, script, *engine], cwd=shell.folder, capture_output=True, text=True,
+        [sys.executable, script, engine], cwd=shell.folder, capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -412,7 +424,7 @@ def test_a_password_in_a_schedulers_address_is_refused_and_not_shown(call):
 
 @pytest.mark.parametrize("name", ["dask", "slurm"])
 def test_a_missing_extra_is_one_line_with_the_remedy(call, name, monkeypatch):
-    monkeypatch.setitem(engines.NAMES, name, "a_package_that_does_not_exist")
+    monkeypatch.setitem(engines.BUILT_IN, name, ("a_package_that_does_not_exist",))
     code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
     assert (code, err.count("\n")) == (2, 1)
     assert f"pip install -e '.[{name}]'" in err
@@ -433,3 +445,30 @@ def test_dask_on_this_machine_opens_no_port(shell):
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=60)
     assert ports == []
+
+
+PLUGGED = """
+    from transferbench.errors import UserError
+    from transferbench.runs.engines.local import Local
+    def create(options):
+        if options.slurm:
+            raise UserError("no options here")
+        print("an engine of a package")
+        return Local(options.n_jobs)
+"""
+
+
+def test_an_engine_of_another_package_is_found_by_its_entry_point(shell, plugin, monkeypatch):
+    paths = os.environ["PYTHONPATH"]
+    points = "[transferbench.engines]\nmine = plugged.mine:create\nbroken = plugged.no:create\n"
+    plugin({"mine.py": PLUGGED}, toys.points(FILES) + points)
+    monkeypatch.setenv("PYTHONPATH", paths)
+    code, out, err = shell(*RUN, "-m", "good", "--engine", "mine")
+    assert code == 0, err
+    assert out.startswith("an engine of a package")
+    code, _, err = shell(*RUN, "-m", "good", "--engine", "broken")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--engine broken cannot be used: ModuleNotFoundError" in err
+    code, _, err = shell(*RUN, "-m", "good", "--engine", "minne")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "Did you mean 'mine'" in err

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import random
-from concurrent.futures import Future
+import signal
+import sys
+import time
+from threading import Event, Lock
 
 import pytest
 
 from transferbench.data.facts import Facts
-from transferbench.runs.engines.local import Schedule
+from transferbench.runs.engines import local
+from transferbench.runs.engines.local import ProcessDied, Schedule, Slot
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Run
 
 
-class FakePool:
-    """Jobs that a test ends by hand."""
+class FakeSlots:
+    """Slots that perform jobs for a random short time, and what happened in them."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.running: dict[str, tuple[Job, Future]] = {}
+    def __init__(self, monkeypatch, size: int, seed: int = 0) -> None:
+        self.slots = [Slot(print) for _ in range(size)]
         self.events: list[str] = []
-        self.broken = False
+        self.running = 0
+        self.hold = Event()
+        self.hold.set()
+        self._size, self._rng, self._lock = size, random.Random(seed), Lock()
+        monkeypatch.setattr(local, "perform", self._perform)
 
-    def submit(self, job: Job) -> Future:
-        self.events.append(f"start {job.key}")
-        future: Future = Future()
-        if self.broken:
-            future.set_exception(RuntimeError("broken"))
-        else:
-            self.running[job.key] = job, future
-        assert len(self.running) <= self.size
-        return future
-
-    def end(self, key: str, status: str = "done") -> None:
-        job, future = self.running.pop(key)
-        future.set_result(job.record(status))
-
-    def forward_progress(self) -> None:
-        pass
+    def _perform(self, slot, job, on_progress):
+        with self._lock:
+            self.events.append(f"start {job.key}")
+            self.running += 1
+            assert self.running <= self._size
+            status, pause = self._rng.choice(["done", "failed"]), self._rng.random() / 100
+        time.sleep(pause)
+        self.hold.wait(60)
+        with self._lock:
+            self.running -= 1
+        if status == "failed" and job.key == "1":
+            raise OSError("no process can be started")
+        return job.record(status)
 
 
 def make_jobs(tmp_path, count: int) -> list[Job]:
@@ -45,47 +50,91 @@ def make_jobs(tmp_path, count: int) -> list[Job]:
     return [Job(str(i), Run("t", "lr", {}, i), task) for i in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_no_record_is_lost_and_each_is_written_before_the_next_job_starts(tmp_path, seed):
-    rng = random.Random(seed)
-    pool = FakePool(rng.randint(1, 3))
-    schedule = Schedule(pool, lambda record: pool.events.append(f"write {record.key}"))
-    waiting, returned = make_jobs(tmp_path, 10), []
-    while waiting or pool.running:
-        if waiting and rng.random() < 0.5:
-            schedule.submit(waiting.pop(0))
-        elif pool.running:
-            before = len(pool.events)
-            key, status = rng.choice(list(pool.running)), rng.choice(["done", "failed"])
-            pool.end(key, status)
-            assert status != "done" or pool.events[before] == f"write {key}"
-        if rng.random() < 0.3:
-            returned += [record.key for record in schedule.drain()]
+def ignore(*progress) -> None:
+    pass
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_record_is_lost_and_each_is_written_before_its_slot_goes_on(tmp_path, monkeypatch, seed):
+    fake = FakeSlots(monkeypatch, 1 + seed % 3, seed)
+    schedule = Schedule(fake.slots, lambda record: fake.events.append(f"write {record.key}"))
+    for job in make_jobs(tmp_path, 10):
+        schedule.submit(job)
+    records = [*schedule.ended()]
     while schedule.pending:
-        returned.append(schedule.next_record().key)
-    assert sorted(returned) == [str(i) for i in range(10)]
-    assert [e for e in pool.events if e.startswith("start")] == [f"start {i}" for i in range(10)]
+        records.append(schedule.next_record(ignore))
+    schedule.close()
+    assert sorted(record.key for record in records) == [str(i) for i in range(10)]
+    assert [e for e in fake.events if e.startswith("start")] == [f"start {i}" for i in range(10)]
+    assert sorted(e[6:] for e in fake.events if e.startswith("write")) == sorted(
+        record.key for record in records if record.done
+    )
+    if len(fake.slots) == 1:
+        for record in records:
+            written = f"write {record.key}"
+            position = fake.events.index(f"start {record.key}")
+            assert not record.done or fake.events[position + 1] == written
 
 
-def test_a_stopped_schedule_starts_nothing_and_keeps_the_records_that_ended(tmp_path):
-    pool = FakePool(2)
-    schedule = Schedule(pool, lambda record: None)
-    for job in make_jobs(tmp_path, 4):
+def test_a_stopped_schedule_starts_nothing_and_keeps_the_records_that_ended(tmp_path, monkeypatch):
+    fake = FakeSlots(monkeypatch, 2)
+    schedule = Schedule(fake.slots, lambda record: None)
+    fake.hold.clear()
+    for job in make_jobs(tmp_path, 6):
         schedule.submit(job)
-    pool.end("1")
+    while len(fake.events) < 2:
+        time.sleep(0.01)
     schedule.stop()
-    pool.end("0")
-    assert [record.key for record in schedule.drain()] == ["1", "0"]
-    assert list(pool.running) == ["2"]
+    fake.hold.set()
+    schedule.close()
+    assert sorted(record.key for record in schedule.ended()) == ["0", "1"]
 
 
-def test_a_broken_pool_ends_every_waiting_job(tmp_path):
-    pool = FakePool(1)
-    schedule = Schedule(pool, lambda record: None)
-    for job in make_jobs(tmp_path, 3):
-        schedule.submit(job)
-    pool.broken = True
-    pool.end("0", "crashed")
-    records = [schedule.next_record() for _ in range(3)]
-    assert [record.status for record in records] == ["crashed"] * 3
-    assert schedule.pending == 0
+def test_progress_is_passed_on_and_may_interrupt(tmp_path, monkeypatch):
+    fake = FakeSlots(monkeypatch, 1)
+    fake.hold.clear()
+    schedule = Schedule(fake.slots, lambda record: None)
+    schedule.submit(make_jobs(tmp_path, 1)[0])
+
+    def interrupt(*progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        schedule.next_record(interrupt)
+    fake.hold.set()
+    assert schedule.next_record(ignore).key == "0"
+    schedule.close()
+
+
+def answer(connection) -> None:
+    """Answer with the value, its process and the progress (1, 2); die of 0, hang at -1."""
+    while True:
+        value = connection.recv()
+        connection.send(())
+        if value == 0:
+            os._exit(7)
+        if value == -1:
+            time.sleep(600)
+        connection.send((1, 2))
+        connection.send([value, os.getpid()])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="exit codes differ")
+def test_a_slot_keeps_its_process_and_replaces_one_that_died_or_hangs():
+    slot, messages = Slot(answer), []
+    first, process = slot.call(5, lambda *message: messages.append(message))
+    assert first == 5
+    assert (1, 2) in messages
+    assert slot.call(6, ignore) == [6, process]
+    with pytest.raises(ProcessDied, match="ended with code 7"):
+        slot.call(0, ignore)
+    second = slot.call(7, ignore)[1]
+    assert second != process
+    with pytest.raises(TimeoutError):
+        slot.call(-1, ignore, seconds=0.1)
+    os.kill(slot.call(8, ignore)[1], signal.SIGKILL)
+    slot._process.join()
+    assert slot.call(9, ignore)[0] == 9
+    slot.close()
+    with pytest.raises(ProcessDied):
+        slot.call(10, ignore)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -15,9 +14,9 @@ from pathlib import Path
 import pytest
 import toys
 
+import transferbench
 from transferbench.data.facts import Facts
 from transferbench.runs import process, worker
-from transferbench.runs.engines.local import Pool
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Run
 
@@ -91,7 +90,8 @@ def shell(plugin, home, tmp_path, monkeypatch):
     """Calls `run --json` on the models in a process of its own; returns its parts."""
     toys.Log(tmp_path / "log", monkeypatch)
     site = plugin(FILES, toys.points(FILES))
-    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{Path(__file__).parent.parent}")
+    paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
 
     def call(*models: str, options: tuple[str, ...] = ()):
         start = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
@@ -202,25 +202,16 @@ def test_a_result_that_is_no_record_is_a_crash(tmp_path):
         assert record.reason == "its process ended without a record"
 
 
-def test_junk_among_progress_messages_is_ignored():
-    pool = Pool.__new__(Pool)
-    pool.receive, send = multiprocessing.Pipe(duplex=False)
-    pool.started, shown = 0, []
-    pool.on_progress = lambda *progress: shown.append(progress)
-    for message in (b"junk", b"[1, 2]", b"null", b"[5, 5, 5]", b'["k", "a", 2]', b'["k", 1, 2]'):
-        send.send_bytes(message)
-    pool.forward_progress()
-    assert (pool.started, shown) == (1, [("k", 1, 2), ()])
-    send.send_bytes(b"x" * 10_000)
-    for _ in range(3):
-        pool.forward_progress()
-    assert shown[2:] == [()] * 3
-
-
 @linux
-def test_a_run_does_not_wait_for_a_caller_that_reads_no_progress(monkeypatch):
-    _receive, send = multiprocessing.Pipe(duplex=False)
-    os.set_blocking(send.fileno(), False)
-    monkeypatch.setattr(worker, "_progress_pipe", send)
-    for i in range(10_000):  # more than a pipe holds
-        worker._forward("key", f"{i} 10000")
+def test_junk_among_progress_messages_is_ignored(tmp_path, monkeypatch):
+    def call(function, on_message, seconds):
+        for message in ("junk", "1", "5 5 5", "a 2", "-1 2", "1 0", "9 2", "1 2", "1" * 9999):
+            on_message(message)
+        return process.Ended(None, "", 0)
+
+    monkeypatch.setattr(process, "call", call)
+    facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
+    job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
+    shown: list[tuple] = []
+    worker.perform(job, lambda *progress: shown.append(progress))
+    assert shown == [("key", 2, 2), ("key", 1, 2)]

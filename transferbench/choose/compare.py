@@ -13,25 +13,22 @@ from __future__ import annotations
 
 import csv
 import math
-import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from multiprocessing.connection import Connection
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
-from transferbench import models, packing, parameters
+from transferbench import models, parameters
 from transferbench.choose.criteria import reverse_accuracies
 from transferbench.errors import Doubt, UserError, brief
 from transferbench.parameters import Count
-from transferbench.problem import Domain, Fit, Problem
+from transferbench.problem import Fit, Problem
 from transferbench.settings import experiments_dir
 from transferbench.userdata.checks import check_data, check_fit
 from transferbench.userdata.multilabel import fit_in_tasks
@@ -287,46 +284,38 @@ def _entries(
     if jobs == 1:
         yield from (_fit(problem, names, each) for each in plans)
         return
-    from pebble import ProcessExpired, ProcessPool
+    from transferbench.runs.engines.local import ProcessDied, Slot
 
-    from transferbench.runs.engines import server
+    with ExitStack() as stack:
+        idle = [Slot(_serve, _fit, problem, names) for _ in range(jobs)]
+        for slot in idle:  # ended at once, also on Ctrl-C
+            stack.callback(slot.close)
 
-    with TemporaryDirectory() as folder:
-        # Processes read the problem from a file: with large arguments they start slowly, and one
-        # that is stopped while it starts prints a traceback.
-        path = Path(folder, "problem")
-        arrays: dict[str, np.ndarray] = {}
-        packing.write_arrays(path, packing.pack(problem, arrays), arrays)
-        context = server.start()
-        pool = ProcessPool(jobs, initializer=_keep, initargs=(path, names), context=context)
-        try:
-            with server.block_interrupts():  # starts the processes
-                futures = [pool.schedule(_fit_kept, args=(each,)) for each in plans]
-            for each, future in zip(plans, futures, strict=True):
-                try:
-                    yield future.result()
-                except (ProcessExpired, BrokenProcessPool):
-                    text = f"the process of {each.model} ended without a result, usually for lack"
-                    yield _failed(each, f"{text} of memory; use fewer --jobs or more memory.")
-        finally:  # end the processes at once, also on Ctrl-C
-            pool.stop()
-            pool.join()
+        def fit(each: FitPlan) -> Entry:
+            slot = idle.pop()
+            try:
+                entry: Entry = slot.call(each, lambda *message: None)
+                return entry
+            except ProcessDied:
+                text = f"the process of {each.model} ended without a result, usually for lack"
+                return _failed(each, f"{text} of memory; use fewer --jobs or more memory.")
+            finally:
+                idle.append(slot)
+
+        pool = ThreadPoolExecutor(jobs)
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        yield from pool.map(fit, plans)
 
 
-def _keep(path: Path, names: tuple[str, ...]) -> None:
-    """Prepare a process: read the problem once; end at once on SIGTERM, also within a library."""
-    global _kept
-    with packing.open_arrays(path) as (packed, arrays):
-        problem = packing.unpack(packed, arrays, {"Problem": Problem, "Domain": Domain})
-    _kept = problem, names
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-_kept: tuple[Problem, tuple[str, ...]]
-
-
-def _fit_kept(each: FitPlan) -> Entry:
-    return _fit(*_kept, each)
+def _serve(
+    connection: Connection, fit: Callable[..., Entry], problem: Problem, names: tuple[str, ...]
+) -> None:
+    """Fit the plans that arrive; see `engines.local.Slot`."""
+    with suppress(EOFError, OSError):  # the parent ended
+        while True:
+            each = connection.recv()
+            connection.send(())
+            connection.send(fit(problem, names, each))
 
 
 def _fit(problem: Problem, names: tuple[str, ...], each: FitPlan) -> Entry:

@@ -36,7 +36,8 @@ def execute(
     default_limits: limits of a run if the command line gives none; on_record, task_files: see
     `runner.run`.
     """
-    chosen = engines.choose(engine, jobs, scheduler, dict(slurm), settings.results / "slurm")
+    options = engines.Options(jobs, scheduler, dict(slurm), settings.results / "jobs")
+    chosen = engines.choose(engine, options)
     if dry_run:
         states = [done and not force for done in runner.done(runs, settings)]
         _dry_run.show(_dry_run.by_task(runs), dict(zip(runs, states, strict=True)))

@@ -70,8 +70,9 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--memory-limit", type=size,
                          help="Memory a run may take, for example 4G (enforced on Linux)."),
             click.option("--force", is_flag=True, help="Repeat runs that have a finished record."),
-            click.option("--engine", type=click.Choice(list(engines.NAMES)),
-                         help="Where runs are performed.  [default: local]"),
+            click.option("--engine", metavar="NAME",
+                         help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}, or a "
+                         "plug-in's name.  [default: local]"),
             click.option("--scheduler", metavar="ADDRESS",
                          help="Dask scheduler to use, for example tcp://host:8786."),
             click.option("--slurm", multiple=True, type=assignment, metavar="NAME=VALUE",

@@ -95,7 +95,7 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
             extra: f"{', '.join(names)} missing; {install_hint(extra)}" if names else "installed"
             for extra, names in lacking.items()
         },
-        "engines": [name for name in engines.NAMES if engines.installed(name)],
+        "engines": list(filter(engines.installed, engines.names())),
         "memory_gib": round((memory.total() or 0) / 2**30, 1) or "unknown",
         **folders,
         "settings": f"{path}{'' if path.is_file() else ' (none)'}",

@@ -41,7 +41,8 @@ CELL = ["row", "column", "x"]
 MIN_RUNS = 3
 
 NUMBERS = (
-    "x", *SCORES, "documents", "objective", "iterations", "seconds", "load_seconds", "peak_mib",
+    "x", *SCORES, "documents", "objective", "iterations", "seconds", "reused_seconds",
+    "load_seconds", "peak_mib",
     "threads",
 )  # fmt: skip
 TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")

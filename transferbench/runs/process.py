@@ -23,6 +23,8 @@ from typing import Any
 
 from transferbench.messages import Excerpt
 
+#: True if a process that has imported the numerical libraries can be forked safely.
+CAN_FORK = sys.platform == "linux"
 #: Largest result, in bytes.
 MAX_RESULT = 2**24
 #: Seconds between two checks whether a process still exists.

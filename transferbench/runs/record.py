@@ -30,12 +30,13 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 #: versions repeat the texts, and lack the columns of ADDED_COLUMNS.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
-    *SCORES, "objective", "iterations", "seconds", "load_seconds", "peak_mib", "threads",
-    "data", "code", "versions", "finished", "key", "curve", "trace", "documents", "criteria",
+    *SCORES, "objective", "iterations", "seconds", "reused_seconds", "load_seconds", "peak_mib",
+    "threads", "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
+    "criteria",
 )  # fmt: skip
 
 
-ADDED_COLUMNS = ("documents", "criteria", *SCORES)
+ADDED_COLUMNS = ("documents", "criteria", "reused_seconds", *SCORES)
 SHARED_COLUMNS = ("params", "versions")
 
 
@@ -212,7 +213,7 @@ class Record:
         }
         for name in ("task", "model", "status", "reason", "data", "code", "finished", "key"):
             common[name] = getattr(self, name)
-        for name in ("seconds", "load_seconds", "peak_mib"):
+        for name in ("seconds", "reused_seconds", "load_seconds", "peak_mib"):
             common[name] = short(getattr(self, name))
         for name in ("params", "versions"):
             common[name] = json.dumps(getattr(self, name))

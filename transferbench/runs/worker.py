@@ -16,12 +16,12 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import parent_process
+from multiprocessing import current_process, parent_process
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
@@ -40,11 +40,6 @@ from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, Run, now
 from transferbench.userdata.checks import check_data, check_fit
 
-#: Sends progress to the caller as JSON: [key, iteration, planned], or null when this process has
-#: started. A run has no access to it: this process passes on what is valid.
-_progress_pipe: Connection | None = None
-#: True if a process that has imported the numerical libraries can be forked safely.
-CAN_FORK = sys.platform == "linux"
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1
 
@@ -58,21 +53,28 @@ def versions() -> dict[str, str]:
     return installed
 
 
-def initialize(progress: Connection) -> None:
-    """Prepare a new process: store the progress pipe; end with the parent; print nothing."""
-    global _progress_pipe
-    _progress_pipe = progress
+def serve(connection: Connection) -> None:
+    """Perform the jobs that arrive and send their records; see `engines.local.Slot`.
+
+    Progress is sent as tuples of key, iteration and number planned. A run has no access to the
+    connection: this process passes on what is valid. It ends with its parent and prints nothing.
+    """
+    current_process().daemon = False  # it may have children, which end with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _exit)
     process.adopt_orphans()
-    with suppress(BlockingIOError):  # nobody has read for long
-        progress.send_bytes(json.dumps(None).encode())  # this process has started
-    if CAN_FORK:
-        os.set_blocking(progress.fileno(), False)  # a caller that is busy must not stop the run
     nowhere = os.open(os.devnull, os.O_WRONLY)
     process.redirect(nowhere, nowhere)
     os.close(nowhere)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent ended, or closed its side
+        while True:
+            job = connection.recv()
+            connection.send(())
+            connection.send(perform(job, lambda *progress: connection.send(progress)))
+            if not process.CAN_FORK:
+                return
+            artefacts.prepare()  # for the next fork; here it costs no run any time
 
 
 def _exit_with_parent() -> None:
@@ -88,7 +90,9 @@ def _exit(*event: object) -> NoReturn:
     os._exit(1)
 
 
-def perform(job: Job) -> Record:
+def perform(
+    job: Job, on_progress: Callable[[str, int, int], object] = lambda *progress: None
+) -> Record:
     """Perform a job in a process forked from this one, so no state leaks between runs.
 
     Libraries, model code and task are loaded here once and shared by the forks. If forking is not
@@ -107,18 +111,22 @@ def perform(job: Job) -> Record:
     cpu = time.process_time() - cpu
 
     def attempt(send: process.Send) -> str:
-        return _to_json(_attempt(record, job, start, cpu if CAN_FORK else 0.0, send), record)
+        return _to_json(
+            _attempt(record, job, start, cpu if process.CAN_FORK else 0.0, send), record
+        )
 
     def on_message(message: str) -> None:
-        _forward(job.key, message)
+        with suppress(ValueError):  # a run may send anything
+            iteration, planned = map(int, message[:50].split())
+            if iteration >= 0 and planned >= 1:
+                on_progress(job.key, min(iteration, planned), planned)
 
-    if CAN_FORK:
+    if process.CAN_FORK:
         seconds = job.limits.seconds
         remaining = None if seconds is None else max(0.0, start + seconds - time.perf_counter())
         ended = process.call(attempt, on_message, remaining)
     else:
         ended = process.call_here(attempt, on_message)
-    artefacts.prepare()  # for the next fork; here it costs no run any time
     return replace(_record(job, record, ended), output=ended.output)
 
 
@@ -133,16 +141,6 @@ def _record(job: Job, record: Record, ended: process.Ended) -> Record:
         return job.timed_out()
     cause = "without a record" if ended.exitcode is None else f"with code {ended.exitcode}"
     return replace(record, status="crashed", reason=f"its process ended {cause}", finished=now())
-
-
-def _forward(key: str, message: str) -> None:
-    """Send the progress of a run, "iteration planned", to the caller; drop it if that must wait."""
-    with suppress(ValueError, OSError):
-        iteration, planned = map(int, message[:50].split())
-        if _progress_pipe is not None and iteration >= 0 and planned >= 1:
-            # A short message is one atomic write, so processes can share the pipe.
-            progress = key, min(iteration, planned), planned
-            _progress_pipe.send_bytes(json.dumps(progress).encode())
 
 
 def _attempt(record: Record, job: Job, start: float, cpu: float, send: process.Send) -> Record:

@@ -1,24 +1,33 @@
-"""Engines: where runs are performed (on this machine, by dask workers, as Slurm jobs).
+"""Engines: where runs are performed (on this machine, by dask workers, in Slurm jobs).
 
-An engine writes no results: the caller writes the records.
+An engine writes no results: the caller writes the records. Engines of other packages are entry
+points of the group `transferbench.engines`: functions that take `Options` and return an `Engine`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transferbench.errors import UserError
-from transferbench.messages import install_hint
+from transferbench import plugins
+from transferbench.errors import UserError, unknown
+from transferbench.messages import install_hint, reason
 
 if TYPE_CHECKING:
     from transferbench.runs.job import Job
     from transferbench.runs.record import Record
 
-#: Engine → the package it needs.
-NAMES = {"local": "pebble", "dask": "distributed", "slurm": "submitit"}
+GROUP = "transferbench.engines"
+#: Engines of this package → the libraries of their extra.
+BUILT_IN = {
+    "local": (),
+    "dask": ("distributed",),
+    "slurm": ("dask_jobqueue", "cryptography"),
+}
 
 
 class ProgressCallback(Protocol):
@@ -29,6 +38,22 @@ class ProgressCallback(Protocol):
 
     def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Receive progress, or a heartbeat."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of an engine.
+
+    n_jobs    : runs at a time.
+    scheduler : address of a running scheduler of dask.
+    slurm     : options of Slurm jobs by name.
+    folder    : for files of the engine; visible from every machine that performs runs.
+    """
+
+    n_jobs: int = 1
+    scheduler: str | None = None
+    slurm: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = Path("jobs")
 
 
 class Engine(Protocol):
@@ -58,36 +83,41 @@ class Engine(Protocol):
         """
 
 
-def choose(
-    name: str | None, n_jobs: int, scheduler: str | None, slurm: Mapping[str, str], folder: Path
-) -> Engine:
-    """Return the engine for these options; a scheduler implies dask, Slurm options imply slurm.
+def names() -> list[str]:
+    """Return the names of all engines."""
+    return sorted({*BUILT_IN, *(point.name for point in plugins.points(GROUP))})
 
-    n_jobs: runs at a time; folder: for the files of Slurm jobs. Raise UserError if the options
-    contradict each other or a package is not installed.
+
+def installed(name: str) -> bool:
+    """True if the libraries that an engine needs are installed."""
+    return all(map(find_spec, BUILT_IN.get(name, ())))
+
+
+def choose(name: str | None, options: Options) -> Engine:
+    """Return an engine by name; by default, the one that the options imply.
+
+    A scheduler implies dask, Slurm options imply slurm. Raise UserError if the options contradict
+    each other or the engine cannot be used here.
     """
-    implied = {"dask"} if scheduler else set()
-    implied |= {"slurm"} if slurm else set()
+    implied = {"dask"} if options.scheduler else set()
+    implied |= {"slurm"} if options.slurm else set()
     if len(implied | ({name} if name else set())) > 1:
         raise UserError(
             "--scheduler is for --engine dask only, --slurm is for --engine slurm only."
         )
     name = name or next(iter(implied), "local")
+    points = {point.name: point for point in plugins.points(GROUP)}
+    for each in BUILT_IN:
+        points[each] = EntryPoint(each, f"transferbench.runs.engines.{each}:create", GROUP)
+    if name not in points:
+        raise unknown("engine", name, points)
     if not installed(name):
-        raise UserError(f"--engine {name} needs {NAMES[name]}; {install_hint(name)}.")
-    if name == "dask":
-        from transferbench.runs.engines.dask import Dask
-
-        return Dask(n_jobs, scheduler)
-    if name == "slurm":
-        from transferbench.runs.engines.slurm import Slurm
-
-        return Slurm(folder, n_jobs, slurm)
-    from transferbench.runs.engines.local import Local
-
-    return Local(n_jobs)
-
-
-def installed(name: str) -> bool:
-    """True if the package that an engine needs is installed."""
-    return find_spec(NAMES[name]) is not None
+        raise UserError(
+            f"--engine {name} needs {' and '.join(BUILT_IN[name])}; {install_hint(name)}."
+        )
+    try:
+        create = points[name].load()
+    except Exception as error:  # of another package
+        raise UserError(f"--engine {name} cannot be used: {reason(error)}.") from error
+    engine: Engine = create(options)
+    return engine

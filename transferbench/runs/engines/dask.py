@@ -1,44 +1,52 @@
 """The engine for dask.distributed: workers of a running scheduler, or a worker of this process.
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
-dask setting `distributed.scheduler.allowed-failures` allows. Jobs and records are pickled:
-scheduler, workers and caller trust each other. Without a scheduler's address, scheduler and worker
-live in this process and open no port.
+dask setting `distributed.scheduler.allowed-failures` allows. A worker checks that its code and
+versions are the caller's, and takes the built task from its own data folder or from the caller.
+
+Jobs and records are pickled: scheduler, workers and caller trust each other. Without a scheduler's
+address, scheduler and worker live in this process and open no port.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
+import platform
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from threading import Lock, Timer
 from typing import Any
 
-from distributed import (
-    Client,
-    Future,
-    Scheduler,
-    SpecCluster,
-    Worker,
-    as_completed,
-    get_client,
-    get_worker,
-)
-from distributed.diagnostics.plugin import WorkerPlugin
+import distributed
+from distributed import Client, Future, Reschedule, SpecCluster, as_completed
+from distributed.core import Status
 from distributed.scheduler import KilledWorker
 
+from transferbench import models, settings
+from transferbench.data import tasks
 from transferbench.errors import EngineLost, UserError
-from transferbench.runs.engines import Engine, ProgressCallback, remote
-from transferbench.runs.engines.local import with_memory_limit
-from transferbench.runs.job import Job
+from transferbench.files import writing
+from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.runs import worker
+from transferbench.runs.engines import Engine, Options, ProgressCallback
+from transferbench.runs.engines.local import Slot, perform, run_slot, with_memory_limit
+from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record
 
+Identity = Mapping[str, str]
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
 TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
+#: Seconds for a cluster or a worker to close. Dask's may wait for ever if a signal ends one while
+#: the other closes.
+CLOSING = 30.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Dask(Engine):
     """Performs runs on dask workers.
 
@@ -68,16 +76,13 @@ class Dask(Engine):
         jobs = list(jobs)
         if not jobs:
             return
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+                logging.getLogger(name).setLevel(QUIET)
         try:
             with ExitStack() as stack:
-                client = self.connect(stack, len(jobs))
-                self.check(client, sorted({job.run.model for job in jobs}), on_progress)
-                if self.scheduler:  # its workers may not see the caller's files
-                    stack.enter_context(_published(client, jobs))
-                else:
-                    jobs = [with_memory_limit(job, self.n_jobs) for job in jobs]
-                    client.register_plugin(_StopRuns())
-                yield from _collect(client, jobs, on_progress)
+                client = self.connect(stack, jobs, on_progress)
+                yield from self._collect(client, jobs, on_progress)
         except OSError as error:
             place = f" at {self.scheduler}" if self.scheduler else ""
             raise EngineLost(
@@ -85,22 +90,28 @@ class Dask(Engine):
                 "continue."
             ) from error
 
-    def connect(self, stack: ExitStack, jobs: int) -> Client:
+    def connect(self, stack: ExitStack, jobs: list[Job], on_progress: ProgressCallback) -> Client:
         """Return a client of the scheduler, or of a new local one; `stack` closes them."""
-        for name in list(logging.root.manager.loggerDict):
-            if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
-                logging.getLogger(name).setLevel(QUIET)
-        address: Any = self.scheduler or stack.enter_context(_cluster(min(self.n_jobs, jobs)))
+        if self.scheduler is None:
+            stack.callback(_close_slots)
+            cluster = stack.enter_context(closing(_local_cluster(min(self.n_jobs, len(jobs)))))
+            client: Client = stack.enter_context(Client(cluster))
+            return client
         try:
-            client: Client = stack.enter_context(Client(address, timeout=5))
+            client = stack.enter_context(Client(self.scheduler, timeout=5))
         except (OSError, ValueError) as error:
             raise UserError(
                 f"no dask scheduler answers at {self.scheduler} ({error}); start one there "
                 "with `dask scheduler`, or give the address of another."
             ) from error
+        self._check(client, sorted({job.run.model for job in jobs}), on_progress)
+        stack.enter_context(published(client, jobs))
         return client
 
-    def check(self, client: Client, names: Sequence[str], on_progress: ProgressCallback) -> None:
+    def check_workers(self) -> None:
+        """Raise UserError if no worker will come; called at least every half second."""
+
+    def _check(self, client: Client, names: Sequence[str], on_progress: ProgressCallback) -> None:
         """Raise UserError if there is no worker, or if its code or versions differ from ours.
 
         names: models whose code is compared, in addition to this package.
@@ -114,9 +125,9 @@ class Dask(Engine):
                 )
             on_progress()
             time.sleep(0.1)
-        identities: dict[str, Any] = client.run(remote.identity, names, on_error="return")
+        identities: dict[str, Any] = client.run(identity, names, on_error="return")
         try:  # the scheduler unpickles jobs, so it needs the same code
-            identities["the scheduler"] = client.run_on_scheduler(remote.identity, names)
+            identities["the scheduler"] = client.run_on_scheduler(identity, names)
         except Exception as error:
             identities["the scheduler"] = error
         for place, theirs in identities.items():
@@ -125,7 +136,34 @@ class Dask(Engine):
                     f"transferbench cannot be used on {place} ({type(theirs).__name__}: {theirs}); "
                     "install it there as it is here."
                 )
-        remote.check_identity(remote.identity(names), identities)
+        check_identity(identity(names), identities)
+
+    def _collect(
+        self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
+    ) -> Generator[Record, None, None]:
+        """Submit the jobs and yield the record of each as it ends."""
+        latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread of dask
+        client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
+        futures = {
+            client.submit(_perform, job, identity([job.run.model]), pure=False): job for job in jobs
+        }
+        arriving = as_completed(futures)
+        while not arriving.is_empty():
+            if arriving.has_ready():
+                future = next(arriving)
+                yield _record(future, futures[future])
+                future.release()
+                continue
+            while latest:
+                on_progress(*latest.popitem()[1])
+            on_progress()
+            self.check_workers()
+            time.sleep(0.05)
+
+
+def create(options: Options) -> Dask:
+    """Return the engine; see `engines.choose`."""
+    return Dask(options.n_jobs, options.scheduler)
 
 
 class _NoPort:
@@ -135,45 +173,61 @@ class _NoPort:
         """Start nothing."""
 
 
-class _Scheduler(_NoPort, Scheduler):
-    """A scheduler without a port, if its protocol has none."""
+class Scheduler(_NoPort, distributed.Scheduler):
+    """A scheduler without a port of its own for HTTP."""
 
 
-class _Worker(_NoPort, Worker):
-    """A worker without a port, if its protocol has none."""
+class Worker(_NoPort, distributed.Worker):
+    """A worker without a port of its own for HTTP."""
 
 
-def _cluster(n_jobs: int) -> SpecCluster:
+class JobWorker(Worker):
+    """The worker of a Slurm job, whose process ends with it."""
+
+    async def close(self, *arguments: Any, **options: Any) -> None:
+        """Close the worker, in at most CLOSING seconds."""
+        end = Timer(CLOSING, os._exit, (1,))
+        end.daemon = True
+        end.start()
+        await super().close(*arguments, **options)
+
+
+def _local_cluster(n_jobs: int) -> SpecCluster:
     """Return a scheduler and a worker with `n_jobs` threads, both in this process."""
-    worker = {"nthreads": n_jobs, "protocol": "inproc://", "silence_logs": QUIET}
+    options = {"nthreads": n_jobs, "protocol": "inproc://", "silence_logs": QUIET}
     return SpecCluster(
-        scheduler={"cls": _Scheduler, "options": {"protocol": "inproc://", "dashboard": False}},
-        workers={0: {"cls": _Worker, "options": worker}},
+        scheduler={"cls": Scheduler, "options": {"protocol": "inproc://", "dashboard": False}},
+        workers={0: {"cls": Worker, "options": options}},
         silence_logs=QUIET,
     )
 
 
-def _collect(
-    client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
-) -> Generator[Record, None, None]:
-    """Submit the jobs and yield the record of each as it ends."""
-    latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread of dask
-    client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
-    futures = {
-        client.submit(_perform, job, remote.identity([job.run.model]), pure=False): job
-        for job in jobs
-    }
-    arriving = as_completed(futures)
-    while not arriving.is_empty():
-        if arriving.has_ready():
-            future = next(arriving)
-            yield _record(future, futures[future])
-            future.release()
-            continue
-        while latest:
-            on_progress(*latest.popitem()[1])
-        on_progress()
-        time.sleep(0.05)
+@contextmanager
+def closing(cluster: SpecCluster) -> Iterator[SpecCluster]:
+    """Close a cluster after the block, in at most CLOSING seconds."""
+    try:
+        yield cluster
+    finally:
+        with suppress(TimeoutError):
+            cluster.close(timeout=CLOSING)
+
+
+@contextmanager
+def published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
+    """Store the built tasks at the scheduler while in the block; each worker asks for them once."""
+    paths = {_name(job.task): job.task.path for job in jobs}
+    for name, path in paths.items():
+        client.publish_dataset(path.read_bytes(), name=name, override=True)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the scheduler may be lost
+            for name in paths:
+                client.unpublish_dataset(name)
+
+
+def _name(task: TaskFile) -> str:
+    return f"transferbench/{task.digest.hex()}"
 
 
 def _record(future: Future[Record], job: Job) -> Record:
@@ -191,49 +245,95 @@ def _record(future: Future[Record], job: Job) -> Record:
     return job.record("crashed", reason)
 
 
-class _StopRuns(WorkerPlugin):
-    """Ends the runs of a worker when it closes, so that no process is left."""
+# What a worker does:
 
-    name = "transferbench"
-
-    def teardown(self, worker: Any) -> None:
-        remote.shared_pool.stop()
+#: Slots of this process that no run uses.
+_idle: list[Slot] = []
+_lock = Lock()
 
 
-def _perform(job: Job, caller: remote.Identity) -> Record:
-    """Perform a job; called by dask on the worker."""
-    worker = get_worker()
-    task = worker.get_current_task()
+def _perform(job: Job, caller: Identity) -> Record:
+    """Perform a job in a process of this worker. Raise UserError if its code is another."""
+    here = distributed.get_worker()
+    check_identity(caller, {here.address: identity([job.run.model])})
+    task, n_jobs = here.get_current_task(), here.state.nthreads
+    with _lock:
+        file = obtain(job.task, lambda: distributed.get_client().get_dataset(_name(job.task)))
+        slot = _idle.pop() if _idle else run_slot()
+    job = with_memory_limit(replace(job, task=file), n_jobs, here.memory_manager.memory_limit)
+    reported = time.monotonic()
 
-    def is_cancelled() -> bool:
-        known = worker.state.tasks.get(task)
-        return known is None or known.state == "cancelled"
+    def on_progress(*progress: object) -> None:
+        nonlocal reported
+        if here.status not in (Status.running, Status.paused):  # this worker is being closed
+            raise Reschedule
+        known = here.state.tasks.get(task)
+        if known is None or known.state == "cancelled":
+            raise InterruptedError
+        if progress and time.monotonic() - reported >= 1:
+            reported = time.monotonic()
+            here.log_event(TOPIC, progress)
 
-    n_jobs = worker.state.nthreads
-    return remote.perform(
-        with_memory_limit(job, n_jobs, worker.memory_manager.memory_limit),
-        caller,
-        lambda: get_client().get_dataset(_name(job)),
-        lambda *progress: worker.log_event(TOPIC, progress),
-        place=worker.address,
-        n_jobs=n_jobs,
-        is_cancelled=is_cancelled,
-    )
-
-
-@contextmanager
-def _published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
-    """Store the built tasks at the scheduler while in the block; each worker asks for them once."""
-    tasks = {_name(job): job.task.path for job in jobs}
-    for name, path in tasks.items():
-        client.publish_dataset(path.read_bytes(), name=name, override=True)
     try:
-        yield
+        return perform(slot, job, on_progress)
     finally:
-        with suppress(Exception):  # the scheduler may be lost
-            for name in tasks:
-                client.unpublish_dataset(name)
+        _idle.append(slot)
 
 
-def _name(job: Job) -> str:
-    return f"transferbench/{job.task.digest.hex()}"
+def _close_slots() -> None:
+    while _idle:
+        _idle.pop().close()
+
+
+def identity(names: Iterable[str]) -> dict[str, str]:
+    """Return versions and fingerprints of this package and of the models with these names."""
+    known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
+    for name in names:
+        with suppress(UserError):  # a model of a package that is not installed here
+            known[f"model {name}"] = fingerprint(models.get(name).path)
+    return known
+
+
+@cache
+def _code() -> str:
+    sha = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        sha.update(path.relative_to(PACKAGE).as_posix().encode() + path.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+def check_identity(caller: Identity, workers: Mapping[str, Identity]) -> None:
+    """Raise UserError naming the differences if a worker (by address) differs from the caller."""
+    for place, theirs in workers.items():
+        different = [
+            f"{what} is {theirs.get(what, 'missing')} on {place} and {ours} here"
+            for what, ours in caller.items()
+            if theirs.get(what) != ours
+        ]
+        if different:
+            raise UserError(f"{'; '.join(different)}: install the same on both.")
+
+
+def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:
+    """Return the same task as a file that this machine can read.
+
+    That is the caller's own file if it is visible here, else a file in this machine's data folder:
+    already present, built here if there is a mirror, or received from the caller.
+    """
+    if task.is_current():
+        return task
+    here = settings.load()
+    received = replace(task, path=here.data / "received" / f"{task.digest.hex()}.task")
+    if received.is_current():
+        return received
+    with suppress(UserError, ValueError, OSError):  # receive it instead
+        named = tasks.Task.named(task.name)
+        built = replace(task, path=named.built_path(here))
+        if here.mirrors and not built.path.is_file():
+            tasks.load(named, here)
+        if built.is_current():
+            return built
+    with writing(received.path) as temporary:
+        temporary.write_bytes(receive())
+        tasks.read(temporary)  # raises ValueError if it was damaged on its way
+    return received

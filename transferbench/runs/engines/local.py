@@ -1,30 +1,50 @@
-"""The engine for this machine: each run in a process of its own, forked from a warm worker."""
+"""The engine for this machine: each run in a process of its own, forked from a template process.
+
+A template process imports libraries and loads the task once. It is itself forked from a server that
+has the libraries imported.
+"""
 
 from __future__ import annotations
 
-import json
-import queue
+import multiprocessing
+import os
+import signal
+import sys
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, TimeoutError
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
-from threading import RLock
-from typing import Any
+from multiprocessing import current_process
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
 from transferbench.runs import memory
-from transferbench.runs.engines import Engine, ProgressCallback, server
+from transferbench.runs.engines import Engine, Options, ProgressCallback
 from transferbench.runs.job import Job
 from transferbench.runs.record import Record
 
-#: Seconds after which a worker process is killed that has not ended a run at its time limit.
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
+    from multiprocessing.process import BaseProcess
+
+#: Imported once by the server, so that runs need not import them.
+PRELOAD = (
+    "transferbench.runs.worker",
+    "scipy.optimize",
+    "sklearn.cluster",
+    "sklearn.decomposition",
+    "sklearn.linear_model",
+    "sklearn.svm",
+    "sparse_dot_topn",
+)
+#: Seconds after which a template process is killed that has not ended a run at its time limit.
 GRACE = 5.0
-#: Bytes of a progress message.
-MAX_MESSAGE = 4096
+#: Seconds between two checks of a process.
+PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,7 @@ class Local(Engine):
 
     def prepare(self) -> None:
         """See Engine."""
-        server.start()
+        start_server()
 
     def records(
         self,
@@ -49,183 +69,217 @@ class Local(Engine):
         if first is None:  # start no processes
             return
         jobs = chain([first], jobs)
-        with Pool(self.n_jobs, on_progress) as pool:
-            schedule = Schedule(pool, on_done)
-            try:
-                while True:
-                    # Half of them wait, and start while the next job is prepared.
-                    for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
-                        schedule.submit(with_memory_limit(job, self.n_jobs))
-                    if not schedule.pending:
-                        return
-                    yield schedule.next_record()
-            except KeyboardInterrupt:
-                schedule.stop()
-                yield from (record for record in schedule.drain() if record.done)
-                raise
-            finally:
-                schedule.stop()
+        schedule = Schedule([run_slot() for _ in range(self.n_jobs)], on_done)
+        try:
+            while True:
+                # Half of them wait, and start while the next job is prepared.
+                for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
+                    schedule.submit(with_memory_limit(job, self.n_jobs))
+                if not schedule.pending:
+                    return
+                yield schedule.next_record(on_progress)
+        except KeyboardInterrupt:
+            schedule.stop()
+            yield from (record for record in schedule.ended() if record.done)
+            raise
+        finally:
+            schedule.close()
+
+
+def create(options: Options) -> Local:
+    """Return the engine; see `engines.choose`."""
+    return Local(options.n_jobs)
 
 
 class Schedule:
-    """Keeps a pool busy: starts a waiting job when another ends, even while the caller is busy.
+    """Performs jobs in one thread for each slot, so slots stay busy while the caller is.
 
-    - At most `pool.size` jobs run at once.
-    - The record of a finished run is passed to `on_done` before another job starts in its place.
-    - The record of every job that ended is kept until `next_record` or `drain` returns it, so an
+    - The record of a finished run is passed to `on_done` before its slot takes another job.
+    - The record of every job that ended is kept until `next_record` or `ended` returns it, so an
       interrupt loses none.
 
-    `on_done` must not raise. `_on_end` is called by a thread of the pool, everything else by the
-    caller's thread; the lock guards `_waiting` and `_running`.
+    `on_done` must not raise.
     """
 
-    def __init__(self, pool: Pool, on_done: Callable[[Record], None]) -> None:
-        self.pool, self.on_done = pool, on_done
+    def __init__(self, slots: Sequence[Slot], on_done: Callable[[Record], None]) -> None:
+        self.slots, self.on_done = slots, on_done
         self.pending = 0  # jobs submitted whose records were not returned yet
-        self._waiting: deque[Job] = deque()
-        self._running = 0
-        self._ended: queue.SimpleQueue[Record] = queue.SimpleQueue()
-        self._lock = RLock()  # reentrant: a broken pool ends a job at once, inside `_start`
+        self._waiting: SimpleQueue[Job | None] = SimpleQueue()
+        self._events: SimpleQueue[Record | tuple[Any, ...]] = SimpleQueue()  # records, progress
+        self._threads = [Thread(target=self._use, args=(slot,), daemon=True) for slot in slots]
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, job: Job) -> None:
-        """Start the job as soon as the pool has room."""
+        """Start the job as soon as a slot is free."""
         self.pending += 1
-        with self._lock:
-            self._waiting.append(job)
-            self._start()
+        self._waiting.put(job)
 
-    def next_record(self) -> Record:
-        """Wait for a job to end and return its record. Raise KeyboardInterrupt if interrupted."""
+    def next_record(self, on_progress: ProgressCallback) -> Record:
+        """Wait for a job to end and return its record; `on_progress` may raise meanwhile."""
         while True:
-            self.pool.forward_progress()
-            with suppress(queue.Empty):
-                record = self._ended.get(timeout=0.1)
-                break
-        self.pending -= 1
-        if record.status == "crashed":
-            # Ctrl-C reaches all processes and may have killed this one: then it has no record.
-            self.pool.forward_progress()
-        return record
+            try:
+                event = self._events.get(timeout=PAUSE)
+            except Empty:
+                event = ()
+            if isinstance(event, Record):
+                self.pending -= 1
+                if event.status == "crashed":
+                    # A signal to all processes may have killed this one: then it has no record.
+                    on_progress()
+                return event
+            on_progress(*event)
 
-    def drain(self) -> Iterator[Record]:
+    def ended(self) -> Iterator[Record]:
         """Yield the records of jobs that ended, without waiting for others."""
-        while not self._ended.empty():
-            self.pending -= 1
-            yield self._ended.get()
+        while not self._events.empty():
+            event = self._events.get()
+            if isinstance(event, Record):
+                self.pending -= 1
+                yield event
 
     def stop(self) -> None:
         """Start no more jobs."""
-        with self._lock:
-            self._waiting.clear()
+        with suppress(Empty):
+            while True:
+                self._waiting.get_nowait()
 
-    def _start(self) -> None:
-        """Start waiting jobs while there is room; the caller holds the lock."""
-        while self._waiting and self._running < self.pool.size:
-            job = self._waiting.popleft()
-            self._running += 1
-            self.pool.submit(job).add_done_callback(partial(self._on_end, job))
+    def close(self) -> None:
+        """End all jobs and threads."""
+        self.stop()
+        for slot in self.slots:
+            slot.closed = True
+            self._waiting.put(None)
+        for slot, thread in zip(self.slots, self._threads, strict=True):
+            slot.close()
+            thread.join()
 
-    def _on_end(self, job: Job, future: Future[Record]) -> None:
-        record = to_record(job, future)
-        if record.done:
-            self.on_done(record)
-        with self._lock:
-            self._ended.put(record)
-            self._running -= 1
-            self._start()
+    def _use(self, slot: Slot) -> None:
+        def on_progress(*progress: Any) -> None:
+            if progress:
+                self._events.put(progress)
+
+        while job := self._waiting.get():
+            try:
+                record = perform(slot, job, on_progress)
+            except Exception as error:  # its process could not be started: only this run is lost
+                record = job.record("crashed", f"in its process: {reason(error)}")
+            if record.done:
+                self.on_done(record)
+            self._events.put(record)
 
 
-class Pool:
-    """`size` worker processes, each of which forks one for every run; a dead one is replaced.
+class ProcessDied(Exception):
+    """A process ended before it had answered; the text says how."""
 
-    on_progress: called by `forward_progress` only.
+
+class Slot:
+    """A process that answers calls; started by the first call, and by the next one after it died.
+
+    target: called in the process with a connection and the arguments. For each value that it
+            receives, it sends any number of tuples, the first when it has taken the value, and then
+            the answer, which is no tuple. It ignores SIGINT.
+
+    One thread at a time may call; any thread may set `closed`, which ends a call.
     """
 
-    def __init__(self, size: int, on_progress: ProgressCallback) -> None:
-        from pebble import ProcessPool
+    def __init__(self, target: Callable[..., None], *arguments: object) -> None:
+        self.closed = False
+        self._target, self._arguments = target, arguments
+        self._lock = Lock()
+        self._process: BaseProcess | None = None
+        self._connection: Connection
 
-        context = server.start()  # imports libraries while this process imports `worker`
+    def call(
+        self, value: object, on_message: Callable[..., None], seconds: float | None = None
+    ) -> Any:
+        """Return the answer of the process.
 
-        from transferbench.runs import worker
+        on_message: called with the parts of each tuple that is sent before the answer, and without
+        arguments every PAUSE seconds; if it raises, the process is ended. Raise TimeoutError if the
+        answer takes longer than `seconds`, ProcessDied if the process ended.
+        """
+        with self._lock:
+            deadline = float("inf")
+            try:
+                if self._process is None or not self._process.is_alive():
+                    self._start()
+                self._connection.send(value)
+                while not self.closed:
+                    if time.monotonic() > deadline:
+                        raise TimeoutError
+                    if not self._connection.poll(PAUSE):
+                        on_message()
+                        continue
+                    message = self._connection.recv()
+                    if not isinstance(message, tuple):
+                        return message
+                    if seconds is not None:
+                        deadline = min(deadline, time.monotonic() + seconds)
+                    on_message(*message)
+                raise ProcessDied("was ended")
+            except (EOFError, ConnectionError) as error:
+                code = self._end(wait=GRACE)
+                raise ProcessDied(f"ended with code {code}") from error
+            except BaseException:
+                self._end()
+                raise
 
-        self.size = size
-        self.on_progress = on_progress
-        self.started = 0  # worker processes
-        self._perform = worker.perform
-        self._grace = GRACE if worker.CAN_FORK else 0.0
-        self.receive, self.send = context.Pipe(duplex=False)
-        self.pool = ProcessPool(
-            max_workers=size,
-            max_tasks=0 if worker.CAN_FORK else 1,
-            context=context,
-            initializer=worker.initialize,
-            initargs=(self.send,),
-        )
+    def close(self) -> None:
+        """End the process, and the call in progress."""
+        self.closed = True
+        with self._lock:
+            self._end()
 
-    @property
-    def active(self) -> bool:
-        """False if the pool broke or was closed."""
-        return bool(self.pool.active)
+    def _start(self) -> None:
+        self._end()
+        context = start_server()
+        # Workers of dask are daemons, which may not have children. A slot's process exits with its
+        # parent, so it is safe here.
+        current_process().daemon = False
+        self._connection, theirs = context.Pipe()
+        target, arguments = self._target, (theirs, *self._arguments)
+        with block_interrupts():
+            self._process = context.Process(target=target, args=arguments, daemon=True)  # type: ignore[attr-defined]
+            self._process.start()
+        theirs.close()
 
-    def submit(self, job: Job) -> Future[Record]:
-        """Return the future of the job's record; see `to_record`. Cancelling it ends the run."""
-        try:
-            seconds = job.limits.seconds
-            future: Future[Record] = self.pool.schedule(
-                self._perform, args=(job,), timeout=seconds and seconds + self._grace
-            )
-        except RuntimeError as error:  # the pool is broken, and so it is for all later jobs
-            future = Future()
-            future.set_exception(error)
-        return future
-
-    def forward_progress(self) -> None:
-        """Pass progress messages of the processes to `on_progress`, then a heartbeat."""
-        while not self.receive.closed and self.receive.poll():
-            message: Any = ()
-            # A message that is too long closes the pipe: then there is no progress any more.
-            with suppress(OSError, EOFError, ValueError):
-                message = json.loads(self.receive.recv_bytes(MAX_MESSAGE))
-            match message:
-                case None:
-                    self.started += 1
-                case [str(key), int(iteration), int(planned)]:
-                    self.on_progress(key, iteration, planned)
-        self.on_progress()
-
-    def close(self, wait: bool = False) -> None:
-        """End all processes; if `wait`, let those that are starting come up first."""
-        try:
-            # A process that is stopped while it starts prints a traceback.
-            deadline = time.monotonic() + 5
-            while wait and self.started < self.size and time.monotonic() < deadline:
-                self.forward_progress()
-                time.sleep(0.02)
-        finally:
-            self.pool.stop()
-            self.pool.join()
-            self.send.close()
-            self.receive.close()
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        self.close(wait=kind is not None)
+    def _end(self, wait: float = 0.0) -> int | None:
+        """End the process, after `wait` seconds to end itself; return its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        process.join(wait)
+        process.terminate()  # it ends what it has started
+        process.join(GRACE)
+        process.kill()
+        process.join()
+        self._connection.close()
+        return process.exitcode
 
 
-def to_record(job: Job, future: Future[Record]) -> Record:
-    """Return the record of a job that ended; an error of its process becomes the status."""
+def run_slot() -> Slot:
+    """Return a slot for `perform`."""
+    start_server()  # imports libraries while this process imports `worker`
+
+    from transferbench.runs import worker
+
+    return Slot(worker.serve)
+
+
+def perform(slot: Slot, job: Job, on_progress: Callable[..., None]) -> Record:
+    """Return the record of a job; an error of its process becomes the status."""
+    from transferbench.runs.process import CAN_FORK
+
+    seconds = job.limits.seconds
     try:
-        return future.result()
+        limit = seconds and seconds + (GRACE if CAN_FORK else 0.0)
+        record: Record = slot.call(job, on_progress, limit)
+        return record
     except TimeoutError:
         return job.timed_out()
-    except Exception as error:  # its process failed: only this run is lost
-        code = getattr(error, "exitcode", None)
-        why = f"in its process: {reason(error)}"
-        if code is not None:
-            why = f"its process ended with code {code}"
-        return job.record("crashed", why)
+    except ProcessDied as error:
+        return job.record("crashed", f"its process {error}")
 
 
 def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Job:
@@ -239,3 +293,38 @@ def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Jo
     if available is None:
         return job
     return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))
+
+
+def start_server() -> BaseContext:
+    """Return a context whose processes are forked from a server (on Windows: spawned).
+
+    Start the server unless it runs; do not wait for its imports.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    # Without this, the server would import modules from the current folder first.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOAD))
+    with block_interrupts():
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def block_interrupts() -> Iterator[None]:
+    """Make processes that are started in the block ignore Ctrl-C: this process alone handles it."""
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    # Starting the resource tracker unblocks signals, so it must be running before.
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
