@@ -20,6 +20,7 @@ from transferbench.runs.record import Limits
 
 __all__ = ["shell", "slurm"]  # fixtures
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="the stand-in needs a shell and /proc"),
     pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here"),
 ]
