@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from conftest import make_problem
 
 import transferbench
@@ -35,8 +34,3 @@ def test_random_decisions_do_not_carry_back():
     decided = np.random.default_rng(0).integers(0, 2, len(target.seen))
     found = criteria.reverse_accuracy("lr", problem, target, decided, {}, None)
     assert found < 0.8
-
-
-def test_overlap():
-    assert criteria.overlap(np.array([1, 0]), np.array([0, 1])) == 0
-    assert criteria.overlap(np.array([0.5, 0.5]), np.array([0.9, 0.1])) == pytest.approx(0.6)

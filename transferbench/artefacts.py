@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import os
 import platform
 import sys
@@ -24,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,13 +37,13 @@ from threadpoolctl import threadpool_info
 from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
-from transferbench.packing import SPARSE, open_arrays, pack, unpack, write_arrays
+from transferbench.packing import open_arrays, pack, unpack, write_arrays
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Part of every key; change it with the format of the files or of the keys.
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".artefact"
 #: Seconds: what is made faster is not stored.
 LEAST_SECONDS = 0.05
@@ -146,7 +147,8 @@ class _Cache:
         # Artefacts made or reused by the function itself count in full, as if made here.
         cost = returned - called + usage.missing - before
         if cost[0] >= LEAST_SECONDS:
-            with suppress(UserError, MemoryError):  # a full disk, a folder that is read-only
+            # A full disk, a folder that is read-only, a result of another type.
+            with suppress(UserError, MemoryError, NotImplementedError):
                 self._write(path, result, cost)
         usage.missing = usage.missing - (_clock() - returned)
         return result
@@ -157,18 +159,21 @@ class _Cache:
         bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
         code = fingerprint(Path(inspect.getfile(function)))
-        digest = hashlib.sha256()
         name = f"{function.__module__}.{function.__qualname__}"
-        for part in (FORMAT, name, code, _environment(), self.threads, *bound.arguments.items()):
-            _feed(digest, part)
-        return str(digest.hexdigest()[:32])
+        arrays: dict[str, np.ndarray] = {}
+        parts = [name, code, _environment(), self.threads, *bound.arguments.items()]
+        packed = pack(parts, arrays)
+        # Sums may be rounded otherwise in another layout, so strides are part of the key.
+        layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays.values()]
+        digest = hashlib.sha256(json.dumps([FORMAT, packed, layouts]).encode())
+        for array in arrays.values():
+            ordered = array if array.flags.c_contiguous else array.T
+            digest.update(np.ascontiguousarray(ordered).reshape(-1).data)
+        return digest.hexdigest()[:32]
 
     def _write(self, path: Path, result: Any, cost: np.ndarray) -> None:
         arrays: dict[str, np.ndarray] = {}
-        try:
-            packed = pack(result, arrays)
-        except NotImplementedError:
-            return
+        packed = pack(result, arrays)
         if not all(array.flags.forc for array in arrays.values()):
             return  # such a layout would not come back as it is
         header = [packed, cost.tolist(), peak_mib() or 0.0]
@@ -224,29 +229,3 @@ def _read(path: Path, names: Mapping[str, Any]) -> tuple[Any, np.ndarray, float]
     with suppress(OSError):
         os.utime(path)  # used now
     return result, np.array(cost), peak
-
-
-def _feed(digest: Any, value: Any) -> None:
-    """Add a value to a digest. Raise TypeError for a type that has no digest by content."""
-    kind = type(value).__name__
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        # Sums may be rounded otherwise in another layout, so strides are part of the key.
-        digest.update(f"{kind} {value.dtype.str} {value.shape} {value.strides}:".encode())
-        ordered = value if value.flags.c_contiguous else value.T
-        digest.update(np.ascontiguousarray(ordered).reshape(-1))
-    elif value is None or isinstance(value, (bool, int, float, str, np.generic)):
-        digest.update(f"{kind} {value!r};".encode())
-    elif kind in SPARSE:
-        digest.update(f"{kind} {value.shape}:".encode())
-        for part in (value.data, value.indices, value.indptr):
-            _feed(digest, part)
-    elif isinstance(value, (tuple, list)):
-        digest.update(f"{kind} {len(value)}:".encode())
-        for part in value:
-            _feed(digest, part)
-    elif is_dataclass(value):
-        digest.update(f"{kind}:".encode())
-        for each in fields(value):
-            _feed(digest, getattr(value, each.name))
-    else:
-        raise TypeError(f"an artefact cannot depend on a value of type {type(value).__name__}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,29 +53,18 @@ def counted(count: float, noun: str) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
+    """Return how to add an extra to this copy of transferbench: "run `pip install …`".
+
+    Outside a checkout it names the packages, which is right wherever this copy came from.
+    """
     from importlib import metadata
 
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
-    try:
-        installed = metadata.distribution("transferbench")
-        origin = json.loads(installed.read_text("direct_url.json") or "{}")
-        required = installed.requires or []
-    except (metadata.PackageNotFoundError, ValueError):
-        origin, required = {}, []
-    if url := hide_passwords(origin.get("url", "")):
-        source = origin.get("vcs_info", {})
-        version = f"@{source['commit_id']}" if "commit_id" in source else ""
-        vcs = f"{source['vcs']}+" if "vcs" in source else ""
-        return f"run `pip install 'transferbench[{extra}] @ {vcs}{url}{version}'`"
-    # From an index: the packages by their own names, which are right on every index.
-    wanted = (line.partition(";") for line in required)
+    wanted = (line.partition(";") for line in metadata.requires("transferbench") or ())
     marker = re.compile(rf"""\bextra\s*==\s*["']{extra}["']""")
     packages = [f"'{name.strip()}'" for name, _, condition in wanted if marker.search(condition)]
-    if not packages:
-        return f"install the packages of the extra {extra}"
     return f"run `pip install {' '.join(packages)}`"
 
 

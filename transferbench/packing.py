@@ -48,7 +48,7 @@ def pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if is_dataclass(value):
         parts_by_name = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
         return {"dataclass": type(value).__name__, "fields": parts_by_name}
-    raise NotImplementedError
+    raise NotImplementedError(f"a value of type {type(value).__name__} cannot be written")
 
 
 def unpack(packed: Any, arrays: Mapping[str, np.ndarray], names: Mapping[str, Any]) -> Any:

@@ -42,9 +42,10 @@ def criteria(
         if domain.seen.all():
             continue
         decided = scores.argmax(axis=1)
+        shares = np.bincount(decided, minlength=len(problem.classes)) / len(decided)
         values = {
             "confidence": float(normalize_scores(scores).max(axis=1).mean()),
-            "shares": overlap(labelled, shares(decided, len(problem.classes))),
+            "shares": float(np.minimum(labelled, shares).sum()),  # 1 − total variation distance
             "agreement": float(np.mean(decided == P.argmax(axis=1))),
             "explained": explained_variance(domain.X, decided),
             "reverse-lr": reverse_accuracy("lr", problem, domain, decided, {}, None),
@@ -69,16 +70,6 @@ def reverse_accuracies(
         if not domain.seen.all()
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def shares(decided: np.ndarray, c: int) -> np.ndarray:
-    """Return (c,) the share of each class among decisions (n,)."""
-    return np.bincount(decided, minlength=c) / len(decided)
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the overlap of two distributions (c,): one less their total variation distance."""
-    return float(np.minimum(a, b).sum())
 
 
 def reverse_accuracy(
