@@ -66,6 +66,7 @@ def compare(
     jobs: int = 1,
     equal_shares: bool = False,
     options: Params | None = None,
+    **reading: Any,
 ) -> DataFrame:
     """Compare models without labels of the target, and recommend one.
 
@@ -74,25 +75,27 @@ def compare(
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
     problem: a problem, with its truth or without, or the name of a task; or else source and target,
-    files as on the command line, with options (`transferbench describe own`). Only the sources'
-    labels are used; labels of a target add measures. models: by default the quick ones; logistic
-    regression and the recommended model are always compared. params: {model: {name: value}}.
-    repeats: seeds of random models. jobs: processes. equal_shares: state that the classes of the
-    target have equal shares. See `choose.table.table` for the columns. A multi-label model, or
-    problem, compares multi-label models, and none is recommended. Raise UserError for a mistake.
+    files as on the command line, with options (`transferbench describe own`) and what `Reading` in
+    `userdata.documents` declares, such as text="body". Only the sources' labels are used; labels of
+    a target add measures. models: by default the quick ones; logistic regression and the
+    recommended model are always compared. params: {model: {name: value}}. repeats: seeds of random
+    models. jobs: processes. equal_shares: state that the classes of the target have equal shares.
+    See `choose.table.table` for the columns. A multi-label model, or problem, compares multi-label
+    models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
     from transferbench.choose.table import table
 
     models = [models] if isinstance(models, str) else models
     given = problem is not None, bool(source), bool(target)
-    if given not in ((True, False, False), (False, True, True)) or (options and not source):
+    for_files = bool(options or reading)
+    if given not in ((True, False, False), (False, True, True)) or (for_files and not source):
         raise UserError(
             "expected a problem or the name of a task, or else source and target, with options."
         )
     truth = None
     if problem is None:
-        problem, truth = _own_problem(source, target, options or {}, models)
+        problem, truth = _user_problem(source, target, options or {}, models, reading)
     elif isinstance(problem, str):
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
@@ -102,19 +105,26 @@ def compare(
     return table(compared, truth)
 
 
-def _own_problem(
-    source: str | Sequence[str], target: str | Sequence[str], options: Params, names: Sequence[str]
+def _user_problem(
+    source: str | Sequence[str],
+    target: str | Sequence[str],
+    options: Params,
+    names: Sequence[str],
+    given: Params,
 ) -> tuple[Problem, Truth]:
     """Return the problem of the user's files, of the family of the first named model."""
+    from transferbench.userdata.documents import Reading
     from transferbench.userdata.load import find_domains, load
     from transferbench.userdata.multilabel import choose_family
 
     first = models.get(names[0]).family if names else "transfer"
+    reading = Reading(**parameters.resolve(Reading.__init__, given, "compare"))  # type: ignore[arg-type]
     sources, targets = (
-        find_domains([files] if isinstance(files, str) else files) for files in (source, target)
+        find_domains([files] if isinstance(files, str) else files, reading.each_file)
+        for files in (source, target)
     )
-    family = choose_family(True, first, None)
-    loaded = load(sources, targets, family=family, labels="any", options=options)
+    family = choose_family(True, first, reading.separator)
+    loaded = load(sources, targets, family=family, labels="any", options=options, reading=reading)
     return loaded.problem, loaded.truth
 
 

@@ -262,6 +262,12 @@ def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
     table = api.compare(source="s.csv", target="t.csv", models="lr")
     assert list(table["model"]) == ["lr", "cocc"]
     assert "accuracy" not in table
+    for name in ("s.csv", "t.csv"):
+        (here / name).write_text((here / name).read_text().replace("text", "body", 1))
+    renamed = api.compare(source="s.csv", target="t.csv", models="lr", text="body")
+    assert renamed["reverse_accuracy"].tolist() == table["reverse_accuracy"].tolist()
+    with pytest.raises(UserError, match="Did you mean 'text'"):
+        api.compare(source="s.csv", target="t.csv", txt="body")
 
 
 @pytest.mark.parametrize(

@@ -118,22 +118,20 @@ def _named(problem: Problem, names: Sequence[str]) -> Iterable[tuple[str, Domain
 def _features(problem: Problem, target: Domain) -> Iterator[Doubt]:
     X, n = sp.csr_array(target.X), target.X.shape[0]
     empty = int(np.sum(np.diff(X.indptr) == 0))
+    in_source = np.zeros(X.shape[1], X.dtype)
+    for domain in problem.sources:
+        in_source[sp.csr_array(domain.X).indices] = 1
+    unrelated = int(np.sum(X @ in_source == 0)) if problem.sources else empty
+    worthless = (
+        bool(problem.sources) and n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
+    )
     if empty:
-        yield Doubt(
-            f"{empty} of {n} documents have no feature left; they are guesses; {FEATURES_REMEDY}."
-        )
-    if problem.sources:
-        in_source = np.zeros(X.shape[1], X.dtype)
-        for domain in problem.sources:
-            in_source[sp.csr_array(domain.X).indices] = 1
-        unrelated = int(np.sum(X @ in_source == 0))
-        worthless = n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
-        if unrelated - empty:
-            remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
-            text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}."
-            yield Doubt(text, worthless)
-        elif worthless:
-            yield Doubt(f"hardly a document has a feature; {FEATURES_REMEDY}.", True)
+        text = f"{empty} of {n} documents have no feature left; they are guesses"
+        yield Doubt(f"{text}; {FEATURES_REMEDY}.", worthless and empty == unrelated)
+    if unrelated > empty:
+        remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
+        text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}."
+        yield Doubt(text, worthless)
     if np.bincount(X.indices, minlength=1).max() < 2:
         yield Doubt(
             f"no two documents share a feature, so nothing is learnt from them; {FEATURES_REMEDY}."
