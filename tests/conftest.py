@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 
 #: Fixtures that start programs, of which each takes seconds: their tests are slow.
-PROGRAMS = {"browser", "cluster", "installed", "shell"}
+PROGRAMS = {"browser", "cluster", "installed", "shell", "slurm"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
