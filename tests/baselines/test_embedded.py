@@ -79,6 +79,7 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
         np.testing.assert_array_equal(Y, other)
 
 
+@pytest.mark.slow
 def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
     calls = []
     monkeypatch.setattr(embedded, "embed", lambda t, *_: calls.append(len(t)) or count_words(t))

@@ -165,6 +165,7 @@ def test_equal_shares_recommend_the_vote(call, here):
     assert "as you state that the classes have equal shares" in found["recommendation"]
 
 
+@pytest.mark.slow
 def test_repeats_and_jobs_give_the_same_means(call, here):
     arguments = ("-m", "dtl", "-m", "gcmf", "--repeats", "2")
     one = compared(call, *arguments)
