@@ -123,11 +123,10 @@ def _describe(error: BaseException) -> tuple[str, int]:
             before = f"{name}{_global_options()[name]}"
             example = f"`transferbench {before} {after} …`"
             return f"Error: {name} is a global option: write it before the command: {example}.", 2
-        case click.UsageError(ctx=context):
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
-        case click.ClickException():
-            return f"Error: {error.format_message()}", 2
         case KeyboardInterrupt() | click.Abort():
             return "Interrupted.", INTERRUPTED
         case MemoryError():

@@ -18,8 +18,6 @@ from transferbench.settings import Settings, config_path
 
 #: Libraries whose versions are shown; of the others only that one is missing.
 SHOWN = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pandas")
-#: States of an original file, the best first.
-STATES = ("cached", "reachable", "not tried", "no answer", "no allowed source")
 INDEX = "package index: "
 
 
@@ -45,7 +43,7 @@ def command(settings: Settings, network: bool, as_json: bool) -> int:
       engines             those that can be used
       memory_gib, settings, mirrors
       data, results       folder, free_gib, writable
-      originals           corpora by the worst state of their files
+      originals           corpora by the state of their files
       faults              texts
     """
     found = _environment(settings, network)
@@ -82,7 +80,7 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
         for name, folder in folders.items()
         if not folder["writable"]
     ]
-    if not originals.keys() & {*STATES[:3]}:
+    if originals.keys() <= {"no answer", "no allowed source"}:
         faults.append("no original file is cached or can be reached; give a --mirror.")
     path = config_path()
     return {
@@ -132,25 +130,23 @@ def _folder(folder: Path) -> dict[str, Any]:
 
 
 def _originals(settings: Settings, network: bool) -> dict[str, list[str]]:
-    """Return the corpora by the worst state of their original files; ask each server once."""
+    """Return the corpora by the state of their original files; ask each server once."""
     from concurrent.futures import ThreadPoolExecutor
 
     from transferbench import datasets
     from transferbench.data import fetch
 
     files = {f.name: f for module in datasets.modules().values() for f in module.FILES.values()}
-    plans = {name: fetch.plan(file, settings) for name, file in files.items()}
-    servers = sorted({_server(p.source) for p in plans.values() if p.source and not p.cached})
+    plans = [(name.partition("/")[0], fetch.plan(file, settings)) for name, file in files.items()]
+    servers = sorted({_server(plan.source) for _, plan in plans if plan.source and not plan.cached})
     with ThreadPoolExecutor(max_workers=8) as pool:
         states = pool.map(lambda server: _state(server, network), servers)
         answers = {"": "no allowed source", **dict(zip(servers, states, strict=True))}
-    worst: dict[str, str] = {}
-    for name, plan in plans.items():
+    found: dict[str, list[str]] = {}
+    for corpus, plan in plans:
         state = "cached" if plan.cached else answers[_server(plan.source or "")]
-        corpus = name.partition("/")[0]
-        worst[corpus] = max(worst.get(corpus, "cached"), state, key=STATES.index)
-    by_state = {state: [c for c, its in worst.items() if its == state] for state in STATES}
-    return {state: corpora for state, corpora in by_state.items() if corpora}
+        found[state] = list(dict.fromkeys([*found.get(state, []), corpus]))
+    return found
 
 
 def _server(source: str) -> str:
