@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from transferbench.core.documents import seen_rows, split_by_domain, stack
+from transferbench.core.documents import score_targets, seen_rows, split_by_domain, stack
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -61,11 +61,8 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
     from sklearn.linear_model import LogisticRegression
 
     X_source, y_source = seen_rows(problem)
-    scores = []
-    for domain in problem.domains:
-        if domain.seen.all():
-            scores.append(domain.Y)
-            continue
+
+    def score(i: int, domain: Domain) -> np.ndarray:
         n = len(domain.seen)
         P = np.zeros((n, len(problem.classes)))
         with config_context():  # importing skada changes the settings of scikit-learn
@@ -78,5 +75,6 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
             P[:, np.unique(y_source)] = model.predict_proba(
                 domain.X, sample_domain=np.full(n, TARGET)
             )
-        scores.append(P)
-    return Fit(tuple(scores))
+        return P
+
+    return Fit(score_targets(problem, score))

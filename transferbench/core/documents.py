@@ -1,6 +1,6 @@
 """The documents of a problem: stacked, split by domain, and classified by logistic regression."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from transferbench.artefacts import artefact
 from transferbench.core.scale import drop_empty_columns, unit_rows
-from transferbench.problem import Matrix, Problem
+from transferbench.problem import Domain, Matrix, Problem
 
 View = Literal["first", "all"]
 
@@ -45,6 +45,16 @@ def hstack_views(problem: Problem, view: View) -> sp.csr_array:
     """Return `unit_views` side by side (n, Σ d); inner products are means over the views."""
     views = unit_views(problem, view)
     return sp.csr_array(sp.hstack(views) / np.sqrt(len(views)))
+
+
+def score_targets(
+    problem: Problem, score: Callable[[int, Domain], np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Return the labels of every source, and score(i, domain) (n, c) of every target, domain i."""
+    return tuple(
+        domain.Y if domain.seen.all() else score(i, domain)
+        for i, domain in enumerate(problem.domains)
+    )
 
 
 def split_by_domain(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -91,12 +101,12 @@ def probabilities(
     X, y = seen_rows(problem)
     classifier = LogisticRegression()
     classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
-    found = []
+    result = []
     for domain in problem.domains:
         P = np.zeros((len(domain.seen), len(problem.classes)))
         P[:, classifier.classes_] = classifier.predict_proba(domain.X)
-        found.append(P)
-    return tuple(found)
+        result.append(P)
+    return tuple(result)
 
 
 @artefact

@@ -212,22 +212,24 @@ class NMTF:
 
     def contributions(self, F: Factor) -> list[Contribution]:
         """Return what each term adds to the numerator and the denominator of F's update."""
-        found = []
+        contributions = []
         for term in self.terms:
             w = self.dtype.type(term.weight)
             c = term.V.value.shape[1]
             unit = w * np.eye(c, dtype=self.dtype)
             if term.V is F:
                 A = self._A(term)
-                found.append((product(self._X[id(term.X)][0], A), F.value @ (A.T @ A), unit))
+                contributions.append(
+                    (product(self._X[id(term.X)][0], A), F.value @ (A.T @ A), unit)
+                )
             for U, H in term.parts:
                 if U is F:
                     pair = self._pair(term)
-                    found.append((pair[:, :c], pair[:, c:], w * H.value.T))
+                    contributions.append((pair[:, :c], pair[:, c:], w * H.value.T))
                 if H is F:
                     pair = tall_product(U.value, self._pair(term))
-                    found.append((pair[:, :c], pair[:, c:], unit))
-        return found
+                    contributions.append((pair[:, :c], pair[:, c:], unit))
+        return contributions
 
     def tie_targets(self, F: Factor) -> list[tuple[float, np.ndarray]]:
         """Return (weight, values) for each tie of F, whichever side of the tie F is on."""

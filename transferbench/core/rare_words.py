@@ -44,8 +44,8 @@ def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
     truncated in place.
     """
     _truncate(words)
-    found = _merged(_first(X, words, p))
-    return _merged(_second(X, found, p))
+    edges = _merged(_first(X, words, p))
+    return _merged(_second(X, edges, p))
 
 
 def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> Edges:
@@ -102,10 +102,10 @@ def _chosen_words(X: sp.csr_matrix, length: np.ndarray) -> sp.csr_matrix:
     return X
 
 
-def _second(X: sp.csr_matrix, found: Edges, p: int) -> Iterator[Edges]:
+def _second(X: sp.csr_matrix, edges: Edges, p: int) -> Iterator[Edges]:
     """Yield the nearest of the neighbours and of the neighbours' neighbours, by blocks of rows."""
     n = X.shape[0]
-    rows, cols, _ = found
+    rows, cols, _ = edges
     near = _place(rows) < HOPS
     every = _links(rows, cols, n)
     hop = _links(rows[near], cols[near], n)

@@ -118,17 +118,17 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
 
     if not isinstance(fit, Fit):
         raise ValueError(f"{name} returned {type(fit).__name__}, expected a Fit.")
-    if len(fit.scores) != len(problem.domains):
-        expected = f"expected {len(problem.domains)}."
-        raise ValueError(f"{name} returned scores of {len(fit.scores)} domains, {expected}")
+    got, domains = len(fit.scores), len(problem.domains)
+    if got != domains:
+        raise ValueError(f"{name} returned scores of {got} domains, expected {domains}.")
     for domain, scores in zip(problem.domains, map(np.asarray, fit.scores), strict=True):
         if scores.dtype.kind not in "biuf":
             raise ValueError(f"{name} returned scores for {domain.name} that are no real numbers.")
-        columns = len(problem.classes) if fit.columns == "classes" else scores.shape[-1]
-        if scores.shape != (len(domain.seen), columns):
-            expected = f"{(len(domain.seen), columns)}."
-            found = f"returned scores of shape {scores.shape} for {domain.name}"
-            raise ValueError(f"{name} {found}, expected {expected}")
+        any_number = fit.columns == "clusters" and scores.ndim == 2
+        expected = (len(domain.seen), scores.shape[1] if any_number else len(problem.classes))
+        if scores.shape != expected:
+            message = f"returned scores of shape {scores.shape} for {domain.name}"
+            raise ValueError(f"{name} {message}, expected {expected}.")
         if wrong := int(np.sum(~np.isfinite(scores))):
             raise ValueError(
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "

@@ -11,14 +11,15 @@ are scaled so that the decisions have the shares of the classes (`core.priors`).
 
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Lt
 
-from transferbench.core.documents import label_start
+from transferbench.core.documents import label_start, score_targets
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
 from transferbench.core.priors import class_priors, match_counts
 from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive, Prior
-from transferbench.problem import Fit, Problem
+from transferbench.problem import Domain, Fit, Problem
 
 
 def fit(
@@ -37,16 +38,14 @@ def fit(
     regularisation of the logistic regression. search: how nearest documents are found; "auto" is
     exact up to 50,000 of them. prior: shares of the classes in the targets, see `class_priors`.
     """
-    scores, graphs = [], []
+    graphs = []
     priors = class_priors(problem, prior, C, search)
-    starts = zip(problem.domains, label_start(problem, C), priors.by_domain, strict=True)
-    for domain, P, share in starts:
-        if domain.seen.all():
-            scores.append(P)
-            continue
-        graph = cosine_graph(domain.X, p, search=search)
-        graphs.append(graph)
-        F = spread(graph, P, alpha, max_iter)
-        scores.append(scale_to_one(F, "columns") if share is None else match_counts(F, share))
-    diagnostics = graph_diagnostics(graphs) | priors.diagnostics
-    return Fit(scores=tuple(scores), diagnostics=diagnostics)
+    starts = label_start(problem, C)
+
+    def score(i: int, domain: Domain) -> np.ndarray:
+        graphs.append(cosine_graph(domain.X, p, search=search))
+        F, shares = spread(graphs[-1], starts[i], alpha, max_iter), priors.by_domain[i]
+        return scale_to_one(F, "columns") if shares is None else match_counts(F, shares)
+
+    scores = score_targets(problem, score)
+    return Fit(scores, diagnostics=graph_diagnostics(graphs) | priors.diagnostics)

@@ -9,10 +9,10 @@ Unless prior is "equal", each step assigns documents so that the classes have th
 
 import numpy as np
 
-from transferbench.core.documents import label_start
+from transferbench.core.documents import label_start, score_targets
 from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior
-from transferbench.problem import Fit, Matrix, Problem
+from transferbench.problem import Domain, Fit, Matrix, Problem
 
 
 def fit(
@@ -25,24 +25,21 @@ def fit(
     """
     from sklearn.cluster import KMeans
 
-    scores = []
-    priors = class_priors(problem, prior, C)
-    starts = zip(problem.domains, label_start(problem, C), priors.by_domain, strict=True)
-    for domain, P, share in starts:
-        if domain.seen.all():
-            scores.append(P)
-            continue
+    priors, starts = class_priors(problem, prior, C), label_start(problem, C)
+
+    def score(i: int, domain: Domain) -> np.ndarray:
+        P, shares = starts[i], priors.by_domain[i]
         decided = np.eye(P.shape[1])[P.argmax(axis=1)]
         size = decided.sum(axis=0)[:, None]
         # A class without documents starts at the mean weighted by its probabilities.
         means = np.where(size > 0, (domain.X.T @ decided).T, (domain.X.T @ P).T)
         means /= np.where(size > 0, size, P.sum(axis=0)[:, None].clip(1e-12))
-        if share is not None:
-            scores.append(_with_counts(domain.X, means, share, max_iter))
-            continue
+        if shares is not None:
+            return _with_counts(domain.X, means, shares, max_iter)
         kmeans = KMeans(len(problem.classes), init=means, n_init=1, max_iter=max_iter)
-        scores.append(-kmeans.fit(domain.X).transform(domain.X))
-    return Fit(scores=tuple(scores), diagnostics=priors.diagnostics)
+        return np.asarray(-kmeans.fit(domain.X).transform(domain.X))
+
+    return Fit(score_targets(problem, score), diagnostics=priors.diagnostics)
 
 
 def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int) -> np.ndarray:

@@ -31,7 +31,6 @@ Departures from the paper:
 """
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from transferbench.core.documents import seen_rows
@@ -60,7 +59,7 @@ def fit(
     seen_rows(problem)  # raises ValueError if fewer than two classes are labelled
     c = len(problem.classes)
     labelled = [i for i, domain in enumerate(problem.domains) if domain.seen.any()]
-    views = [_float64(domain.X) for domain in problem.domains]
+    views = [domain.X.astype(np.float64, copy=False) for domain in problem.domains]
     X = [views[i][np.flatnonzero(problem.domains[i].seen)] for i in labelled]
     Y = [np.where(d.Y[d.seen] > 0, 1.0, -1.0) for d in problem.domains if d.seen.any()]
     Omega = np.eye(c * len(labelled)) / (c * len(labelled))
@@ -125,7 +124,3 @@ def solve_weights(
 def _by_domain(W: np.ndarray, c: int) -> list[np.ndarray]:
     """Split W (m, domains · c) into (m, c) for each domain."""
     return np.hsplit(W, W.shape[1] // c)
-
-
-def _float64(X: Matrix) -> Matrix:
-    return sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, np.float64)

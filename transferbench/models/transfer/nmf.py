@@ -13,8 +13,9 @@ classes. The papers do not say how they obtain classes from NMF.
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.documents import score_targets
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem
+from transferbench.problem import Domain, Fit, Problem
 
 
 def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
@@ -22,11 +23,8 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
     from sklearn.decomposition import non_negative_factorization
 
     rng = np.random.RandomState(seed)
-    scores = []
-    for domain in problem.domains:
-        if domain.seen.all():
-            scores.append(domain.Y)
-            continue
+
+    def score(i: int, domain: Domain) -> np.ndarray:
         # In float32 scikit-learn's updates overflow from some starts: they divide by tiny numbers.
         X = sp.csc_matrix(domain.X, dtype=np.float64)
         # With words that no document has, they overflow from some starts all the same.
@@ -37,5 +35,6 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
             )  # fmt: skip
             if np.isfinite(W).all():
                 break
-        scores.append(np.asarray(W))
-    return Fit(scores=tuple(scores), columns="clusters")
+        return np.asarray(W)
+
+    return Fit(score_targets(problem, score), columns="clusters")

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from annotated_types import Gt, Le, Lt
 
-from transferbench.core.documents import seen_rows, stack
+from transferbench.core.documents import score_targets, seen_rows, stack
 from transferbench.parameters import Count, Fraction, Positive
-from transferbench.problem import Fit, Matrix, Problem
+from transferbench.problem import Domain, Fit, Matrix, Problem
 
 if TYPE_CHECKING:
     from sklearn.svm import LinearSVC
@@ -54,8 +54,8 @@ def fit(
 
     C: weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
     one over the mean squared length, which is 1 for documents of length one. start: the first C*
-    as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs: at
-    most so many pairs of signs are switched before retraining; None switches all. share: fraction
+    as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs:
+    largest number of pairs of signs switched before retraining; None switches all. share: fraction
     of each target's unlabelled documents in the second of two classes; None takes each class's
     share of the labelled documents. Raises ValueError if a share is given for more than two
     classes.
@@ -65,11 +65,8 @@ def fit(
     if share is not None and c > 2:
         raise ValueError(f"{problem.name}: a share is for two classes, not {c}")
     levels = schedule(C, start, factor)
-    scores = []
-    for domain in problem.domains:
-        if domain.seen.all():
-            scores.append(domain.Y)
-            continue
+
+    def score(i: int, domain: Domain) -> np.ndarray:
         T = domain.X[np.flatnonzero(~domain.seen)]
         values = np.full((len(domain.seen), c), -np.inf)
         for k in [1] if c == 2 else np.unique(y):
@@ -80,8 +77,9 @@ def fit(
         if c == 2:
             values[:, 0] = -values[:, 1]
         missing = np.isinf(values)  # classes without labelled documents are never the best
-        scores.append(np.where(missing, values[~missing].min() - 1, values))
-    return Fit(scores=tuple(scores))
+        return np.where(missing, values[~missing].min() - 1, values)
+
+    return Fit(score_targets(problem, score))
 
 
 def schedule(C: float, start: float, factor: float) -> np.ndarray:
