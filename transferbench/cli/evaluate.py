@@ -40,50 +40,50 @@ def command(user: UserData, as_json: bool) -> int:
     paths = [str(target.path) for target in loaded.targets]
     problem, truth = loaded.problem, loaded.truth
     fits, worthless = user.fit(problem, params, paths)
-    scored = {model: _scores(fit, truth) for model, fit in fits.items()}
-    if len(next(iter(scored.values()))) > len(paths):
-        paths.append(ALL)
+    measured = {model: _measured(fit, truth) for model, fit in fits.items()}
+    n = len(next(iter(measured.values())))
+    paths += [ALL] * (n - len(paths))
+    rows = [
+        {"target": path, "model": model, "params": params[model], **values}
+        for model, domains in measured.items()
+        for path, values in zip(paths, domains, strict=True)
+    ]
     if as_json:
-        rows = [
-            {"target": path, "model": model, "params": params[model], **values}
-            for model, of_model in scored.items()
-            for path, values in zip(paths, of_model, strict=True)
-        ]
         answer = {"classes": problem.classes, "worthless": worthless, "results": rows}
         echo(json.dumps(answer, ensure_ascii=False))
     else:
-        measures = [name for name in next(iter(scored.values()))[0] if name != "documents"]
+        measures = list(rows[0])[4:]
         titles = headings(truth.family)
         heads = [f"{titles.get(name, name)} %" for name in measures]
         table = [["target", "model", "documents", *heads]]
-        for i, path in enumerate(paths):
-            for model, of_model in scored.items():
-                percent = [_percent(of_model[i][name]) for name in measures]
-                table.append([path, model, str(of_model[i]["documents"]), *percent])
+        for i in range(n):
+            for row in rows[i::n]:  # all models of a target
+                percent = [_percent(row[name]) for name in measures]
+                table.append([row["target"], row["model"], str(row["documents"]), *percent])
         echo("\n".join(aligned(table)))
     if worthless and not user.force:
         echo(f"The result is {WORTHLESS}; --force exits with code 0.", err=True)
     return int(worthless and not user.force)
 
 
-def _scores(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
+def _measured(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
     from transferbench.choose.table import recall
     from transferbench.measures import ALL, evaluate
 
     domains = []
-    measured = evaluate(fit, truth)
+    by_domain = evaluate(fit, truth)
     for name, Y, rows, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if not rows.any():
             continue
-        values: dict[str, Any] = {"documents": int(rows.sum())} | measured[name]
+        values: dict[str, Any] = {"documents": int(rows.sum())} | by_domain[name]
         if truth.family == "transfer":
             recalls = zip(truth.classes, recall(Y[rows], scores[rows]).tolist(), strict=True)
             values["recall"] = {name: v for name, v in recalls if v == v}  # without NaN
         domains.append(values)
-    if ALL in measured:  # of several multi-label domains
+    if ALL in by_domain:  # of several multi-label domains
         domains.append(
-            {"documents": sum(domain["documents"] for domain in domains)} | measured[ALL]
+            {"documents": sum(domain["documents"] for domain in domains)} | by_domain[ALL]
         )
     return domains
 

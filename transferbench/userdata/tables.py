@@ -78,7 +78,7 @@ def read(path: Path, reading: Reading, labels: Labels) -> Documents:
     names: list[str] = []
     ids: list[str] = []
     version, total, limit, id_column = _version(path), 0, max_size(), reading.id
-    for line, row in rows(path, {*needed, "id", *([reading.label] if labels == "any" else [])}):
+    for line, row in rows(path, {*needed, reading.label, "id"}):
         try:
             for column in needed:
                 if column not in row:
