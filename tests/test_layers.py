@@ -44,8 +44,7 @@ PARTS = {
     # What the command line and Python users call.
     "api": {"models", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
     "estimators": {"api", "data", "datasets", "userdata"},
-    "forecast": {"data", "datasets", "experiments", "runs", "evidence"},
-    "reproduce": {"data", "datasets", "evidence", "experiments", "runs", "forecast"},
+    "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
     "verify": {"experiments", "runs", "evidence"},
 }
 

@@ -6,26 +6,26 @@ An experiment is written as soon as its last run has ended.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
 
-from transferbench import experiments, forecast
-from transferbench.data import tasks
+import pandas as pd
+
+from transferbench import experiments
+from transferbench.data import fetch, tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
-from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
+from transferbench.evidence.frame import IDENTITY, read_lines, read_runs, to_runs
 from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.files import write_text
 from transferbench.messages import counted
+from transferbench.runs import runner
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Prints a line; with err=True on standard error.
 Say = Callable[..., None]
@@ -156,16 +156,76 @@ def plan(
 
 
 def expect(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
-    """Sort the experiments, the quickest first. Return `forecast.forecasts`, and it in a sentence.
+    """Sort the experiments, the quickest first. Return `_forecasts`, and it in a sentence.
 
     So failures come early.
     """
     planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
-    expected = forecast.forecasts(planned, settings)
+    expected = _forecasts(planned, settings)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
     count = counted(len(rebuilds), "experiment")
-    size = forecast.megabytes(planned, settings)
-    return expected, f"{count}: {forecast.summary(expected)}; {size:.0f} MB to fetch"
+    size = _megabytes(planned, settings)
+    return expected, f"{count}: {_summary(expected)}; {size:.0f} MB to fetch"
+
+
+def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> pd.DataFrame:
+    """Return by experiment: todo and finished runs, seconds of one core, unknown runs.
+
+    `seconds` are for the runs to do of which earlier runs are known; `unknown` counts the others.
+    A run that several experiments share counts for the first of them.
+    """
+    plan = pd.DataFrame(
+        [(name, each.run, *each.run.identity) for name, runs in planned.items() for each in runs],
+        columns=["experiment", "run", *IDENTITY],
+    ).drop_duplicates(IDENTITY)
+    plan["finished"] = runner.done(list(plan["run"]), settings)
+    spent = _seconds(planned, settings)
+    by_setting = spent.groupby(IDENTITY[:3])["spent"].agg(fmean).rename("seconds")
+    by_model = spent.groupby("model")["spent"].agg(fmean)
+    plan = plan.merge(by_setting, on=IDENTITY[:3], how="left")
+    plan["todo"] = ~plan["finished"]
+    plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(plan["todo"])
+    plan["unknown"] = plan["todo"] & plan["seconds"].isna()
+    columns = ["todo", "finished", "seconds", "unknown"]
+    return plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
+
+
+def _summary(forecast: pd.DataFrame) -> str:
+    """Return the forecast of all experiments together as a sentence."""
+    total = forecast.sum()
+    count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} finished"
+    if not total.seconds and total.unknown:
+        return f"{count}; no times of earlier runs"
+    known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
+    unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
+    return f"{count}; {known}{unknown}"
+
+
+def _megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> float:
+    """Return how much is to be fetched, as far as sizes are known."""
+    names = {each.run.task for runs in planned.values() for each in runs}
+    files: dict[str, fetch.File] = {}
+    for name in names:
+        task = tasks.Task.named(name)
+        if not task.built_path(settings).is_file():
+            files |= tasks.needed(task)
+    plans = [fetch.plan(file, settings) for file in files.values()]
+    return sum(plan.size or 0 for plan in plans if plan.source and not plan.cached) / 1e6
+
+
+def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
+    """Return the time really spent on each finished run of experiments, to load and to fit."""
+    parts = []
+    for name in names:
+        try:
+            runs = read_runs(settings.results / name / "runs.csv")
+        except UserError:  # not reproduced yet
+            runs = to_runs([])
+        runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time
+        runs = runs[(runs["status"] == "done") & runs["seconds"].notna()]
+        extra = runs["load_seconds"].fillna(0) - runs["reused_seconds"].fillna(0)
+        parts.append(runs[IDENTITY].assign(spent=runs["seconds"] + extra))
+    return pd.concat(parts)
 
 
 def _load(names: Sequence[str], settings: Settings) -> list[Experiment]:

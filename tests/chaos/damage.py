@@ -23,8 +23,7 @@ from transferbench.data import fetch, tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import pages
-from transferbench.runs.record import runs_csv
-from transferbench.runs.store import Store
+from transferbench.runs.record import Store, runs_csv
 from transferbench.settings import Settings
 
 Outcome = tuple[bool, str]

@@ -24,8 +24,7 @@ from transferbench import experiments
 from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages
-from transferbench.runs.record import Record, runs_csv
-from transferbench.runs.store import Store
+from transferbench.runs.record import Record, Store, runs_csv
 from transferbench.userdata.load import read
 from transferbench.userdata.problem import documents_problem
 

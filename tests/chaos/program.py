@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 
 from transferbench.runs import record, worker
-from transferbench.runs.store import Store
+from transferbench.runs.record import Store
 
 
 def shift_clock(seconds: float) -> None:

@@ -359,19 +359,6 @@ def test_a_task_damaged_on_its_way_is_not_stored(built, home, monkeypatch):
     assert not list(home.data.rglob("*.task*"))
 
 
-def test_a_worker_with_a_mirror_builds_the_task(home, tmp_path, monkeypatch):
-    named = tasks.Task.named("generated/small:documents=40")
-    facts = Facts.of(*tasks.load(named, home))
-    built = TaskFile.of(named.name, named.built_path(home), facts)
-    content = built.path.read_bytes()
-    built.path.unlink()
-    monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "own"))
-    monkeypatch.setenv("TRANSFERBENCH_MIRROR", str(tmp_path))
-    here = remote.obtain(built, lambda: pytest.fail("the caller was asked for the task"))
-    assert here.path.is_relative_to(tmp_path / "own" / "built")
-    assert here.path.read_bytes() == content
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

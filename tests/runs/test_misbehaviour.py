@@ -159,8 +159,7 @@ def test_output_of_a_model_does_not_stand_among_the_records(shell):
 
 
 @linux
-@pytest.mark.parametrize("call", [process.call, process.call_here])
-def test_a_call_returns_result_messages_and_output(call):
+def test_a_call_returns_result_messages_and_output():
     def function(send) -> str:
         send("one")
         os.write(1, b"own ")
@@ -168,8 +167,7 @@ def test_a_call_returns_result_messages_and_output(call):
         return "result"
 
     messages: list[str] = []
-    limit = (60.0,) if call is process.call else ()
-    ended = call(function, messages.append, *limit)
+    ended = process.call(function, messages.append, 60.0)
     assert (ended.result, ended.output, messages) == ("result", "own child", ["one"])
 
 

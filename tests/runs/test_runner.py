@@ -18,7 +18,7 @@ import toys
 
 import transferbench
 from transferbench.runs import runner
-from transferbench.runs.store import Store
+from transferbench.runs.record import Store
 
 FILES = toys.FILES | {
     "hogs.py": """

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from transferbench.runs.signals import DeferInterrupt
+from transferbench.runs.progress import DeferInterrupt
 
 
 @pytest.mark.parametrize("number", [2, 15])

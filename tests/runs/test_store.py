@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from transferbench.runs.record import Limits, Record, Run
-from transferbench.runs.store import Store
+from transferbench.runs.record import Limits, Record, Run, Store
 
 RECORD = Record(
     key="ab12", status="done", reason="", task="t", model="m", params={"k": 2}, seed=0, code="c",

@@ -14,8 +14,7 @@ from transferbench.data.facts import Facts
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import headings
 from transferbench.messages import aligned
-from transferbench.runs.record import Record
-from transferbench.runs.store import Store
+from transferbench.runs.record import Record, Store
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:

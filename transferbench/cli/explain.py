@@ -43,7 +43,7 @@ def command(
     from transferbench.errors import UserError
     from transferbench.evidence import explain
     from transferbench.evidence.frame import observations, read_runs, summarise
-    from transferbench.runs.store import Store
+    from transferbench.runs.record import Store
 
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:

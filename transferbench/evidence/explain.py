@@ -18,8 +18,7 @@ from transferbench.evidence.frame import Cell
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
-from transferbench.runs.record import Run
-from transferbench.runs.store import Store
+from transferbench.runs.record import Run, Store
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -78,30 +77,6 @@ def call(
         end_call(others)
         calling.close()
     return Ended(calling.result, str(calling.excerpt), exitcode)
-
-
-def call_here(function: Callable[[Send], str], on_message: Callable[[str], None]) -> Ended:
-    """Call `function(on_message)` in this process, where processes cannot be forked."""
-    output, sink = os.pipe()
-    excerpt = Excerpt()
-
-    def read() -> None:
-        while part := os.read(output, 2**16):
-            excerpt.add(part)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    former = [os.dup(number) for number in (1, 2)]
-    redirect(sink, sink)
-    os.close(sink)
-    try:
-        result = function(on_message)
-    finally:
-        redirect(*former)
-        for number in former:
-            os.close(number)
-    reader.join(1)  # a child process may still hold the output
-    return Ended(result, str(excerpt), None)
 
 
 def end_call(others: frozenset[int] = frozenset()) -> None:

@@ -14,10 +14,8 @@ from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
 from transferbench.runs.job import Job, TaskFiles, is_built
-from transferbench.runs.progress import ProgressBar
-from transferbench.runs.record import Limits, Record, Run
-from transferbench.runs.signals import DeferInterrupt
-from transferbench.runs.store import Store
+from transferbench.runs.progress import DeferInterrupt, ProgressBar
+from transferbench.runs.record import Limits, Record, Run, Store
 from transferbench.settings import Settings
 
 

@@ -126,7 +126,7 @@ def perform(
         remaining = None if seconds is None else max(0.0, start + seconds - time.perf_counter())
         ended = process.call(attempt, on_message, remaining)
     else:
-        ended = process.call_here(attempt, on_message)
+        ended = process.Ended(attempt(on_message), "", None)
     return replace(_record(job, record, ended), output=ended.output)
 
 

@@ -317,22 +317,14 @@ def check_identity(caller: Identity, workers: Mapping[str, Identity]) -> None:
 def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:
     """Return the same task as a file that this machine can read.
 
-    That is the caller's own file if it is visible here, else a file in this machine's data folder:
-    already present, built here if there is a mirror, or received from the caller.
+    That is the caller's own file if it is visible here, else one that is received once.
     """
     if task.is_current():
         return task
-    here = settings.load()
-    received = replace(task, path=here.data / "received" / f"{task.digest.hex()}.task")
+    folder = settings.load().data / "received"
+    received = replace(task, path=folder / f"{task.digest.hex()}.task")
     if received.is_current():
         return received
-    with suppress(UserError, ValueError, OSError):  # receive it instead
-        named = tasks.Task.named(task.name)
-        built = replace(task, path=named.built_path(here))
-        if here.mirrors and not built.path.is_file():
-            tasks.load(named, here)
-        if built.is_current():
-            return built
     with writing(received.path) as temporary:
         temporary.write_bytes(receive())
         tasks.read(temporary)  # raises ValueError if it was damaged on its way
