@@ -26,7 +26,7 @@ ONE, WITH = "gtl/comp-vs-rec", "gtl/comp-vs-rec:min_df=7"
 def test_a_published_value_belongs_to_the_task_of_its_column(monkeypatch, options, task, published):
     text = GOOD.replace("    model: lr\n", f"    model: lr\n{options}")
     file = experiments.read(text, PATH)
-    monkeypatch.setattr(_report, "_experiments", lambda task, model: [file])
+    monkeypatch.setattr(_report, "_experiments", lambda record: [file])
     run = next(planned.run for planned in file.runs() if planned.column == "LG")
     record = Record.of("key", replace(run, task=task), "done")
     record = replace(record, metrics={"target": {"accuracy": 0.8}})

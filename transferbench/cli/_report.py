@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -81,33 +80,27 @@ def _mean(values: list[float]) -> str:
 
 def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
     """Return the value that a paper prints for this run, and where; empty texts if none does."""
-    only = len(record.metrics) == 1
-    for file in _experiments(record.task, record.model):
+    domains = [domain, *([None] if len(record.metrics) == 1 else [])]
+    ours = record.task, record.model, record.params
+    for file in _experiments(record):
         for row, column, _, run in file.runs(repeats=1):
             value = file.published(row, column)
-            scored = file.spec.rows[row].domain
-            if (
-                value
-                and (run.task, run.model, run.params) == (record.task, record.model, record.params)
-                and file.metric(row) == measure
-                and (scored == domain or (only and scored is None))
-            ):
+            is_ours = (run.task, run.model, run.params) == ours and file.metric(row) == measure
+            if value and is_ours and file.spec.rows[row].domain in domains:
                 return f"{value[0]:.2f}", f"{file.name}, {row}"
     return "", ""
 
 
-@cache
-def _experiments(task: str, model: str) -> list[Experiment]:
-    """Return our experiments with published percentages that mention this task and model.
+def _experiments(record: Record) -> Iterator[Experiment]:
+    """Yield our experiments with published percentages that mention the task and model of a run.
 
     No other is parsed, so few models are imported.
     """
-    words = (f"model: {model}", task.partition(":")[0].rpartition("/")[2])
-    texts = {n: experiments.path(n).read_text(encoding="utf-8") for n in experiments.names()}
-    compared = ("\npublished:", "\ncontrol_of:")
-    files = [
-        experiments.load(n)
-        for n, text in texts.items()
-        if all(w in text for w in words) and any(w in text for w in compared)
-    ]
-    return [file for file in files if file.spec.unit == "percent"]
+    words = (f"model: {record.model}", record.task.partition(":")[0].rpartition("/")[2])
+    for name in experiments.names():
+        text = experiments.path(name).read_text(encoding="utf-8")
+        compared = "\npublished:" in text or "\ncontrol_of:" in text
+        if compared and all(word in text for word in words):
+            file = experiments.load(name)
+            if file.spec.unit == "percent":
+                yield file
