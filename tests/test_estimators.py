@@ -61,7 +61,11 @@ def exempt(estimator) -> dict[str, str]:
 
 
 @parametrize_with_checks(
-    [Quartered("gcmf", **SMALL), PartlyLabelled("linear-svm"), MultiTaskClusterer("kmeans", 3)],
+    [
+        Quartered("gcmf", k=3, p=3, max_iter=4),
+        PartlyLabelled("linear-svm"),
+        MultiTaskClusterer("kmeans", 3),
+    ],
     expected_failed_checks=exempt,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -178,6 +178,7 @@ def test_repeats_and_jobs_give_the_same_means(call, here):
     assert max(map(len, out.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_ten_to_one_classes_warn_of_what_is_far_from_the_source(call, here):
     write(here / "s.csv", sentences(0, ["cat", *["sea"] * 10] * 40, 0))
     write(here / "t.csv", sentences(1, ["cat", *["sea"] * 10] * 30, 0))
@@ -209,6 +210,7 @@ def test_chinese_texts_work_by_default_and_say_how(call, here):
     assert min(row["accuracy"] for row in json.loads(out)["results"]) > 0.9
 
 
+@pytest.mark.slow
 def test_one_class_only_recommends_the_reference_or_fails(call, here):
     rows = [(text, "cat") for text, _ in sentences(1, ["cat"] * 30, 0)]
     write(here / "t.csv", rows)

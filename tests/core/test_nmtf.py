@@ -183,6 +183,7 @@ def test_no_update_increases_the_objective(seed):
             last = value
 
 
+@pytest.mark.slow
 def test_updates_converge_to_a_stationary_point():
     """F ∘ ∂objective/∂F falls to a thousandth, and ∂objective/∂F ≥ 0 nearly holds."""
 

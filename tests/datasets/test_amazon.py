@@ -24,6 +24,7 @@ def test_there_are_twelve_ordered_pairs_of_four_files_each():
     ]
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_lines():
     files = originals(PAIR)
     problem, truth = amazon.build(PAIR, files, **PLAIN)

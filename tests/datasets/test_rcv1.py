@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import originals, slow_unless
+from conftest import originals
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -14,8 +14,9 @@ from transferbench.data.problems import assign_tasks_from, train_mask
 from transferbench.datasets import rcv1
 from transferbench.datasets._term_counts import recover_counts
 
+#: A file is large: reading one takes some seconds.
+pytestmark = pytest.mark.slow
 NAMES = [f"rcv1/subset{n}" for n in range(1, 6)]
-EACH = slow_unless(NAMES[:1].__contains__, NAMES)
 
 
 def file(name: str):
@@ -45,7 +46,7 @@ CORRECTED = [(2.895, 811), (2.890, 817), (2.905, 801), (2.908, 785), (2.905, 814
 SHIFTS = [(0, 1), (0, 12), (0, 14), (0, 24), (11, 0)]
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(name):
     X, Y = rcv1._published(file(name))
     number = NAMES.index(name)
@@ -56,7 +57,7 @@ def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(n
     assert tuple(rcv1._shift(half, X.shape[1]) for half in halves) == SHIFTS[number]
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", NAMES)
 def test_corrected_rows_are_consistent(name):
     X, Y = rcv1._corrected(file(name))
     assert X.shape == (6000, 47236)
@@ -102,14 +103,14 @@ ITEMS = {
 }
 
 
-@pytest.mark.parametrize("name", slow_unless(NAMES[:1].__contains__, ITEMS))
+@pytest.mark.parametrize("name", ITEMS)
 def test_stories_0_9_and_the_last_are_the_right_ones(name):
     _, Y = rcv1._corrected(file(name))
     items = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
     assert items == ITEMS[name]
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", NAMES)
 def test_recovered_counts_reproduce_the_published_weights(name):
     exact = dict(zip(NAMES, (5850, 5870, 5816, 5902, 5868), strict=True))[name]
     X, _ = rcv1._corrected(file(name))
@@ -182,7 +183,6 @@ def test_tasks_from_training_labels_are_near_those_from_all_labels():
     assert same[~seen].mean() == pytest.approx(0.677, abs=0.01)
 
 
-@pytest.mark.slow
 def test_options_have_their_documented_effect():
     files = originals(NAMES[0])
 
@@ -205,7 +205,6 @@ def test_options_have_their_documented_effect():
     np.testing.assert_allclose(topics[0].sum(axis=1), 1, rtol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("views", "expected"), [("tf-idf", (0.897, 0.876, 0.061)), ("topics", (0.860, 0.835, 0.083))]
 )

@@ -39,6 +39,7 @@ def test_names_and_files():
     assert list(tasks.needed(tasks.Task.named("zhuang/rec-vs-sci"))) == expected
 
 
+@pytest.mark.slow
 def test_the_papers_splits_differ_in_sci():
     name = "zhuang/rec-vs-sci"
     sizes = [[Y.sum(axis=0).tolist() for Y in built(name, split=s)[1].Y] for s in ("gtl", "dtl")]
@@ -48,6 +49,7 @@ def test_the_papers_splits_differ_in_sci():
     assert sizes[1] == [[987 + 993, 989 + 987], [991 + 997, 984 + 985]]
 
 
+@pytest.mark.slow
 def test_rows_at_unit_length_have_the_same_directions():
     name = "zhuang/rec-vs-sci"
     raw, unit = (built(name, unit_length=u)[0].domains[1].X for u in (False, True))

@@ -199,6 +199,7 @@ def test_a_claim_about_some_rows_only(tmp_path):
     assert claims_page.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
 
 
+@pytest.mark.slow
 def test_rows_of_other_experiments_count(tmp_path):
     text = TABLE + (
         "claims:\n  - {says: s, place: p, better: {columns: [A], over: [B]}, also: [mtc-table4]}\n"

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from conftest import ROOT, originals, slow_unless
+from conftest import ROOT, originals
 
 from transferbench import datasets
 from transferbench.datasets import rcv1
@@ -48,7 +48,8 @@ def test_every_row_is_of_a_paper_and_says_why_nothing_is_known():
         assert not unknown or "note" in row or row["printed"].keys() <= {"documents", "classes"}
 
 
-@pytest.mark.parametrize("number", slow_unless([1].__contains__, range(1, 5)))
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(1, 5))
 def test_what_was_measured_on_rcv1_is_so(number):
     (path,) = originals(f"rcv1/subset{number}").values()
     for suffix, read in (("file", rcv1._published), ("corrected", rcv1._corrected)):
