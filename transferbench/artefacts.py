@@ -10,7 +10,7 @@ so an artefact never becomes stale, and equal content shares it whatever the tas
 is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, damaged or cannot be
 read is made again; if none can be written, nothing is stored.
 
-Times of a run stay as if it had made every artefact itself, see `Usage`.
+Times of a run stay as if it had made every artefact itself, see `ArtefactCosts`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Folder:
 
 
 @dataclass
-class Usage:
+class ArtefactCosts:
     """What artefacts changed in the cost of a block. Arrays: seconds of wall and of CPU time.
 
     reused   : what it took to make the artefacts that were reused.
@@ -93,12 +93,12 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def use(folder: Folder | None, threads: int = 1) -> Iterator[Usage]:
+def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
     """Store and reuse artefacts in the block; without an existing folder, do nothing.
 
     threads: number of threads of the numerical libraries, part of the keys.
     """
-    usage = Usage()
+    usage = ArtefactCosts()
     available = folder is not None and folder.path.is_dir()
     token = _cache.set(_Cache(folder, threads, usage) if folder and available else None)
     try:
@@ -128,7 +128,7 @@ def _environment() -> list[str]:
 class _Cache:
     folder: Folder
     threads: int
-    usage: Usage
+    usage: ArtefactCosts
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""

@@ -320,7 +320,9 @@ class MultiLabelClassifier(TransductiveClassifier):
         given = np.full(n, SOURCE) if sample_domain is None else sample_domain
         domain = _checked_domains(given, X.shape[0], range(n))
         masked = sample_domain is None
-        self._single = y.ndim == 1 or (y.shape[1] == 1 and not _is_indicator(y))
+        self._single = y.ndim == 1 or (
+            y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
+        )
         known, Y = (
             self._one_label(y, domain, masked) if self._single else self._labels(y, domain, names)
         )
@@ -463,8 +465,3 @@ def _class_means(X: sp.csr_array, confidence: np.ndarray, seen: np.ndarray) -> n
     means = np.asarray(unit.T @ weights)
     size = np.sqrt((means**2).sum(axis=0))
     return np.asarray(means / np.where(size > 0, size, 1))
-
-
-def _is_indicator(y: Any) -> bool:
-    values = y.data if sp.issparse(y) else y
-    return bool(np.isin(values, (MASKED, 0, 1)).all())

@@ -34,7 +34,7 @@ def normalize_scores(scores: np.ndarray) -> np.ndarray:
 
     Each score is divided by the sum of its row; if scores can be negative, as distances and margins
     are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
-    classes as the scores do, but are not calibrated probabilities. Raises ValueError for scores
+    classes as the scores do, but are not calibrated probabilities. Raise ValueError for scores
     that are not numbers.
     """
     c = scores.shape[1]

@@ -102,11 +102,13 @@ def convert(value: object, annotation: Any, what: str) -> Any:
     """
     from pydantic import ValidationError
 
-    if value == "none" and type(None) in getattr(annotation, "__args__", ()):
+    choices = getattr(annotation, "__args__", ())
+    lists = [choice for choice in choices if getattr(choice, "__origin__", None) is tuple]
+    if value == "none" and type(None) in choices:
         return None
     if getattr(annotation, "__origin__", None) is tuple and not isinstance(value, list | tuple):
         value = value.split(",") if isinstance(value, str) else [value]
-    elif isinstance(value, str) and "," in value and _allows_list(annotation):
+    elif isinstance(value, str) and "," in value and lists:
         value = value.split(",")
     # pydantic would take true for the number 1
     misplaced = isinstance(value, bool) and "true or false" not in describe_type(annotation)
@@ -152,12 +154,6 @@ def describe_type(annotation: Any) -> str:
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)
-
-
-def _allows_list(annotation: Any) -> bool:
-    """True if one of the alternatives of a type is a list."""
-    choices = getattr(annotation, "__args__", ())
-    return any(getattr(choice, "__origin__", None) is tuple for choice in choices)
 
 
 def _bounds(annotation: Any) -> str:

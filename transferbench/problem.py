@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, TypeAlias, get_args
@@ -32,7 +32,7 @@ class Domain:
     seen   : (n,) bool, True for rows whose labels a model may use.
 
     Matrices may be of any real type and layout; the domain has them as `canonical` returns them,
-    and Y as a dense array. What is given is never changed. Raises ValueError for anything else.
+    and Y as a dense array. What is given is never changed. Raise ValueError for anything else.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Domain:
 class Problem:
     """Input of a model: domains that share their features and their c classes.
 
-    Raises ValueError if names of domains or classes are not unique, if domains differ in views,
+    Raise ValueError if names of domains or classes are not unique, if domains differ in views,
     features or classes, or if a seen row of a transfer problem has not exactly one label.
     """
 
@@ -112,7 +112,8 @@ class Problem:
             ("domains", [domain.name for domain in self.domains]),
             ("classes", self.classes),
         ):
-            if repeated := _repeated(names):
+            (repeated, count), *_ = Counter(names).most_common(1)
+            if count > 1:
                 return f"two {what} are called {repeated!r}; rename one."
         widths = [view.shape[1] for view in self.domains[0].views]
         for domain in self.domains:
@@ -228,7 +229,7 @@ def canonical(X: Any) -> Matrix:
     becomes float32; integers, Booleans and long doubles become float64. The CSR is sorted, without
     duplicate or stored zero entries, and has 32-bit indices if they fit: some solvers accept no
     others, or change a matrix in place to get there. X is never changed, and copied only if it has
-    another form. Raises ValueError for another rank, for entries that are no real numbers, and for
+    another form. Raise ValueError for another rank, for entries that are no real numbers, and for
     indices outside the matrix.
     """
     if np.ma.is_masked(X):
@@ -278,9 +279,3 @@ def _wrong_entry(X: Matrix, signed: bool) -> str:
         row = int(np.searchsorted(X.indptr, first, "right")) - 1
     expected = "finite numbers" if signed else "finite numbers of 0 or more"
     return f"{values[first]:g} in row {row}; expected {expected}"
-
-
-def _repeated(names: Iterable[str]) -> str | None:
-    """Return a name that occurs twice, if there is one."""
-    name, count = Counter(names).most_common(1)[0]
-    return name if count > 1 else None
