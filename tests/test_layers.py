@@ -39,7 +39,7 @@ PARTS = {
     "baselines": {"core", "data", "datasets", "models"},
     "runs": {"core", "models", "data", "userdata", "datasets", "choose"},
     "experiments": {"models", "data", "datasets", "choose", "runs"},
-    "evidence": {"models", "choose", "experiments", "runs"},
+    "evidence": {"models", "datasets", "choose", "experiments", "runs"},
     "choose": {"core", "models", "data", "datasets", "userdata", "runs"},
     # What the command line and Python users call.
     "api": {"models", "data", "datasets", "userdata", "choose", "experiments", "evidence"},

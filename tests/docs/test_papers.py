@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 from transferbench import experiments
-from transferbench.experiments import statistics
+from transferbench.evidence import statistics
 
 PAPERS = ROOT / "docs" / "papers"
 

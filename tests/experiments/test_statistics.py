@@ -10,7 +10,7 @@ from conftest import ROOT, originals
 
 from transferbench import datasets
 from transferbench.datasets import rcv1
-from transferbench.experiments import statistics
+from transferbench.evidence import statistics
 
 ROWS = statistics.read()["rows"]
 FOLDER = ROOT / "results" / statistics.NAME
@@ -26,7 +26,7 @@ def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
     facts["mtc/webkb4"]["documents"]["cornell"] = 227
     monkeypatch.setattr(module, "FACTS", facts)
     assert [path.name for path in statistics.outdated(FOLDER)] == ["table.csv", "table.md"]
-    assert "| 227 | 2000 | 4 |" in statistics.pages()["table.md"]
+    assert "| 227 | 2000 | 4 |" in statistics.render()["table.md"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_was_measured_on_rcv1_is_so(number):
 def test_commands_write_and_check_the_pages(call, home):
     assert call("reproduce", statistics.NAME)[0] == 0
     page = home.results / statistics.NAME / "table.md"
-    assert page.read_text(encoding="utf-8") == statistics.pages()["table.md"]
+    assert page.read_text(encoding="utf-8") == statistics.render()["table.md"]
     assert call("tables", "--check")[0] == 0
     page.write_text("old", encoding="utf-8")
     code, _, err = call("tables", "--check")

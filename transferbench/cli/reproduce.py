@@ -56,7 +56,7 @@ def command(
     from transferbench import experiments, reproduce
     from transferbench.cli._execute import execute, say
     from transferbench.errors import UserError
-    from transferbench.experiments import statistics
+    from transferbench.evidence import statistics
     from transferbench.files import exclusive
 
     if bool(names) == everything:

@@ -23,9 +23,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import pages
+    from transferbench.evidence import pages, statistics
     from transferbench.evidence.frame import no_runs
-    from transferbench.experiments import statistics
 
     has_statistics = (settings.results / statistics.NAME).is_dir()
     names = names or (*have_run(settings), *[statistics.NAME] * has_statistics)

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -79,10 +80,7 @@ def render(
             templates.append(f"{name}.md")
             frames[f"{name}.csv"] = frame
     templates += ["claims.md"] if spec.claims else []
-    texts = {
-        name: frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-        for name, frame in frames.items()
-    }
+    texts = {name: to_csv(frame) for name, frame in frames.items()}
     return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
 
 
@@ -111,9 +109,7 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     Raise UserError if runs.csv cannot be read or a file cannot be written.
     """
     cells, files = _read(experiment, folder)
-    for name, text in files.items():
-        write_text(folder / name, text)
-    paths = [folder / name for name in files]
+    paths = write_files(folder, files)
     if experiment.spec.figure:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
     if experiment.spec.readings:
@@ -127,12 +123,25 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
 
     Pictures are not compared: their bytes change with the version of the drawing library.
     """
-    return [
-        folder / name
-        for name, text in _read(experiment, folder)[1].items()
-        if not (folder / name).is_file()
-        or (folder / name).read_text(encoding="utf-8", errors="replace") != text
-    ]
+    return changed_files(folder, _read(experiment, folder)[1])
+
+
+def to_csv(table: pd.DataFrame) -> str:
+    """Return a table as CSV, numbers with six digits."""
+    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts, by file name, to a folder; return their paths."""
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Return the files in the folder that are missing or have other texts, by file name."""
+    paths = {folder / name: text for name, text in texts.items()}
+    return [p for p, t in paths.items() if not p.is_file() or p.read_text("utf-8", "replace") != t]
 
 
 def fill(template: str, **context: Any) -> str:

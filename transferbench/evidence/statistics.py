@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from transferbench import datasets, settings, strict_yaml
 from transferbench.datasets import newsgroups
-from transferbench.files import write_text
+from transferbench.evidence import pages
 
 NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
@@ -40,11 +41,13 @@ def entries(row: dict[str, Any]) -> list[Entry]:
     task, place = row.get("task", ""), (row["paper"], row["place"], row["row"])
     known = of_task(task, row.get("domain"), row.get("class")) if task else {}
     known |= row.get("measured", {})
-    return [
-        Entry(*place, name, printed, shown(known.get(name, "")), verdict, task)
-        for name, printed in row["printed"].items()
-        for verdict in [judge(printed, known[name]) if name in known else "unknown"]
-    ]
+    made = []
+    for name, printed in row["printed"].items():
+        value = known.get(name, "")
+        ours = f"{value:#.4g}" if isinstance(value, float) else str(value)
+        verdict = judge(printed, value) if name in known else "unknown"
+        made.append(Entry(*place, name, printed, ours, verdict, task))
+    return made
 
 
 def of_task(task: str, domain: str | None = None, label: str | None = None) -> dict[str, Any]:
@@ -74,57 +77,30 @@ def judge(printed: str, ours: float | str) -> str:
     return "equal" if same else "differs"
 
 
-def shown(value: float | str) -> str:
-    """Return a statistic as a text."""
-    return f"{value:#.4g}" if isinstance(value, float) else str(value)
-
-
-def pages() -> dict[str, str]:
+def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
     content = read()
-    rows = [(row, entries(row)) for row in content["rows"]]
-    found = [entry for _, made in rows for entry in made]
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows([Entry._fields, *found])
-    counts = {v: sum(e.verdict == v for e in found) for v in ("equal", "differs", "rough")}
-    lines = [
-        f"# {NAME}: {content['title']}\n\n{len(found)} comparisons of a printed figure with ours: "
-        f"{counts['equal']} equal, {counts['differs']} differ (≠, then ours), {counts['rough']} "
-        "printed roughly and not judged (ours in brackets), the others not known here (–). Without "
-        "a sign ours is equal; an empty cell is not printed. Rows name the tasks `gtl/…`, `dtl/…` "
-        "and `mrtl/…` unless they say authors' file; groups are newsgroups, density is the share "
-        "of labels that a document has, label sets are different ones. Ours "
-        "are facts that each build of a task checks, or were measured on the files of the data. "
-        "Numbers: [table.csv](table.csv).",
-    ]
-    for paper, title in PAPERS.items():
-        own = [(row, made) for row, made in rows if row["paper"] == paper]
-        names = list(dict.fromkeys(entry.statistic for _, made in own for entry in made))
-        lines += [f"\n## {title}\n", f"| | | {' | '.join(names)} |"]
-        lines += ["|---" * (len(names) + 2) + "|"]
-        for row, made in own:
-            cells = {entry.statistic: cell(entry) for entry in made}
-            texts = [row["place"], row["row"], *(cells.get(name, "") for name in names)]
-            lines.append(f"| {' | '.join(texts)} |")
-        lines += ["", *(f"- {row['row']}: {row['note']}" for row, _ in own if "note" in row)]
-    return {"table.csv": text.getvalue(), "table.md": "\n".join(lines) + "\n"}
-
-
-def cell(entry: Entry) -> str:
-    """Return the printed figure, and ours if it is another."""
-    marks = {"equal": "", "differs": f" ≠ {entry.ours}", "rough": f" ({entry.ours})"}
-    return entry.printed + marks.get(entry.verdict, " –")
+    found = [entry for row in content["rows"] for entry in entries(row)]
+    marks = {"equal": "", "differs": " ≠ {}", "rough": " ({})", "unknown": " –"}
+    page = pages.fill(
+        "statistics.md.j2",
+        name=NAME,
+        title=content["title"],
+        rows=content["rows"],
+        papers=PAPERS,
+        entries=found,
+        counts=Counter(entry.verdict for entry in found),
+        # The printed figure, and ours if it is another.
+        cells={each[:4]: each.printed + marks[each.verdict].format(each.ours) for each in found},
+    )
+    return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": page}
 
 
 def write(folder: Path) -> list[Path]:
     """Write the pages to the folder; return their paths."""
-    made = pages()
-    for name, text in made.items():
-        write_text(folder / name, text)
-    return [folder / name for name in made]
+    return pages.write_files(folder, render())
 
 
 def outdated(folder: Path) -> list[Path]:
     """Return the pages in the folder that are missing or differ from what is made now."""
-    paths = {folder / name: text for name, text in pages().items()}
-    return [p for p, t in paths.items() if not p.is_file() or p.read_text("utf-8", "replace") != t]
+    return pages.changed_files(folder, render())
