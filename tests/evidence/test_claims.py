@@ -115,7 +115,7 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
             judged(TABLE, claim, values, tmp_path)
         return
     found = judged(TABLE, claim, values, tmp_path)
-    assert found.outcome == outcome, [(p.label, p.rows) for p in found.comparisons]
+    assert found.outcome == outcome, [(p.label, p.tests) for p in found.comparisons]
     assert bool(found.reason) == any(isinstance(v, str) for v in values.values()) * (
         outcome == "undetermined"
     )
@@ -131,7 +131,7 @@ def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
     values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
     claim = "better: {columns: [A], over: [B], rows: most}"
     found = judged(text, claim, values, tmp_path)
-    assert len(found.comparisons[0].rows) == 4
+    assert len(found.comparisons[0].tests) == 4
     assert found.outcome == outcome
 
 
@@ -195,7 +195,7 @@ def test_a_claim_about_some_rows_only(tmp_path):
     claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec, sci-vs-talk]"
     found = judged(TABLE, claim, ONE_LOST, tmp_path)
     assert found.outcome == "holds"  # it fails on rec-vs-sci, which is not among them
-    assert list(found.comparisons[0].rows) == ["comp-vs-rec", "sci-vs-talk"]
+    assert [test.row for test in found.comparisons[0].tests] == ["comp-vs-rec", "sci-vs-talk"]
     assert claims_page.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
 
 

@@ -14,8 +14,9 @@ Otherwise, or if runs are missing, the claim is undetermined.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -74,19 +75,47 @@ Others = Mapping[str, tuple[Experiment, Sequence[Cell]]]
 
 
 @dataclass(frozen=True)
-class Subject:
-    """The values that a claim compares, by row and column, scaled so that more is better.
+class Line:
+    """The values of a row that a claim compares, scaled so that more is better.
 
-    rows: the problem (task without options) of each row. points: the values at each x, None in a
-    table and for level lines. printed: published values. identical: columns that are the same on
-    every row of the experiment, by row. matters: the smallest difference that matters.
+    problem: the task without options. identical: columns that are the same on every row of the
+    experiment. matters: the smallest difference that matters. points: values by column and x, which
+    is None in a table and for level lines. printed: published values by column.
     """
 
-    rows: Mapping[str, str]
-    points: Mapping[tuple[str, str], Mapping[float | None, Values]]
-    printed: Mapping[tuple[str, str], float]
-    identical: Mapping[str, list[list[str]]]
+    row: str
+    problem: str
+    identical: list[list[str]]
     matters: float
+    points: dict[str, dict[float | None, Values]] = field(default_factory=dict)
+    printed: dict[str, float] = field(default_factory=dict)
+
+    def at(self, column: str, span: Span | None) -> dict[float | None, Values]:
+        """Return the values of a column at each x of the span, all if None, and its level line."""
+        first, last = span if isinstance(span, tuple) else (span, span)
+        here = {
+            x: values
+            for x, values in self.points.get(column, {}).items()
+            if x is None or first is None or last is None or first <= x <= last
+        }
+        return here or {None: NO_RUNS}
+
+    def test(self, ours: Values, theirs: Values, margin: float) -> PairedTest:
+        """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
+        both = {**ours.by_seed, **theirs.by_seed}
+        seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
+        pairs = [[v.by_seed.get(s, v.by_seed.get(None)) for v in (ours, theirs)] for s in seeds]
+        known = zip(seeds, pairs, strict=True)
+        differences = {s: a - b - margin for s, (a, b) in known if a is not None and b is not None}
+        return PairedTest(
+            self.row,
+            tuple(differences.values()),
+            ours.missing or theirs.missing or ("" if differences else "no seed in common"),
+            seeds=tuple(differences),
+            problem=self.problem,
+            matters=self.matters,
+            error=math.sqrt(ours.variance + theirs.variance),
+        )
 
 
 def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list[ClaimResult]:
@@ -98,8 +127,9 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
     results = []
     for claim in experiment.spec.claims:
         also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
-        subject = _subject(claim, [(experiment, cells), *also])
-        compared = _comparisons(claim, subject, experiment.spec.competitors)
+        matters = claim.matters_on(compares_ratios(claim, experiment), experiment.spec.whole)
+        lines = _lines(claim, [(experiment, cells), *also], matters)
+        compared = _comparisons(claim, lines, experiment.spec.competitors)
         missing = [
             f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
         ]
@@ -107,7 +137,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
         reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
         decisions = () if missing else _decisions(claim, compared)
         outcome = _outcome(claim, decisions)
-        results.append(ClaimResult(claim, outcome, compared, reason, decisions, subject.matters))
+        results.append(ClaimResult(claim, outcome, compared, reason, decisions, matters))
     return results
 
 
@@ -122,42 +152,54 @@ def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, Sequence[Cel
     return experiment, summarise(experiment, observations(experiment, runs))
 
 
-def _subject(claim: Claim, known: Sequence[tuple[Experiment, Sequence[Cell]]]) -> Subject:
+def _lines(
+    claim: Claim, known: Sequence[tuple[Experiment, Sequence[Cell]]], matters: float
+) -> list[Line]:
     """Return the rows of all the claim's experiments that show its measure."""
-    problems: dict[str, str] = {}
-    points: dict[tuple[str, str], dict[float | None, Values]] = {}
-    printed: dict[tuple[str, str], float] = {}
-    identical: dict[str, list[list[str]]] = {}
+    lines: dict[str, Line] = {}
     given = claim.better
     for i, (file, cells) in enumerate(known):
-        same = identical_columns(file, cells)
         for column in claim.columns:
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
-        measure = claim.measure or file.spec.metric
-        scale = _scale(measure, bool(file.spec.figure and file.spec.figure.objective))
-        whole = 100 if file.spec.unit == "percent" else 1
+        measure, whole = claim.measure or file.spec.metric, file.spec.whole
+        scale = partial(_scale, measure in LOWER_IS_BETTER, compares_ratios(claim, file), whole)
+        rows = [
+            name
+            for name, row in file.spec.rows.items()
+            if (name in claim.among or not row.reading_of)
+            and (i or not claim.among or name in claim.among)
+            and file.metric(name) == measure
+        ]
+        same = identical_columns(file, cells)
         for cell in cells:
+            if cell.row not in rows:
+                continue
+            name = f"{file.name}, {cell.row}" if i else cell.row
+            line = lines.setdefault(name, Line(name, file.problem(cell.row), same, matters))
             rival = given and cell.column not in given.columns
             avoided = given.fewer_errors if given and rival else 0.0
-            among = i or not claim.among or cell.row in claim.among
-            if file.spec.rows[cell.row].reading_of and cell.row not in claim.among:
-                continue
-            if not among or file.metric(cell.row) != measure:
-                continue
-            place = (f"{file.name}, {cell.row}" if i else cell.row, cell.column)
-            values = {s: scale(v + avoided * (whole - v)) for s, v in cell.by_seed.items()}
+            values = {seed: scale(avoided, value) for seed, value in cell.by_seed.items()}
             x = None if math.isnan(cell.x) else cell.x
-            problems[place[0]] = file.problem(cell.row)
-            identical[place[0]] = same
-            points.setdefault(place, {})[x] = Values(values, cell.reason, cell.variance)
-            if published := file.published(cell.row, cell.column):
-                printed[place] = scale(published[0] + avoided * (whole - published[0]))
+            points = line.points.setdefault(cell.column, {})
+            points[x] = Values(values, cell.reason, cell.variance)
+            if not math.isnan(cell.published):
+                line.printed[cell.column] = scale(avoided, cell.published)
             if given and given.value is not None:
-                whole_value = given.value + given.fewer_errors * (whole - given.value)
-                stated = Values({None: scale(whole_value)}, "", 0.0)
-                points[place[0], f"{given.value:g}"] = {None: stated}
-    return Subject(problems, points, printed, identical, _matters(claim, known[0][0]))
+                stated = Values({None: scale(given.fewer_errors, given.value)}, "", 0.0)
+                line.points[f"{given.value:g}"] = {None: stated}
+    return list(lines.values())
+
+
+def _scale(lower: bool, ratio: bool, whole: int, avoided: float, value: float) -> float:
+    """Return a value on a scale on which more is better, and costs differ by their ratio.
+
+    avoided: the share of the errors, what the value lacks to the whole, that are taken away.
+    """
+    value += avoided * (whole - value)
+    if ratio:
+        value = math.log10(value) if value > 0 else math.nan
+    return -value if lower else value
 
 
 def compares_ratios(claim: Claim, file: Experiment) -> bool:
@@ -166,105 +208,58 @@ def compares_ratios(claim: Claim, file: Experiment) -> bool:
     return objective or (claim.measure or file.spec.metric) in COSTS
 
 
-def _matters(claim: Claim, file: Experiment) -> float:
-    unit = 100 if file.spec.unit == "percent" else 1
-    return claim.matters_on(compares_ratios(claim, file), unit)
-
-
-def _at(subject: Subject, row: str, column: str, span: Span | None) -> dict[float | None, Values]:
-    """Return the values of a column at each x of the span, all if None, and of its level line."""
-    first, last = span if isinstance(span, tuple) else (span, span)
-    here = {
-        x: values
-        for x, values in subject.points.get((row, column), {}).items()
-        if x is None or first is None or last is None or first <= x <= last
-    }
-    return here or {None: NO_RUNS}
-
-
-def _scale(measure: str, objective: bool) -> Callable[[float], float]:
-    """Return the function to a scale on which more is better, and costs differ by their ratio."""
-
-    def scale(value: float) -> float:
-        if objective or measure in COSTS:
-            value = math.log10(value) if value > 0 else math.nan
-        return -value if measure in LOWER_IS_BETTER else value
-
-    return scale
-
-
-def _comparisons(claim: Claim, subject: Subject, competitors: list[str]) -> tuple[Comparison, ...]:
+def _comparisons(
+    claim: Claim, lines: Sequence[Line], competitors: list[str]
+) -> tuple[Comparison, ...]:
     given = claim.predicate
     if isinstance(given, Higher):
-        return (_higher(given, subject),)
+        ends = [[_mean(line.at(given.column, x)) for x in (given.at, given.than)] for line in lines]
+        tests = [
+            line.test(high, low, given.by) for line, (high, low) in zip(lines, ends, strict=True)
+        ]
+        label = f"{given.column} at {span(given.at)} over {span(given.than)}"
+        return (Comparison(label, tuple(tests), given.by),)
     if isinstance(given, Stable):
-        return (_stable(given, subject),)
+        tests = [_stable(given, line) for line in lines]
+        label = f"{given.column} at {span(given.x)}"
+        return (Comparison(label, tuple(tests), -given.within),)
     pairs = product(given.columns, given.rivals(competitors))
-    return tuple(_better(given, subject, *pair) for pair in pairs)
+    return tuple(_better(given, lines, *pair) for pair in pairs)
 
 
-def _better(given: Better, subject: Subject, column: str, rival: str) -> Comparison:
+def _better(given: Better, lines: Sequence[Line], column: str, rival: str) -> Comparison:
     margin = given.by + math.log10(given.times)
     tests: list[PairedTest] = []
     printed: list[float] = []
-    for row in subject.rows:
-        theirs = _at(subject, row, rival, given.x)
-        same = any(column in group and rival in group for group in subject.identical[row])
-        for x, ours in _at(subject, row, column, given.x).items():
-            known = theirs.get(x, theirs.get(None, NO_RUNS))
-            test = _test(subject, row, ours, known, margin)
+    for line in lines:
+        theirs = line.at(rival, given.x)
+        same = any(column in group and rival in group for group in line.identical)
+        for x, ours in line.at(column, given.x).items():
+            test = line.test(ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin)
             tests.append(replace(test, identical=same))
-        if (row, column) in subject.printed and (row, rival) in subject.printed:
-            printed.append(subject.printed[row, column] - subject.printed[row, rival] - margin)
+        if column in line.printed and rival in line.printed:
+            printed.append(line.printed[column] - line.printed[rival] - margin)
     compared = tuple(difference for difference in printed if not math.isnan(difference))
     return Comparison(f"{column} over {rival}", tuple(tests), margin, compared)
 
 
-def _higher(given: Higher, subject: Subject) -> Comparison:
-    tests = []
-    for row in subject.rows:
-        high, low = (_mean(_at(subject, row, given.column, x)) for x in (given.at, given.than))
-        tests.append(_test(subject, row, high, low, given.by))
-    label = f"{given.column} at {span(given.at)} over {span(given.than)}"
-    return Comparison(label, tuple(tests), given.by)
-
-
-def _stable(given: Stable, subject: Subject) -> Comparison:
-    """Compare on each row the lowest mean, plus the range allowed, with the highest mean.
+def _stable(given: Stable, line: Line) -> PairedTest:
+    """Compare the lowest mean, plus the range allowed, with the highest mean.
 
     Only seeds are tested: the method and the documents are the same at every x, so an error of
     independent documents would be far too large.
     """
-    tests = []
-    for row in subject.rows:
-        points = list(_at(subject, row, given.column, given.x).values())
-        complete = [point for point in points if not point.missing] or points
-        low, high = (
-            end(complete, key=lambda p: fmean(p.by_seed.values() or [0])) for end in (min, max)
-        )
-        lost = next((point for point in points if point.missing), low)
-        n_comparisons = max(1, math.comb(len(points), 2))
-        test = _test(subject, row, lost, high, -given.within)
-        tests.append(replace(test, n_comparisons=n_comparisons, error=math.nan))
-    return Comparison(f"{given.column} at {span(given.x)}", tuple(tests), -given.within)
+    points = list(line.at(given.column, given.x).values())
+    complete = [point for point in points if not point.missing] or points
 
+    def mean(point: Values) -> float:
+        return fmean(point.by_seed.values() or [0])
 
-def _test(subject: Subject, row: str, ours: Values, theirs: Values, margin: float) -> PairedTest:
-    """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
-    both = {**ours.by_seed, **theirs.by_seed}
-    seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
-    pairs = [[v.by_seed.get(s, v.by_seed.get(None)) for v in (ours, theirs)] for s in seeds]
-    known = zip(seeds, pairs, strict=True)
-    differences = {s: a - b - margin for s, (a, b) in known if a is not None and b is not None}
-    return PairedTest(
-        row,
-        tuple(differences.values()),
-        ours.missing or theirs.missing or ("" if differences else "no seed in common"),
-        seeds=tuple(differences),
-        problem=subject.rows[row],
-        matters=subject.matters,
-        error=math.sqrt(ours.variance + theirs.variance),
-    )
+    low, high = min(complete, key=mean), max(complete, key=mean)
+    lost = next((point for point in points if point.missing), low)
+    n_comparisons = max(1, math.comb(len(points), 2))
+    test = line.test(lost, high, -given.within)
+    return replace(test, n_comparisons=n_comparisons, error=math.nan)
 
 
 def _mean(points: Mapping[float | None, Values]) -> Values:

@@ -102,18 +102,12 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
-                ax.set_ylabel(_measure(experiment, figure))
+                unit = " in per cent" * (spec.unit == "percent")
+                ax.set_ylabel("objective" if figure.objective else TITLES[spec.metric] + unit)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
         pictures.legend(drawing, _handles(axes.flat, points, bars))
         return pictures.save(drawing, folder / "figure", ("svg", "png", "pdf"))
-
-
-def _measure(experiment: Experiment, figure: Figure) -> str:
-    """Return the label of the y axis."""
-    metric = experiment.spec.metric
-    unit = " in per cent" * (experiment.spec.unit == "percent")
-    return "objective" if figure.objective else TITLES[metric] + unit
 
 
 def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:

@@ -37,12 +37,16 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     chosen elsewhere" take, for each corpus, the strategy of that kind with the least mean regret on
     the others; a single corpus has none. Rows in which a method has no finished run are left out.
     """
-    values = _values(experiment, cells)
+    spec = experiment.spec.regret
+    assert spec is not None
+    means = to_frame(cells).pivot(index="row", columns="column", values="mean")
+    rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
+    values = means.reindex(index=rows, columns=columns).dropna()
     corpus = [experiment.spec.rows[row].group for row in values.index]
     best = values[experiment.spec.candidates].max(axis=1)
     chosen = _strategies(experiment, cells, values)
     regrets = pd.DataFrame({key: best - value for key, value in chosen.items()})
-    lost = {key: values[_reference(experiment)] - value for key, value in chosen.items()}
+    lost = {key: values[spec.reference] - value for key, value in chosen.items()}
     if regrets.empty:
         return pd.DataFrame(columns=[*COLUMNS, *corpora(experiment)])
     for kind in KINDS[:3] if len(set(corpus)) > 1 else ():
@@ -61,18 +65,6 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         line = [strategy, kind, regret.mean(), regret.max(), regret.idxmax()]
         lines.append([*line, lost[strategy, kind].max(), *means])
     return pd.DataFrame(lines, columns=[*COLUMNS, *named])
-
-
-def _reference(experiment: Experiment) -> str:
-    assert experiment.spec.regret is not None
-    return experiment.spec.regret.reference
-
-
-def _values(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the means, rows × columns, of the rows in which every column has one."""
-    means = to_frame(cells).pivot(index="row", columns="column", values="mean")
-    spec = experiment.spec
-    return means.reindex(index=list(spec.rows), columns=list(spec.columns)).dropna()
 
 
 def _strategies(

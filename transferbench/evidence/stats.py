@@ -9,7 +9,6 @@ documents' noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
@@ -115,11 +114,6 @@ class Comparison:
     printed: tuple[float, ...] = ()
 
     @property
-    def rows(self) -> dict[str, float]:
-        """The mean difference on each row."""
-        return _means((test.row, test.mean) for test in self.tests)
-
-    @property
     def problems(self) -> list[PairedTest]:
         """A test for each problem, with the mean differences over its rows by seed."""
         tests: dict[str, list[PairedTest]] = {}
@@ -210,11 +204,3 @@ def _merge(tests: list[PairedTest]) -> PairedTest:
         error=fmean(test.error for test in tests),
         identical=all(test.identical for test in tests),
     )
-
-
-def _means(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return the mean of the values with the same name."""
-    values: dict[str, list[float]] = {}
-    for name, value in pairs:
-        values.setdefault(name, []).append(value)
-    return {name: fmean(each) for name, each in values.items()}

@@ -290,6 +290,11 @@ class Schema(StrictModel):
     claims: tuple[Claim, ...] = ()
 
     @property
+    def whole(self) -> int:
+        """The largest value of a score in the table's unit."""
+        return 100 if self.unit == "percent" else 1
+
+    @property
     def competitors(self) -> list[str]:
         """The columns that are neither controls nor readings of others."""
         columns = self.columns.items()
