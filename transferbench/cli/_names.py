@@ -45,9 +45,8 @@ def all_names() -> Iterable[str]:
 
 def have_run(settings: Settings) -> tuple[str, ...]:
     """Return the names of the experiments that have results, sorted."""
-    have_runs = {file.parent.name for file in settings.results.glob("*/runs.csv")}
     known = [*experiments.names(), *experiments.own_names(settings.results)]
-    return tuple(sorted(have_runs.intersection(known)))
+    return tuple(sorted(n for n in known if (settings.results / n / "runs.csv").is_file()))
 
 
 #: The arguments of a command for several experiments.

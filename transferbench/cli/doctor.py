@@ -16,8 +16,6 @@ from transferbench import __version__
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings, config_path
 
-#: Libraries whose versions are shown; of the others only that one is missing.
-SHOWN = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pandas")
 INDEX = "package index: "
 
 
@@ -87,7 +85,7 @@ def _environment(settings: Settings, network: bool) -> dict[str, Any]:
         "python": f"{platform.python_version()}, {platform.system()} {platform.machine()}",
         "libraries": {
             "transferbench": __version__,
-            **{n: v or "missing" for n, v in versions.items() if n in SHOWN or not v},
+            **{name: version or "missing" for name, version in versions.items()},
         },
         "extras": {
             extra: f"{', '.join(names)} missing; {install_hint(extra)}" if names else "installed"

@@ -43,9 +43,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
     identical = claims_page.identical(experiment, cells)
     return {
         "file": experiment,
-        "name": experiment.name,
         "spec": spec,
-        "paper": spec.paper,
         "tolerance": experiment.compared.tolerance,
         "digits": tables.digits(experiment),
         "entries": entries,

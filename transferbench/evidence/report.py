@@ -73,9 +73,9 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for section in sections:
         papers.setdefault(section["spec"].paper.title, []).append(section)
     sections = [section for of_paper in papers.values() for section in of_paper]
-    names = ["", *(section["name"] for section in sections), ""]
+    names = ["", *(section["file"].name for section in sections), ""]
     pages = {
-        f"{section['name']}.html": fill(
+        f"{section['file'].name}.html": fill(
             "experiment.html.j2",
             section=section,
             before=before,
