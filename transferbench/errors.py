@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-#: A message lists at most so many names, if it can name a command that lists them.
+#: Most names that a message lists if it can name a command that lists all.
 MAX_LISTED = 12
 
 

@@ -40,7 +40,7 @@ QUICK = {
     "transfer": ("lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf"),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
-#: Also compared by default up to so many documents: its time grows faster than theirs.
+#: Also compared by default up to FEW_DOCUMENTS; their time grows faster with the documents.
 SLOWER, FEW_DOCUMENTS = {"transfer": ("tsvm",), "multilabel": ()}, 1000
 RECOMMENDED = "cocc"
 #: Recommended first if the classes have equal shares; joins other models.
@@ -71,7 +71,7 @@ def model_names(
 ) -> list[str]:
     """Return the models to compare: the reference and those that can be recommended come first.
 
-    names: the others; by default quick models for so many documents.
+    names: the others; by default the models that are quick for this number of documents.
     """
     recommended = candidates(equal_shares) if family == "transfer" else ()
     slower = SLOWER[family] if documents <= FEW_DOCUMENTS else ()

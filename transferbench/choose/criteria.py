@@ -23,7 +23,7 @@ MEANINGS = {
     "reverse": "accuracy on the source of the same model trained on the decisions",
 }
 
-#: Most documents of a problem that is fitted once more to see if its labels carry back.
+#: Most documents of a problem whose reverse accuracy is computed.
 MAX_DOCUMENTS = 50_000
 
 
