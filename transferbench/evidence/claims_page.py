@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 
 from transferbench.evidence.claims import ClaimResult, compares_ratios, extent, span
 from transferbench.evidence.frame import Cell, identical_columns
-from transferbench.evidence.stats import ALPHA, Comparison, Decision
+from transferbench.evidence.stats import ALPHA, Decision
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher
 from transferbench.measures import COSTS, TITLES
@@ -98,46 +99,34 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
 
     For a column claimed to be stable, the line has the range of its means.
     """
+    claim, lines = result.claim, []
     total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
-    compared = zip(result.comparisons, result.decisions, strict=False)
-    return [_line(experiment, result.claim, *each, total) for each in compared]
+    for comparison, decisions in zip(result.comparisons, result.decisions, strict=False):
+        tests, printed = comparison.tests, comparison.printed
+        text = partial(_text, experiment, claim, comparison.margin)
+        least = min(tests, key=lambda test: test.mean)
+        as_claimed = sum(test.mean > 0 and test.mean >= test.matters for test in tests)
+        in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}" if printed else ""
+        lines.append((
+            comparison.label,
+            f"{as_claimed} of {len(tests)}",
+            str(sum(test.p(contrary=True) <= ALPHA / total for test in tests)),
+            text(fmean(test.mean for test in comparison.problems)),
+            f"{text(least.mean)} {least.row}",
+            *map(_p, decisions),
+            text(fmean(printed)) if printed and extent(claim) == "average" else in_paper,
+        ))  # fmt: skip
+    return lines
 
 
-def _line(
-    experiment: Experiment,
-    claim: Claim,
-    comparison: Comparison,
-    decisions: tuple[Decision, Decision],
-    total: int,
-) -> tuple[str, ...]:
-    digits = 3 if experiment.spec.unit == "fraction" else 2
-
-    def text(difference: float) -> str:
-        value = difference + comparison.margin
-        if claim.stable:
-            return f"range {-value:.{digits}f}"
-        if (claim.measure or experiment.spec.metric) in COSTS:
-            return f"× {10**value:.2f}"
-        return f"{value:+.{digits}f}".replace("-", "−")
-
-    tests, printed = comparison.tests, comparison.printed
-    least = min(tests, key=lambda test: test.mean)
-    contrary = sum(test.p(contrary=True) <= ALPHA / total for test in tests)
-    if not printed:
-        in_paper = ""
-    elif extent(claim) == "average":
-        in_paper = text(fmean(printed))
-    else:
-        in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}"
-    return (
-        comparison.label,
-        f"{sum(test.mean > 0 and test.mean >= test.matters for test in tests)} of {len(tests)}",
-        str(contrary),
-        text(fmean(test.mean for test in comparison.problems)),
-        f"{text(least.mean)} {least.row}",
-        *map(_p, decisions),
-        in_paper,
-    )
+def _text(experiment: Experiment, claim: Claim, margin: float, difference: float) -> str:
+    """Return a difference, with the margin added back."""
+    digits, value = 3 if experiment.spec.unit == "fraction" else 2, difference + margin
+    if claim.stable:
+        return f"range {-value:.{digits}f}"
+    if (claim.measure or experiment.spec.metric) in COSTS:
+        return f"× {10**value:.2f}"
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _p(decision: Decision) -> str:

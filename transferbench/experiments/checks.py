@@ -129,18 +129,18 @@ def check(spec: Schema, errors: ErrorList) -> None:
 
 def check_rows(rows: Mapping[str, Row], columns: Mapping[str, Column], errors: ErrorList) -> None:
     """Check the tasks and domains of rows; models of the columns tell whether `all` is a domain."""
-    joined = set(_families(columns).values()) <= {"multilabel"}
     for label, row in rows.items():
         domains: dict[str, int] = {}
         with errors.at("rows", label, "task"):
             domains = tasks.documents(tasks.Task.named(row.task))
         with errors.at("rows", label, "domain"):
-            _check_domain(row, domains, joined)
+            _check_domain(row, domains, columns)
 
 
-def _check_domain(row: Row, domains: Mapping[str, int], joined: bool) -> None:
+def _check_domain(row: Row, domains: Mapping[str, int], columns: Mapping[str, Column]) -> None:
     """Raise UserError if the row's domain is none of those of its task, or `all` where allowed."""
-    if row.domain and domains and row.domain not in (*domains, *["all"] * joined):
+    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
+    if row.domain and domains and row.domain not in (*domains, *joined):
         raise unknown("domain", row.domain, domains)
 
 
@@ -148,7 +148,6 @@ def check_columns(
     columns: Mapping[str, Column], rows: Mapping[str, Row], figure: Figure | None, errors: ErrorList
 ) -> None:
     """Check the models of columns, their parameters, and their options on the tasks of the rows."""
-    joined = set(_families(columns).values()) <= {"multilabel"}
     for label, column in columns.items():
         keys = ("columns", label)
         with errors.at(*keys, "model"):
@@ -158,7 +157,7 @@ def check_columns(
         with errors.at(*keys, "task"):
             domains = tasks.documents(tasks.Task.named(column.task)) if column.task else {}
             for row in rows.values():
-                _check_domain(row, domains, joined)
+                _check_domain(row, domains, columns)
         for row in rows.values() if column.options else ():
             with suppress(UserError):  # a mistake of the row, or of the column's task
                 tasks.Task.named(column.task or row.task)
@@ -354,7 +353,24 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
     if [claim.better, claim.stable, claim.higher].count(None) != 2:
         errors.add(keys, "expected one of better, stable, higher.")
         return
-    _check_claimed_measure(spec, claim, keys, errors)
+    rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
+    shown = dict.fromkeys(row.metric or spec.metric for row in rows)
+    measure = claim.measure or spec.metric
+    if measure not in shown:
+        errors.add(keys, f"no row shows {measure}; expected {' or '.join(shown)}.")
+    if claim.matters is not None and claim.has_threshold:
+        message = "the claim has a threshold (by, times or within); remove one."
+        errors.add((*keys, "matters"), message)
+    ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
+    if ratio and claim.matters is not None and claim.matters < 1:
+        errors.add((*keys, "matters"), "expected a ratio, at least 1, such as 1.1.")
+    better = claim.better
+    if better and better.times != 1 and (measure not in COSTS or better.by):
+        message = f"times is for {' and '.join(COSTS)}, in place of by."
+        errors.add((*keys, "better", "times"), message)
+    if better and better.fewer_errors and measure in LOWER_IS_BETTER:
+        message = f"no errors can be fewer in {measure}."
+        errors.add((*keys, "better", "fewer_errors"), message)
     given = claim.predicate
     keys = (*keys, type(given).__name__.lower())
     errors.check_known("column", claim.columns, spec.columns, *keys)
@@ -371,29 +387,6 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
         for span in (getattr(given, key, None) for key in ("x", "at", "than")):
             if span is not None:
                 _check_span(span, spec.figure)
-
-
-def _check_claimed_measure(
-    spec: Schema, claim: Claim, keys: tuple[object, ...], errors: ErrorList
-) -> None:
-    rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
-    shown = dict.fromkeys(row.metric or spec.metric for row in rows)
-    measure = claim.measure or spec.metric
-    if measure not in shown:
-        errors.add(keys, f"no row shows {measure}; expected {' or '.join(shown)}.")
-    if claim.matters is not None and claim.has_threshold:
-        message = "the claim has a threshold (by, times or within); remove one."
-        errors.add((*keys, "matters"), message)
-    ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
-    if ratio and claim.matters is not None and claim.matters < 1:
-        errors.add((*keys, "matters"), "expected a ratio, at least 1, such as 1.1.")
-    given = claim.better
-    if given and given.times != 1 and (measure not in COSTS or given.by):
-        message = f"times is for {' and '.join(COSTS)}, in place of by."
-        errors.add((*keys, "better", "times"), message)
-    if given and given.fewer_errors and measure in LOWER_IS_BETTER:
-        message = f"no errors can be fewer in {measure}."
-        errors.add((*keys, "better", "fewer_errors"), message)
 
 
 def _check_span(span: Span, figure: Figure | None) -> None:
