@@ -79,7 +79,9 @@ def build(
     table, Y, classes = read_arff(files[name])
     Y_sub, tops = Y, [""] * len(classes)
     if name == CODES:
-        parts = [_code(label) for label in classes]
+        # The first two levels of each code: tag_11.30.40.0 → (11, 30).
+        numbers = [label.removeprefix("tag_").split(".") for label in classes]
+        parts: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
         second, Y_sub = _union(Y, parts)
         tops = [str(code[0]) for code in second]
         if task == "eurlex/directory-codes":
@@ -92,12 +94,6 @@ def build(
     seen = train_mask(len(Y), train, split)
     assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
     return problem_from_views(task, classes, matrices, Y, assigned, seen)
-
-
-def _code(label: str) -> Code:
-    """Return the first two levels of a label: tag_11.30.40.0 → (11, 30)."""
-    first, second = label.removeprefix("tag_").split(".")[:2]
-    return int(first), int(second)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:

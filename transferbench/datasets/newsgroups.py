@@ -136,7 +136,11 @@ def build(
         raise ValueError("class_sizes is for transfer tasks; remove it from this clustering task")
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
     classes = list(next(iter(split.values())))
-    whole = {name: _posts_of(domain, groups) for name, domain in split.items()}
+    whole = {}
+    for name, domain in split.items():
+        y = labels(domain, groups)
+        rows = np.flatnonzero(y >= 0)
+        whole[name] = rows, y[rows]
     parts = cut_classes(whole, classes, class_sizes, unequal_in)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
@@ -177,15 +181,6 @@ def labels(domain: dict[str, tuple[str, ...]], groups: np.ndarray) -> np.ndarray
     for c, members in enumerate(domain.values()):
         y[np.isin(groups, [GROUPS[member] for member in members])] = c
     return y
-
-
-def _posts_of(
-    domain: dict[str, tuple[str, ...]], groups: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the posts of a domain, as indices (n,), and their classes (n,)."""
-    y = labels(domain, groups)
-    rows = np.flatnonzero(y >= 0)
-    return rows, y[rows]
 
 
 def posts(paths: Iterable[Path]) -> tuple[np.ndarray, list[str]]:

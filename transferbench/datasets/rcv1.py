@@ -110,19 +110,15 @@ def build(
         below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
         Y_sub, tops = Y[:, below], [TOPICS[n][0] for n in below]
         if not task.endswith("101"):
-            classes, Y = list(TOPS), _top_labels(Y)
+            classes = list(TOPS)
+            columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
+            Y = np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
         matrices.append(_topics(path, topics))
     seen = train_mask(len(Y), train, split)
     assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
     return problem_from_views(task, classes, matrices, Y, assigned, seen)
-
-
-def _top_labels(Y: np.ndarray) -> np.ndarray:
-    """Return (n, 4) bool labels of the top topics from those of all topics (n, 101)."""
-    columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
-    return np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
 
 
 Table = tuple["sp.csr_array", "np.ndarray"]
