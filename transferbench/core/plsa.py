@@ -46,7 +46,9 @@ def plsa(
         for N, part, N_rows in zip(counts, np.split(W, cuts), rows, strict=True):
             r, P = divide_by_product(N, T, part, N_rows)
             ratios.append(r)
-            likelihood += _log_likelihood(entries(N), P)
+            n_dw = entries(N)
+            log_P = np.log(P, dtype=np.float64, where=n_dw > 0, out=np.zeros(P.shape))
+            likelihood += float(np.vdot(n_dw, log_P))
         return ratios, likelihood
 
     ratios, _ = compare()
@@ -62,8 +64,3 @@ def plsa(
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1]):
             break
     return T, W, tuple(trace)
-
-
-def _log_likelihood(n: np.ndarray, P: np.ndarray) -> float:
-    """Return Σ n log P over the entries where n > 0."""
-    return float(np.vdot(n, np.log(P, dtype=np.float64, where=n > 0, out=np.zeros(P.shape))))
