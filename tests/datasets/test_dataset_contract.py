@@ -16,7 +16,9 @@ OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.ta
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
 #: Built in other tests: embeddings take minutes, and need a library of an extra.
 EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
-FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED}]
+#: Each takes 20 seconds, all by the same code as the first; test_rcv1.py reads their files.
+ALIKE = [f"rcv1/subset{n}" for n in range(2, 6)]
+FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED, *ALIKE}]
 
 
 @pytest.mark.parametrize("name", datasets.tasks())
