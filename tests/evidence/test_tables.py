@@ -10,7 +10,7 @@ import pytest
 from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
 
-from transferbench import experiments
+from transferbench import experiments, reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages, tables
 from transferbench.evidence.frame import read_lines, read_runs, to_runs
@@ -232,6 +232,17 @@ def test_a_run_for_several_rows_is_written_once(tmp_path):
         rebuild.take(run, replace(Record.of("k", run, "done"), metrics=metrics))
     rebuild.write()
     assert len(read_lines(tmp_path / "mine" / "runs.csv")) == 3 * 3 * 2
+
+
+def test_a_forecast_leaves_out_what_was_reused(tmp_path, home):
+    file = experiments.read(GOOD, PATH)
+    (tmp_path / "results" / "mine").mkdir(parents=True)
+    cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0, "load_seconds": 1.0}
+    cost |= {"reused_seconds": 60.0}
+    write_runs(home.results / "mine", file, lambda planned: cost)
+    rebuild = Rebuild(file, list(file.runs()), home.results, None)
+    expected, _ = reproduce.expect([rebuild], home)
+    assert expected["seconds"]["mine"] == 11 * len(rebuild.waiting)
 
 
 def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):

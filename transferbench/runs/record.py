@@ -217,7 +217,7 @@ class Record:
             common[name] = getattr(self, name)
         for name in ("seconds", "reused_seconds", "load_seconds", "peak_mib"):
             common[name] = short(getattr(self, name))
-        for name in ("params", "versions"):
+        for name in SHARED_COLUMNS:
             common[name] = json.dumps(getattr(self, name))
         lines = []
         for domain, measures in (self.metrics or {"": {}}).items():

@@ -25,13 +25,7 @@ from distributed.core import Status
 from transferbench.errors import UserError
 from transferbench.messages import shorten
 from transferbench.runs.engines import Options, ProgressCallback
-from transferbench.runs.engines.dask import (
-    QUIET,
-    Dask,
-    Scheduler,
-    closing,
-    published,
-)
+from transferbench.runs.engines.dask import QUIET, Dask, Scheduler, closing, published
 from transferbench.runs.job import Job
 from transferbench.runs.progress import notify
 
