@@ -145,17 +145,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommended model, why, and the evidence; None if there is no table of regrets."""
+    """The recommended model, a sentence that says why, and the evidence.
 
-    model: str
-    reason: str
+    No model for several labels; no evidence without a table of regrets.
+    """
+
+    model: str | None
+    sentence: str
     evidence: Evidence | None
-
-    @property
-    def sentence(self) -> str:
-        """The recommendation in one sentence."""
-        known = f"{self.evidence}" if self.evidence else "the experiment `choice` has no results"
-        return f"Recommended: {self.model}, {self.reason}; {known}."
 
 
 def candidates(equal_shares: bool) -> tuple[str, ...]:
@@ -181,7 +178,9 @@ def choose(worthless: Mapping[str, bool], equal_shares: bool) -> Choice:
         reason = "as you state that the classes have equal shares"
     else:
         reason = "the model with the least regret where nothing is known of the target"
-    return Choice(model, reason, evidence(model))
+    found = evidence(model)
+    known = f"{found}" if found else "the experiment `choice` has no results"
+    return Choice(model, f"Recommended: {model}, {reason}; {known}.", found)
 
 
 def evidence(model: str) -> Evidence | None:
@@ -224,27 +223,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared models by name, in order, and doubts about the documents.
-
-    recommended    : the model to use; None for several labels.
-    recommendation : a sentence that says which and why.
-    evidence       : see `Choice`.
-    """
+    """The compared models by name, in order, doubts about the documents, the recommendation."""
 
     problem: Problem
     entries: Mapping[str, Entry]
     doubts: tuple[Doubt, ...]
-    recommended: str | None
-    recommendation: str
-    evidence: Evidence | None
+    choice: Choice
 
     @property
     def worthless(self) -> bool:
         """True if the recommended model's decisions should not be used."""
-        if self.recommended is None:
+        if self.choice.model is None:
             return False
         documents = any(doubt.worthless for doubt in self.doubts)
-        return documents or self.entries[self.recommended].worthless
+        return documents or self.entries[self.choice.model].worthless
 
 
 def compare(
@@ -271,10 +263,9 @@ def compare(
         raise UserError(reference.doubts[0].text)
     doubts = tuple(check_data(problem, names))
     if problem.family == "multilabel":
-        return Comparison(problem, entries, doubts, None, NONE_RECOMMENDED, None)
+        return Comparison(problem, entries, doubts, Choice(None, NONE_RECOMMENDED, None))
     signs = {name: entry.worthless or not entry.fits for name, entry in entries.items()}
-    chosen = choose(signs, equal_shares)
-    return Comparison(problem, entries, doubts, chosen.model, chosen.sentence, chosen.evidence)
+    return Comparison(problem, entries, doubts, choose(signs, equal_shares))
 
 
 def _entries(

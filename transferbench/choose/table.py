@@ -42,7 +42,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
         signs = _signs(compared, i)
         for name, entry in compared.entries.items():
             line: dict[str, Any] = {"target": domain.name, "model": name}
-            line |= {"recommended": name == compared.recommended, "seconds": entry.seconds}
+            line |= {"recommended": name == compared.choice.model, "seconds": entry.seconds}
             line |= {"documents": len(domain.seen)} | signs.get(name, {})
             if problem.family == "transfer":
                 line["reverse_accuracy"] = entry.reverse_accuracy.get(domain.name, np.nan)
@@ -57,8 +57,8 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     else:
         seen = [domain.Y[domain.seen].sum(axis=1) for domain in problem.domains]
         frame.attrs["source_labels"] = float(np.concatenate(seen).mean())
-    frame.attrs["recommended"] = compared.recommended
-    frame.attrs["recommendation"] = compared.recommendation
+    frame.attrs["recommended"] = compared.choice.model
+    frame.attrs["recommendation"] = compared.choice.sentence
     return frame
 
 

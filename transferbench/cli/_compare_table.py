@@ -54,7 +54,7 @@ def text(
                 lines += [*aligned(table), ""]
     if any(len(entry.fits) > 1 for entry in compared.entries.values()):
         lines += ["Means ± standard deviations over the seeds of random models.", ""]
-    return "\n".join([*lines, *textwrap.wrap(compared.recommendation, WIDTH)])
+    return "\n".join([*lines, *textwrap.wrap(compared.choice.sentence, WIDTH)])
 
 
 def _rows(part: DataFrame, compared: Comparison) -> list[list[str]]:
@@ -155,5 +155,5 @@ def to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict
         "results": results,
         "warnings": [doubt.text for doubt in compared.doubts],
         "worthless": compared.worthless,
-        "evidence": compared.evidence and vars(compared.evidence),
+        "evidence": compared.choice.evidence and vars(compared.choice.evidence),
     }

@@ -171,7 +171,7 @@ def _write(out: Path, user: UserData, compared: Comparison, loaded: Loaded, esca
 
     fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
     named = [name for name in (*user.models, *fits) if name in fits]
-    first = compared.recommended or named[0]
+    first = compared.choice.model or named[0]
     fits = {first: fits.pop(first)} | fits
     with writing(out) as temporary:
         user.write(temporary, out, loaded, fits, with_scores=True, escape=escape)
