@@ -42,14 +42,7 @@ def table(planned: Sequence[PlannedRun], done: Mapping[Run, bool]) -> list[list[
     groups: dict[tuple[Any, ...], list[PlannedRun]] = {}
     for (_, column, model), runs in cells.items():
         ready = sum(done[each.run] for each in runs)
-        facts = (
-            column,
-            model,
-            _varied(runs),
-            str(len({each.run.seed for each in runs} - {None}) or "none"),
-            ready,
-            len(runs) - ready,
-        )
+        facts = (column, model, _varied(runs), _seeds(runs), ready, len(runs) - ready)
         groups.setdefault(facts, []).extend(runs)
     all_rows = len({each.row for each in planned})
     lines = [HEADER]
@@ -76,14 +69,18 @@ def _varied(runs: Sequence[PlannedRun]) -> str:
     for each in runs:
         for name, value in each.run.params.items():
             values.setdefault(name, {})[_text(value)] = None
-    shown = []
-    for name, texts in values.items():
-        first, *others = texts
-        if len(texts) > MAX_VALUES:
-            shown.append(f"{name}={first} … {others[-1]} ({len(texts)} values)")
-        elif others:
-            shown.append(f"{name}={', '.join(texts)}")
-    return "; ".join(shown)
+    return "; ".join(f"{name}={_values(list(v))}" for name, v in values.items() if len(v) > 1)
+
+
+def _values(values: Sequence[str]) -> str:
+    if len(values) <= MAX_VALUES:
+        return ", ".join(values)
+    return f"{values[0]} … {values[-1]} ({len(values)} values)"
+
+
+def _seeds(runs: Sequence[PlannedRun]) -> str:
+    seeds = {each.run.seed for each in runs} - {None}
+    return str(len(seeds)) if seeds else "none"
 
 
 def _text(value: object) -> str:
