@@ -5,8 +5,6 @@ fit = transferbench.fit("gcmf", problem, seed=0, k=64)
 transferbench.evaluate(fit, truth)
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 __version__ = "1.0.0rc1"

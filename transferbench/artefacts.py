@@ -13,8 +13,6 @@ read is made again; if none can be written, nothing is stored.
 Times of a run stay as if it had made every artefact itself, see `ArtefactCosts`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

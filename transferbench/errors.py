@@ -1,7 +1,5 @@
 """Errors and doubts that a user can act on; suggestions for misspelt names."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write files atomically; lock a block against other processes."""
 
-from __future__ import annotations
-
 import errno
 import glob
 import os

@@ -8,8 +8,6 @@ in a package   the modules of the package that it imports, and the `__init__.py`
 alone          nothing else: its neighbours in a folder without `__init__.py` may be others'
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import sys

@@ -1,7 +1,5 @@
 """Decision rules, and the one table of measures; scores are fractions between 0 and 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal

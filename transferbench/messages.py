@@ -1,7 +1,5 @@
 """Text for people: escaped, shortened, aligned, without passwords; how to install an extra."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

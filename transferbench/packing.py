@@ -3,8 +3,6 @@
 A file is the SHA-256 of an npz, then the npz. Its entry "header" is JSON, the others are arrays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

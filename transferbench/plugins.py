@@ -3,8 +3,6 @@
 A plug-in that is broken is reported by name, once, and left out; all others work.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator

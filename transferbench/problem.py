@@ -1,7 +1,5 @@
 """Core types: Problem (input), Truth (held-out labels), Fit (output)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

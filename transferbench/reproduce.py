@@ -3,8 +3,6 @@
 An experiment is written as soon as its last run has ended.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress

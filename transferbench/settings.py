@@ -6,13 +6,11 @@ TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS, then the command line. W
 mirrors in the environment; write a path with a space into the settings file or give it by --mirror.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from transferbench.errors import unknown
 from transferbench.files import user_path
@@ -50,7 +48,7 @@ class Settings:
     max_size: float = 1.0
     max_artefacts: float = 4.0
 
-    def replace(self, **changes: object) -> Settings:
+    def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
 

@@ -1,7 +1,5 @@
 """Strict YAML parsing with file:line in every error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper

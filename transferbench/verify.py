@@ -1,7 +1,5 @@
 """Compare committed results with the same runs, made again on this machine."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Iterable, Sequence

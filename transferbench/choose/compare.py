@@ -9,8 +9,6 @@ three models comes first. The evidence is the regret of these strategies in the 
 how far the chosen model is below the best of all models, in points of accuracy, over its tasks.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import time

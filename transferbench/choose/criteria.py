@@ -1,7 +1,5 @@
 """Label-free criteria: how far to trust a fit, judged without any label of a target."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

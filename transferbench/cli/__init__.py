@@ -1,7 +1,5 @@
 """The command line: each file of this folder is a command, imported when it is needed."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a command would run: a line for each column and state, its rows, setting and seeds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Perform runs for a command: limits, dry run, messages about runs that did not finish."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

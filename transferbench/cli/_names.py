@@ -1,7 +1,5 @@
 """Names in arguments: completed by the shell, without heavy imports, and resolved."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The only ways from a command to the terminal: output, messages, colours and warnings."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """transferbench completion."""
 
-from __future__ import annotations
-
 import click
 
 

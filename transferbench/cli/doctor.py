@@ -1,7 +1,5 @@
 """transferbench doctor."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """transferbench explain."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """transferbench fetch."""
 
-from __future__ import annotations
-
 import click
 
 from transferbench.cli._names import completing, task, task_names

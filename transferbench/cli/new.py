@@ -1,7 +1,5 @@
 """transferbench new."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """transferbench run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

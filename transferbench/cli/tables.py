@@ -1,7 +1,5 @@
 """transferbench tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

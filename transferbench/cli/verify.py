@@ -1,7 +1,5 @@
 """transferbench verify."""
 
-from __future__ import annotations
-
 import click
 
 from transferbench.cli._names import have_run, several_experiments

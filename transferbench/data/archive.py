@@ -1,7 +1,5 @@
 """Read tar and zip archives in memory; compute digests of files and of archive contents."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

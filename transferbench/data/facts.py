@@ -1,12 +1,10 @@
 """Facts that identify a built task: counts, and a digest of its structure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,7 +42,7 @@ class Facts:
     items: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Facts:
+    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
         """Compute the facts of a built task."""
         digest = sha256()
         total, nonzeros = 0.0, 0
@@ -103,7 +101,7 @@ class Facts:
         }
 
     @classmethod
-    def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Facts:
+    def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Self:
         """Return the facts from what `to_json` returned."""
         lists = ("classes", "features", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}

@@ -6,8 +6,6 @@ several files, stays in the system's temporary folder until the process ends. He
 imported only when something must be downloaded.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import io

@@ -4,8 +4,6 @@ Their digests are verified before they are parsed (see `fetch`), so the readers 
 Nothing in a file is executed.
 """
 
-from __future__ import annotations
-
 import lzma
 import re
 import struct

@@ -1,7 +1,5 @@
 """Build problems from matrices and labels: by domain, with unequal classes, or with tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 

@@ -4,8 +4,6 @@ The name of a task may contain options of its builder: `gtl/comp-vs-rec:weightin
 path of a YAML file is the name of a task from the user's own files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,7 +11,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,7 +45,7 @@ class Task:
     options: Params
 
     @classmethod
-    def named(cls, text: str, /, **options: Any) -> Task:
+    def named(cls, text: str, /, **options: Any) -> Self:
         """Return the task that a text names; `options` are added to those in the text.
 
         Raises UserError for an unknown task or option, or a value of the wrong type.

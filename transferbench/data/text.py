@@ -1,7 +1,5 @@
 """Turn texts into weighted matrices: count tokens, select features, weight by tf-idf."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Literal

@@ -12,8 +12,6 @@ A dataset module has
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """What is known of the datasets: originals.json and facts.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from functools import cache

@@ -13,8 +13,6 @@ weights of a term do not fit (for example because all counts of one were taken f
 gets the n(t) that fits most of its entries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -6,8 +6,6 @@ pairs of adjacent words. A task has the labelled reviews of one domain as source
 another as target. Reviews are in the order of the files, the negative ones first.
 """
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 from typing import Literal

@@ -13,8 +13,6 @@ no mirror has them, `email-spam` is unavailable. Its FACTS are those that the pa
 the other tasks were computed from the built tasks.
 """
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

@@ -21,8 +21,6 @@ nor the fraction it trains on. The task of a document thus depends on true label
 of test documents; `tasks=1` and `tasks_from` avoid that.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -8,8 +8,6 @@ The sizes of tasks, and of the classes of a task, differ by at most one document
 `generated/transfer` has domains in place of tasks, the first of which is labelled.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -10,8 +10,6 @@ too. `mtc/rec-vs-talk-rebuilt` and `mtc/comp-vs-sci-rebuilt` have the same sub-c
 from the texts. The experiment mtc-variants compares both corpora under four weightings.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from transferbench.data.formats import read_counts

@@ -19,8 +19,6 @@ a random half by the number `split`, so scores differ from those that papers pri
 publishers' parts.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -4,8 +4,6 @@ The texts are in Cachopo's "all-terms" form: lower-case letters only, the subjec
 headers; 18,821 posts. Documents of a domain are in the order of the files, training part first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations

@@ -36,8 +36,6 @@ uses the true labels of test images, too; `tasks_from=train-labels` (by the firs
 parts are joined and split again at random.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -29,8 +29,6 @@ sub-category whose training stories have the nearest mean of tf-idf weights. `ta
 uses no labels, and `tasks=1` makes no tasks. The paper does not state the fraction it trains on.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -7,8 +7,6 @@ each class is in two of the three tasks with the same documents (people 649 + 62
 places 428 + 456).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -50,8 +50,6 @@ in 5 groups, 2 labels) fit this layout: four files in views/, two columns in lab
 of the smelter in tasks.csv.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

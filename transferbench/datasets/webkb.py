@@ -7,8 +7,6 @@ text for browsers without frames. Pages of a task are in the order of their path
 a redirection and may have no feature.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Work on linked documents uses this version; here it is a check of our own parsin
 is left out: 838 pages remain. The links are not used. Words are numbers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -18,8 +18,6 @@ are known for comp against rec, comp against talk and rec against talk. These po
 subject, 6 to 8 words, and posts that consist of a subject alone (0.2 %) are additional documents.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 from typing import Literal

@@ -11,8 +11,6 @@ is smaller than what matters, a single difference, and one between identical col
 Otherwise, or if runs are missing, the claim is undetermined.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

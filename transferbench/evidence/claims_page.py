@@ -1,7 +1,5 @@
 """Judged claims in words and numbers, as claims.md and the report show them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """One number of a table or figure explained: its runs, what has changed since, its model."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -4,8 +4,6 @@
 observations the cells of the table or the points of the figure. Every page is made of the cells.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

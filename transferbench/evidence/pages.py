@@ -1,7 +1,5 @@
 """The committed pages of an experiment: tables, figures and claims, made of its runs.csv alone."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

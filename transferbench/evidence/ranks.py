@@ -1,7 +1,5 @@
 """Methods ranked over the problems of a table: Friedman's test and the critical difference."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

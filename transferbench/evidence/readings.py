@@ -5,8 +5,6 @@ page shows where it lies among them; for the whole row of printed values, the ne
 how often made-up rows are approached as closely.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

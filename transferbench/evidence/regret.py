@@ -5,8 +5,6 @@ method. A candidate's value is its mean over the seeds. A criterion chooses in e
 candidate that it rates highest, the first of equals. See `schema.Regret`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import fmean

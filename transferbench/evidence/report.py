@@ -1,7 +1,5 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """Data statistics that the papers print, beside those of our tasks: results/data-statistics/."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ its rows, data sets are the units: Wilcoxon's signed-rank test, whose difference
 documents' noise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev

@@ -1,7 +1,5 @@
 """The entries of a table: ours, the published value and a verdict; sentences about them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """A validated experiment: the runs of a published table or figure, and its published values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache

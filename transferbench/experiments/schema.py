@@ -1,7 +1,5 @@
 """The keys of an experiment file, and what they mean; `checks` checks what types cannot."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Annotated, Literal

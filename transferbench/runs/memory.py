@@ -1,7 +1,5 @@
 """The memory that this process may use: the machine's, or less in a container or a Slurm job."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The fork has a session and an output of its own and holds no other file of its p
 messages, one a line, by a pipe that nobody else writes to; a line that is not a message is ignored.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

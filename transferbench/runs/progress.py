@@ -1,13 +1,11 @@
 """The terminal during a batch of runs: its progress bar, and Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from transferbench.messages import message_text, printable
 
@@ -41,7 +39,7 @@ class ProgressBar:
             bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
         )
 
-    def __enter__(self) -> ProgressBar:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -85,7 +83,7 @@ class DeferInterrupt:
     deferred, and only in the main thread, which receives them.
     """
 
-    def __enter__(self) -> DeferInterrupt:
+    def __enter__(self) -> Self:
         self._pending = False
         self._suspended = False
         self._former: dict[signal.Signals, Any] = {}

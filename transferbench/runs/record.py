@@ -4,8 +4,6 @@ The JSON of a record and the columns of runs.csv are defined here and nowhere el
 names of the fields of `Record`.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -14,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from transferbench import models
 from transferbench.data.facts import Facts
@@ -167,7 +165,7 @@ class Record:
     @classmethod
     def of(
         cls, key: str, run: Run, status: Status, reason: str = "", limits: Limits | None = None
-    ) -> Record:
+    ) -> Self:
         """Return a record of a run that ends now, without measurements."""
         planned = (run.task, run.model, run.params, run.seed, run.code)
         return cls(key, status, reason, *planned, now(), limits)
@@ -184,7 +182,7 @@ class Record:
         return json.dumps(content, indent=indent, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Record:
+    def from_json(cls, text: str) -> Self:
         """Return the record of a text made by `to_json`.
 
         Raise ValueError if the text is not a complete, unchanged record of this version.

@@ -1,7 +1,5 @@
 """Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field

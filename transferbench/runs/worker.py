@@ -4,8 +4,6 @@ A worker process loads libraries, model code and the task, and forks a process f
 functions but `versions` are called in these processes.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import os

@@ -3,8 +3,6 @@
 The same checks serve `compare`, `evaluate`, `predict` and `run FILE.yaml`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

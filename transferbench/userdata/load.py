@@ -5,8 +5,6 @@ All files of a name are one domain, or each is a domain of its own. They are in 
 of their paths, however they are named. The labels of an npz, NAME.labels.txt, are no document file.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Iterable, Sequence

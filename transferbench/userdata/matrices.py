@@ -6,8 +6,6 @@ NAME.npz                               a matrix written by `scipy.sparse.save_np
                                        in NAME.labels.txt, one a line
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from array import array

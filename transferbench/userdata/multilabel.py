@@ -5,8 +5,6 @@ sources. The documents of a target belong to the task of the source with the nea
 (with one source, to that one): a task without any label is learned poorly.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

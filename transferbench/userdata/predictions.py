@@ -1,7 +1,5 @@
 """Predictions for the user's own documents: confidences, and rows to write."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Build a problem from the user's own documents, texts or matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Tables: CSV (or TSV), JSON lines, Parquet."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,10 +1,8 @@
 """HiMLS and HiMLSD: start of the layers, Algorithm 1, choice of α and β."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -102,7 +100,7 @@ class Documents:
     tasks: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Documents:
+    def of(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Self:
         """Collect the documents of a problem; pool all tasks, or views, to one.
 
         Raise ValueError if no label is seen.

@@ -8,8 +8,6 @@ Jobs and records are pickled: scheduler, workers and caller trust each other. Wi
 address, scheduler and worker live in this process and open no port.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -4,8 +4,6 @@ The scheduler lives in this process. Connections are encrypted; the keys, made a
 command, are in a folder that all nodes see and that only its owner can read.
 """
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess
