@@ -113,8 +113,8 @@ def _user_problem(
     given: Params,
 ) -> tuple[Problem, Truth]:
     """Return the problem of the user's files, of the family of the first named model."""
-    from transferbench.userdata.documents import Reading
-    from transferbench.userdata.load import find_domains, load
+    from transferbench.userdata.documents import Reading, find_domains
+    from transferbench.userdata.load import load
     from transferbench.userdata.multilabel import choose_family
 
     first = models.get(names[0]).family if names else "transfer"

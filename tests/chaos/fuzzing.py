@@ -25,8 +25,8 @@ from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.evidence import frame, pages
 from transferbench.runs.record import Record, Store, runs_csv
-from transferbench.userdata.load import read
-from transferbench.userdata.problem import documents_problem
+from transferbench.userdata.load import documents_problem
+from transferbench.userdata.readers import read
 
 Parts = dict[str, bytes]
 

@@ -229,7 +229,7 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
         ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
         (
             {"--target": "t.csv,m.svm"},
-            "t.csv,m.svm: texts and matrices; expected files of one",
+            "t.csv: not like m.svm; expected files of one",
         ),
         ({"--out": "s.csv/a.csv"}, "there is no folder s.csv; make it first."),
         ({"--out": "found/a.csv"}, "there is no folder found; make it first."),

@@ -15,7 +15,7 @@ from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.runs import runner
 from transferbench.runs.record import Record
-from transferbench.userdata.problem import documents_problem
+from transferbench.userdata.load import documents_problem
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from transferbench.userdata.checks import (
     check_data,
     check_fit,
 )
-from transferbench.userdata.problem import documents_problem
+from transferbench.userdata.load import documents_problem
 
 
 def decide(decided, *, classes=2, source=None, params=(), reverse=None):

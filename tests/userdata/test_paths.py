@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transferbench.errors import UserError
-from transferbench.userdata.load import find_domains, find_files
+from transferbench.userdata.documents import find_domains, find_files
 
 
 @pytest.fixture

@@ -15,10 +15,9 @@ from chaos.watched import within
 from own_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
-from transferbench.userdata import documents as limits
-from transferbench.userdata import matrices, tables
+from transferbench.userdata import readers
 from transferbench.userdata.documents import DomainFiles, Reading
-from transferbench.userdata.load import read, read_domain
+from transferbench.userdata.readers import read, read_domain
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
 
@@ -151,8 +150,7 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
     """The size limits are lowered, so that the test is short."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    for module in (limits, tables):
-        monkeypatch.setattr(module, "MAX_LINE_SIZE", 200)
+    monkeypatch.setattr(readers, "MAX_LINE_SIZE", 200)
     limit_size(monkeypatch, 2000)
     monkeypatch.chdir(tmp_path)
     content, message = BAD[name]
@@ -191,10 +189,12 @@ def test_the_total_size_of_the_texts_is_limited(tmp_path, monkeypatch):
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), pa.array(["word " * 30]))
     pq.write_table(pa.table({"text": texts}), path)
     limit_size(monkeypatch, 60_000)
-    with pytest.raises(UserError, match=r":401: more than 60,000 characters of text"):
+    with pytest.raises(
+        UserError, match=r":401: 60,150 characters of text, expected at most 60,000"
+    ):
         read(path)
-    monkeypatch.setattr(tables, "MAX_LINE_SIZE", 100)
-    with pytest.raises(UserError, match="a text of 150 bytes"):
+    monkeypatch.setattr(readers, "MAX_LINE_SIZE", 100)
+    with pytest.raises(UserError, match="a text of more than 100 characters"):
         read(path)
     pq.write_table(pa.table({"text": ["word " * 3000]}), path)
     assert path.stat().st_size < 10_000
@@ -252,9 +252,9 @@ def test_matrices_of_a_domain_are_stacked(tmp_path):
 
 def test_a_domain_is_texts_or_matrices(tmp_path):
     table, matrix = write_csv(tmp_path / "a.csv", ROWS), write_svm(tmp_path / "b.svm", "x 1:2")
-    with pytest.raises(UserError, match=r": texts and matrices; expected files of one kind"):
+    with pytest.raises(UserError, match=r"\.(svm|csv): not like .*; expected files of one kind"):
         read_domain(DomainFiles("d", tmp_path, (table, matrix)))
-    with pytest.raises(UserError, match=r": texts and matrices; expected files of one kind"):
+    with pytest.raises(UserError, match=r"\.(svm|csv): not like .*; expected files of one kind"):
         read_domain(DomainFiles("d", tmp_path, (matrix, table)))
 
 
@@ -288,15 +288,6 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
 
 
-def test_a_matrix_that_unpacks_to_many_times_its_size_is_refused_before_it_is_read(
-    tmp_path, monkeypatch
-):
-    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((3000, 3000))))
-    monkeypatch.setattr(sp, "load_npz", lambda path: pytest.fail("it was read"))
-    with pytest.raises(UserError, match=r"bytes unpacked, .* packed; save it with compressed"):
-        read(tmp_path / "a.npz")
-
-
 def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
     """A header may state any shape."""
     wrong = {
@@ -316,22 +307,13 @@ def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
             read(tmp_path / "a.npz")
 
 
-def test_a_long_line_of_svmlight_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
-    monkeypatch.setattr(matrices, "MAX_LINE_ENTRIES", 3)
-    (tmp_path / "a.svm").write_text("c 1:1 2:1 3:1\n")
-    assert read(tmp_path / "a.svm").content.nnz == 3
-    (tmp_path / "a.svm").write_text("c 1:1\nc 1:1 2:1 3:1 4:x\n")
-    with pytest.raises(UserError, match=r"a\.svm:2: expected at most 3 numbers\."):
-        read(tmp_path / "a.svm")
-
-
 @pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b"])
 def test_control_characters_in_labels_of_matrices_are_refused(tmp_path, character):
     (tmp_path / "a.svm").write_text(f"ok 1:1\nc{character}[2J 1:1\n", encoding="utf-8")
     sp.save_npz(tmp_path / "b.npz", sp.csr_array(np.ones((2, 2))))
     (tmp_path / "b.labels.txt").write_text(f"ok\nc{character}[2J\n", encoding="utf-8")
     for name, file in (("a.svm", "a.svm"), ("b.npz", "b.labels.txt")):
-        with pytest.raises(UserError, match=f"{file}:2: label .* has control characters") as error:
+        with pytest.raises(UserError, match=f"{file}:2: label: .* has control characters") as error:
             read(tmp_path / name, labels="some")
         assert str(error.value).isprintable()
 

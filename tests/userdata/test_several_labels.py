@@ -10,7 +10,7 @@ from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import checks, multilabel, predictions
-from transferbench.userdata.problem import documents_problem
+from transferbench.userdata.load import documents_problem
 
 BOTH = ["the cat on the ship", "a kitten at sea"]
 SOURCE = make_documents(

@@ -118,7 +118,7 @@ class UserData:
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets."""
-        from transferbench.userdata.load import find_domains
+        from transferbench.userdata.documents import find_domains
 
         each_file = self.reading.each_file
         return find_domains(self.sources, each_file), find_domains(self.targets, each_file)

@@ -52,7 +52,7 @@ def command(
     """
     from transferbench.errors import UserError, Worthless
     from transferbench.files import writing
-    from transferbench.userdata.problem import MAX_CLASSES
+    from transferbench.userdata.load import MAX_CLASSES
 
     user.check_out(out)
     if bool(user.sources) == bool(clusters):

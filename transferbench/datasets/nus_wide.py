@@ -56,7 +56,7 @@ from transferbench.datasets._published import originals
 from transferbench.datasets.user import user_folder
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
-from transferbench.userdata.documents import check_size
+from transferbench.userdata.readers import check_size
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}

@@ -68,11 +68,18 @@ from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, Value, convert, resolve, schema
 from transferbench.problem import Family, Matrix, Problem, Truth
 from transferbench.strict_yaml import LineMap
-from transferbench.userdata import matrices, tables
-from transferbench.userdata.documents import DomainFiles, Reading, check_size
-from transferbench.userdata.load import check_twice, find_files, load
+from transferbench.userdata.documents import (
+    MATRICES,
+    DomainFiles,
+    Reading,
+    check_twice,
+    file_kind,
+    find_files,
+    labels_file,
+)
+from transferbench.userdata.load import feature_function, load, text_features
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.problem import feature_function, text_features
+from transferbench.userdata.readers import check_size, numbers, read, rows
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -92,7 +99,7 @@ def user_files(path: Path) -> list[Path]:
         return []
     task = read_yaml(path)
     files = [file for domain in task.sources + task.targets for file in domain.files]
-    return [path, *(f for file in files for f in (file, matrices.labels_file(file)) if f)]
+    return [path, *(f for file in files for f in (file, labels_file(file)) if f)]
 
 
 def build(
@@ -173,9 +180,10 @@ def read_yaml(path: Path) -> TaskFile:
     )
     if not isinstance(options, dict):
         raise places.error(("options",), "expected NAME: VALUE for each option.")
+    function = feature_function(file_kind(targets[0].files[0]))
     for name, value in options.items():
         with places.at("options", name):
-            resolve(feature_function(targets[0].files[0]), {str(name): value}, "the documents")
+            resolve(function, {str(name): value}, "the documents")
     return TaskFile(values["family"], sources[0] if sources else [], targets, reading, options)
 
 
@@ -216,13 +224,13 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     """Build the task of a folder with several views."""
     for file in (folder / "labels.csv", *user_files(folder)):
         check_size(file)
-    classes, Y = tables.numbers(folder / "labels.csv", binary=True)
+    classes, Y = numbers(folder / "labels.csv", binary=True)
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():
-        tasks = [(row.get("task") or "").strip() for _, row in tables.rows(folder / "tasks.csv")]
+        tasks = [(row.get("task") or "").strip() for _, row in rows(folder / "tasks.csv")]
     if (folder / "train.csv").is_file():
-        seen = tables.numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
+        seen = numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
     sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}
     for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
         if size != len(Y):
@@ -243,10 +251,10 @@ def _views(folder: Path) -> list[Path]:
 
 def _view(file: Path) -> Matrix:
     if file.suffix == ".csv":
-        return tables.numbers(file)[1]
-    if file.suffix not in matrices.SUFFIXES:
-        raise UserError(f"{file}: expected the ending .csv, {', '.join(matrices.SUFFIXES)}.")
-    return sp.csr_array(matrices.read(file, "none").content, dtype=np.float32)
+        return numbers(file)[1]
+    if file_kind(file) == "texts":
+        raise UserError(f"{file}: expected the ending .csv, {', '.join(MATRICES)}.")
+    return sp.csr_array(read(file).content, dtype=np.float32)
 
 
 def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:

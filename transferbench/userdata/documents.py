@@ -1,27 +1,27 @@
-"""Documents of a user's files: how they are read, what is read, and the limits on a file."""
+"""A user's files and their documents: how they are named, found and read.
+
+A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
+All files of a name are one domain, or each is a domain of its own. They are in alphabetical order
+of their paths, however they are named. The labels of an npz, NAME.labels.txt, are no document file.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
-from unicodedata import normalize
 
-from transferbench import settings
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
+from transferbench.files import user_path
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-#: Bytes of a line, and characters of a text.
-MAX_LINE_SIZE = 2**24
-#: Rows and columns of a matrix.
-MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
-
-CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-
+#: Suffixes of matrices.
+MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 #: Documents that must have a label: all or some; "any": there may be no labels at all; with "none",
 #: labels are not read.
 Labels = Literal["all", "some", "any", "none"]
@@ -82,9 +82,9 @@ class Documents:
         return len(self.labels)
 
     @property
-    def first_file(self) -> Path:
-        """The file, or the first of several."""
-        return self.files[0][0] if self.files else self.path
+    def kind(self) -> str:
+        """The kind of the files, see `file_kind`."""
+        return file_kind(self.files[0][0] if self.files else self.path)
 
     def rows(self) -> Iterator[tuple[Path, int]]:
         """Yield for each document its file and its number in that file, from 1."""
@@ -93,75 +93,82 @@ class Documents:
                 yield path, row
 
 
-def max_size() -> int:
-    """Return the largest number of bytes of a file, and of characters of its texts."""
-    return int(settings.load().max_size * 2**30)
+def file_kind(path: Path) -> str:
+    """Return ".npz", ".svm" (features are numbered from one) or "texts"."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return suffix
+    return ".svm" if suffix in MATRICES else "texts"
 
 
-def check_unpacked(size: int, limit: int) -> None:
-    """Raise ValueError if the bytes of an unpacked file are more than the limit."""
-    if size > limit:
-        message = f"{size:,} bytes unpacked, expected at most {limit:,}"
-        raise ValueError(f"{message}; {size_remedy()}")
+def check_kind(documents: Sequence[Documents]) -> None:
+    """Raise UserError if the files are of several kinds: texts, npz, SVMlight."""
+    first = documents[0]
+    for other in documents:
+        if other.kind != first.kind:
+            raise UserError(f"{other.path}: not like {first.path}; expected files of one kind.")
 
 
-def size_remedy() -> str:
-    """Return what to do about a file that is too large."""
-    size = settings.load().max_size
-    return (
-        f"split it into several files, or raise the setting max_size (TRANSFERBENCH_MAX_SIZE), "
-        f"now {size:g} GiB"
-    )
+def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
+    """Return the domains that the names stand for.
 
-
-def line_error(path: Path, line: int, message: str) -> UserError:
-    """Return the error for a line (or row) of a file."""
-    return UserError(f"{path}:{line}: {message}")
-
-
-def check_size(path: Path) -> None:
-    """Raise UserError if the file does not exist, is empty or is too large."""
-    if not path.is_file():
-        problem = "not a file" if path.exists() else "no such file"
-        raise UserError(f"{path}: {problem}; give the path of a file of documents.")
-    size = path.stat().st_size
-    if not size:
-        raise UserError(f"{path}: the file is empty; expected documents.")
-    if size > (limit := max_size()):
-        message = f"{size:,} bytes, expected at most {limit:,}"
-        raise UserError(f"{path}: {message}; {size_remedy()}.")
-
-
-def check_label(path: Path, line: int, label: str, labels: Labels) -> str:
-    """Return the label with composed characters, so that equal-looking labels are one class.
-
-    Raises UserError if it has control characters, or is empty and every document needs one.
+    each_file: make each file a domain. Raises UserError for a name without files, a folder with
+    anything but files, or a file given twice. A file that does not exist is no error here.
     """
-    if CONTROL_CHARACTERS.search(label):
-        shown = ascii(label)[:60]
-        raise line_error(path, line, f"label {shown} has control characters; remove them.")
-    if labels == "all" and not label:
-        raise line_error(path, line, "no label; every document of a source needs one.")
-    return normalize("NFC", label)
+    domains = [domain for name in names for domain in find_files(name, each_file=each_file)]
+    check_twice(domains)
+    return domains
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and lines of a file, with one line in memory at a time.
+def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
+    """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
+    # Path.is_file raises for very long names.
+    is_file = os.path.isfile(folder / name)  # noqa: PTH113
+    parts = [name] if is_file else [part.strip() for part in name.split(",")]
+    if not all(parts):
+        raise UserError(f"{brief(name)}: an empty file name; expected paths of documents.")
+    # As text: the order of Path objects depends on the version of Python.
+    files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
+    if each_file or files == [folder / user_path(name)]:
+        return [DomainFiles(file.stem, file, (file,)) for file in files]
+    whole = folder / name
+    named = whole if os.path.isdir(whole) else files[0]  # noqa: PTH112
+    return [DomainFiles(named.stem, whole, tuple(files))]
 
-    Raises UserError for a line that is too long or is not UTF-8 text.
-    """
-    number = 0
-    with path.open("rb") as file:
-        while line := file.readline(MAX_LINE_SIZE + 1):
-            number += 1
-            if len(line) > MAX_LINE_SIZE:
-                raise line_error(
-                    path, number, f"a line of more than {MAX_LINE_SIZE:,} bytes; shorten it."
-                )
-            if b"\0" in line:
-                raise line_error(path, number, "a NUL byte; expected text in UTF-8.")
-            try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                message = f"byte {error.start + 1} is not UTF-8; save the file in UTF-8."
-                raise line_error(path, number, message) from None
+
+def check_twice(domains: Iterable[DomainFiles]) -> None:
+    """Raise UserError if a file occurs twice."""
+    known = set()
+    for domain in domains:
+        for file in domain.files:
+            absolute = os.path.abspath(file)  # noqa: PTH100 (resolve raises for very long names)
+            if absolute in known:
+                raise UserError(f"{file}: given twice; name each file once.")
+            known.add(absolute)
+
+
+def _expand(name: str, folder: Path) -> list[Path]:
+    """Return the files of a file name, folder or pattern."""
+    path = user_path(name)
+    if os.path.isdir(folder / path):  # noqa: PTH112
+        matches = list((folder / path).iterdir())
+    elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
+        matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
+    else:
+        return [folder / path]
+    for file in sorted(matches):
+        if file.is_dir() or file.name.startswith("."):
+            kind = "folder" if file.is_dir() else "hidden file"
+            remedy = "remove it, or give a pattern that matches files only: '*.csv'"
+            raise UserError(f"{file}: a {kind} among documents; {remedy}.")
+    companions = {labels_file(file) for file in matches}
+    files = [file for file in matches if file not in companions]
+    if not files:
+        raise UserError(f"{folder / name}: no file there; expected files of documents.")
+    return files
+
+
+def labels_file(path: Path) -> Path | None:
+    """Return the existing file of the labels of a matrix in an npz; None for any other file."""
+    labels = path.with_suffix(".labels.txt")
+    return labels if path.suffix.lower() == ".npz" and labels.is_file() else None

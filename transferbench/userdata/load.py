@@ -1,25 +1,47 @@
-"""From the names of a user's files to a problem: find the files, read them, build.
+"""From a user's files to a problem: read the documents, compute their features, build."""
 
-A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
-All files of a name are one domain, or each is a domain of its own. They are in alphabetical order
-of their paths, however they are named. The labels of an npz, NAME.labels.txt, are no document file.
-"""
-
-import glob
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
+from unicodedata import normalize
 
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.scale import safe_scale
+from transferbench.data.problems import split_by_domain
+from transferbench.data.text import (
+    PAIRS,
+    StopWords,
+    Weighting,
+    count,
+    document_frequency,
+    has_spaces,
+    select,
+    weight,
+)
 from transferbench.errors import UserError, brief
-from transferbench.files import user_path
-from transferbench.parameters import Params
+from transferbench.measures import ALL
+from transferbench.parameters import Count, CountOrZero, Params, resolve
 from transferbench.problem import Family, Problem, Truth
-from transferbench.userdata import matrices, tables
-from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading, check_size
-from transferbench.userdata.multilabel import SEPARATOR, check_single
-from transferbench.userdata.problem import documents_problem, used_options
+from transferbench.userdata.documents import (
+    Documents,
+    DomainFiles,
+    Labels,
+    Reading,
+    check_kind,
+)
+from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
+from transferbench.userdata.readers import read_domain, stack
+
+MAX_CLASSES = 1000
+#: What the features of a text are; "auto" means characters where most are of a script without
+#: spaces between words, see `used_options`.
+Tokens = Literal["auto", "words", "characters"]
+WORDS = r"\w\w+"
+#: So many documents of each file, and characters of each, decide about the script.
+SAMPLE = 1000
 
 
 @dataclass(frozen=True)
@@ -73,102 +95,174 @@ def load(
     return Loaded(problem, truth, labelled, others, used)
 
 
-def read_domain(
-    domain: DomainFiles, reading: Reading = Reading(), labels: Labels = "none"
-) -> Documents:
-    """Read the documents of all files of a domain.
+def documents_problem(
+    sources: Sequence[Documents],
+    targets: Sequence[Documents],
+    options: Params,
+    *,
+    name: str = "own",
+    clusters: int = 0,
+    separator: str | None = None,
+) -> tuple[Problem, Truth]:
+    """Return a transfer problem, or a clustering problem if there is no source, and its truth.
 
-    Raises UserError as `read` does, and for texts and matrices in one domain.
+    Classes are the labels of the sources in alphabetical order; without sources those of the
+    targets, or `clusters` classes without names. Labelled documents of the targets are scored.
+    separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
+    them whole. Raises UserError if the documents make no problem.
     """
-    parts = [read(file, reading, labels) for file in domain.files]
-    if len(parts) == 1:
-        return replace(parts[0], name=domain.name)
-    texts = [part.content for part in parts if isinstance(part.content, tables.Texts)]
-    if 0 < len(texts) < len(parts):
-        raise UserError(f"{domain.path}: texts and matrices; expected files of one kind.")
-    return Documents(
-        domain.path,
-        tables.Texts(tuple(file for part in texts for file in part.files), reading.text)
-        if texts
-        else matrices.stack(parts),
-        [label for part in parts for label in part.labels],
-        [id_ for part in parts for id_ in part.ids or [""] * len(part)]
-        if any(part.ids for part in parts)
-        else None,
-        domain.name,
-        tuple((part.path, len(part)) for part in parts),
+    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
+    files = [*sources, *targets]
+    if clusters:
+        files = [replace(file, labels=[""] * len(file)) for file in files]
+    known = np.array([bool(label) for file in files for label in file.labels])
+    Y = np.vstack([_indicator(file, classes, separator) for file in files])
+    values = used_options(files, options)
+    path = files[0].path
+    X = feature_function(files[0].kind)(files, **values)
+    if not (np.isfinite(X.data) & (X.data > 0)).all():
+        raise UserError(
+            f"{path}: weighting {values['weighting']} makes numbers negative, too large or too "
+            "small; log-tf is for counts of 1 or more."
+        )
+    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
+    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+    if not nonzeros.all():
+        raise _no_features(files[int(nonzeros.argmin())])
+    family: Family = "transfer" if separator is None else "multilabel"
+    seen = of_file < len(sources)
+    return split_by_domain(
+        name,
+        family if sources else "clustering",
+        classes,
+        _domain_names(files, reserved={ALL} if family == "multilabel" else set()),
+        of_file,
+        [X],
+        Y,
+        seen,
+        scored=~seen & known,
     )
 
 
-def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
-    """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
+def feature_function(kind: str) -> Callable[..., sp.csr_array]:
+    """Return the function that weights the features of files of a kind: files → (n, d).
 
-    Raises UserError for a file that cannot be read, with the line at fault if there is one.
+    Its keyword-only arguments are the options.
     """
-    check_size(path)
-    suffix = path.suffix.lower()
-    if suffix in tables.READERS:
-        return tables.read(path, reading, labels)
-    if suffix in matrices.SUFFIXES:
-        return matrices.read(path, labels)
-    known = ", ".join([*tables.READERS, *matrices.SUFFIXES])
-    raise UserError(f"{path}: unknown kind of file; expected {known}.")
+    return text_features if kind == "texts" else _matrix_features
 
 
-def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
-    """Return the domains that the names stand for.
+def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
+    """Return every option of the features with its value: the given one or the default.
 
-    each_file: make each file a domain. Raises UserError for a name without files, a folder with
-    anything but files, or a file given twice. A file that does not exist is no error here.
+    `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
+    of the first documents of all files are of scripts without spaces between words. Raises
+    UserError for files of several kinds.
     """
-    domains = [domain for name in names for domain in find_files(name, each_file=each_file)]
-    check_twice(domains)
-    return domains
+    check_kind(files)
+    values = resolve(feature_function(files[0].kind), options, "the documents")
+    if values.get("tokens") == "auto":
+        texts = (text[:SAMPLE] for file in files for text in islice(_texts(file), SAMPLE))
+        words = values["token_pattern"] != WORDS or has_spaces(texts)
+        values["tokens"] = "words" if words else "characters"
+    return values
 
 
-def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
-    """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
-    # Path.is_file raises for very long names.
-    is_file = os.path.isfile(folder / name)  # noqa: PTH113
-    parts = [name] if is_file else [part.strip() for part in name.split(",")]
-    if not all(parts):
-        raise UserError(f"{brief(name)}: an empty file name; expected paths of documents.")
-    # As text: the order of Path objects depends on the version of Python.
-    files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
-    if each_file or files == [folder / user_path(name)]:
-        return [DomainFiles(file.stem, file, (file,)) for file in files]
-    whole = folder / name
-    named = whole if os.path.isdir(whole) else files[0]  # noqa: PTH112
-    return [DomainFiles(named.stem, whole, tuple(files))]
+def _texts(file: Documents) -> Iterator[str]:
+    """Yield the texts of a file with composed characters: separate accents would split words."""
+    assert not sp.issparse(file.content)
+    return (normalize("NFC", text) for text in file.content)
 
 
-def check_twice(domains: Iterable[DomainFiles]) -> None:
-    """Raise UserError if a file occurs twice."""
-    known = set()
+def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
+    """Return the labels of the documents in alphabetical order."""
+    labels = {label for file in files for label in file.labels}
+    classes = sorted({name for label in labels for name in split_labels(label, separator)})
+    path = files[0].path
+    if len(classes) < 2:
+        present = f"the one label {brief(classes[0])}" if classes else "no label"
+        raise UserError(f"{path}: {present}; expected documents of two classes or more.")
+    labelled = sum(map(bool, (label for file in files for label in file.labels)))
+    if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
+        raise UserError(
+            f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
+            f"documents of each class, and at most {MAX_CLASSES} classes; is it the right column "
+            "(--label-column)?"
+        )
+    return classes
+
+
+def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
+    """Return the labels (n, c) 0/1 of a file, zero for documents without a label."""
+    index = {label: i for i, label in enumerate(classes)}
+    Y = np.zeros((len(file), len(classes)))
+    for row, label in enumerate(file.labels):
+        for name in split_labels(label, separator):
+            if name not in index:
+                known = ", ".join(map(brief, classes[:10]))
+                raise UserError(
+                    f"{file.path}: label {brief(name)} is none of the source's ({known}); remove "
+                    "such documents, or leave their labels blank."
+                )
+            Y[row, index[name]] = 1
+    return Y
+
+
+def text_features(
+    files: Sequence[Documents],
+    *,
+    tokens: Tokens = "auto",
+    stop_words: StopWords = "none",
+    token_pattern: str = WORDS,
+    min_df: Count = 2,
+    max_features: CountOrZero = 0,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> sp.csr_array:
+    """Return the weighted token counts (n, d) of the texts of all files."""
+    texts = (text for file in files for text in _texts(file))
+    try:
+        counts, vocabulary = count(texts, PAIRS if tokens == "characters" else token_pattern)
+    except ValueError as error:
+        raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
+    columns = select(
+        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
+    )
+    if not columns.size:
+        raise _no_features(files[0])
+    counts = counts[:, columns]  # frees the counts of all tokens
+    return weight(counts, weighting, unit_length)
+
+
+def _matrix_features(
+    files: Sequence[Documents],
+    *,
+    min_df: Count = 1,
+    weighting: Weighting = "tf",
+    unit_length: bool = False,
+) -> sp.csr_array:
+    X = stack(files)
+    columns = np.flatnonzero(document_frequency(X) >= min_df)
+    if not columns.size:
+        raise _no_features(files[0])
+    X = X[:, columns]
+    if weighting != "log-tf":
+        X = safe_scale([X], f"{files[0].path}")[0]
+    return weight(X, weighting, unit_length)
+
+
+def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:
+    """Return the names of the domains, with a number after repeated and reserved ones."""
+    names: list[str] = []
     for domain in domains:
-        for file in domain.files:
-            absolute = os.path.abspath(file)  # noqa: PTH100 (resolve raises for very long names)
-            if absolute in known:
-                raise UserError(f"{file}: given twice; name each file once.")
-            known.add(absolute)
+        first = domain.name or domain.path.stem
+        numbered = (first, *(f"{first}-{i}" for i in range(2, len(domains) + 3)))
+        names.append(next(name for name in numbered if name not in {*names, *reserved}))
+    return names
 
 
-def _expand(name: str, folder: Path) -> list[Path]:
-    """Return the files of a file name, folder or pattern."""
-    path = user_path(name)
-    if os.path.isdir(folder / path):  # noqa: PTH112
-        matches = list((folder / path).iterdir())
-    elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
-        matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
-    else:
-        return [folder / path]
-    for file in sorted(matches):
-        if file.is_dir() or file.name.startswith("."):
-            kind = "folder" if file.is_dir() else "hidden file"
-            remedy = "remove it, or give a pattern that matches files only: '*.csv'"
-            raise UserError(f"{file}: a {kind} among documents; {remedy}.")
-    companions = {matrices.labels_file(file) for file in matches}
-    files = [file for file in matches if file not in companions]
-    if not files:
-        raise UserError(f"{folder / name}: no file there; expected files of documents.")
-    return files
+def _no_features(file: Documents) -> UserError:
+    return UserError(
+        f"{file.path}: no feature is left of its documents; set --option min_df=1 or "
+        "tokens=characters (pairs of characters), or see token_pattern and stop_words."
+    )

@@ -1,0 +1,454 @@
+"""Read a user's documents from tables and matrices, or refuse a file in one line.
+
+.csv .tsv .jsonl .parquet   tables with a text and a label for each document, in UTF-8
+.svm .svmlight .libsvm      lines "<label> <feature>:<number> …", features ascending; the label is a
+                            number or a word, "?" for no label
+NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its labels are in
+                            NAME.labels.txt, one a line
+"""
+
+import csv
+import json
+import math
+import re
+import reprlib
+import zipfile
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench import settings
+from transferbench.errors import UserError, brief
+from transferbench.messages import install_hint
+from transferbench.userdata.documents import (
+    MATRICES,
+    Documents,
+    DomainFiles,
+    Labels,
+    Reading,
+    check_kind,
+    labels_file,
+)
+
+#: Bytes of a line, and characters of a text.
+MAX_LINE_SIZE = 2**24
+#: Rows and columns of a matrix.
+MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
+BATCH_SIZE = 32  # rows of Parquet in memory at a time
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+#: A line of SVMlight, and the label of one without a label.
+LINE = re.compile(r"([^\s:]+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
+UNKNOWN = "?"
+#: Number of a line (or row), and its values by column.
+Rows = Iterator[tuple[int, dict[str, Any]]]
+
+
+def read_domain(
+    domain: DomainFiles, reading: Reading = Reading(), labels: Labels = "none"
+) -> Documents:
+    """Read the documents of all files of a domain.
+
+    Raises UserError as `read` does, and for files of several kinds.
+    """
+    parts = [read(file, reading, labels) for file in domain.files]
+    if len(parts) == 1:
+        return replace(parts[0], name=domain.name)
+    check_kind(parts)
+    texts = [part.content for part in parts if isinstance(part.content, Texts)]
+    with_ids = any(part.ids for part in parts)
+    return Documents(
+        domain.path,
+        Texts(tuple(file for part in texts for file in part.files), reading.text)
+        if texts
+        else stack(parts),
+        [label for part in parts for label in part.labels],
+        [id_ for part in parts for id_ in part.ids or [""] * len(part)] if with_ids else None,
+        domain.name,
+        tuple((part.path, len(part)) for part in parts),
+    )
+
+
+def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
+    """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
+
+    Raises UserError for a file that cannot be read, with the line at fault if there is one.
+    """
+    check_size(path)
+    suffix = path.suffix.lower()
+    if suffix in TABLES:
+        documents = _table(path, reading, labels)
+    elif suffix in MATRICES:
+        X, names = _npz(path, labels) if suffix == ".npz" else _svmlight(path, labels)
+        documents = Documents(path, _checked(X, path), names)
+    else:
+        known = ", ".join([*TABLES, *MATRICES])
+        raise UserError(f"{path}: unknown kind of file; expected {known}.")
+    if not documents.labels:
+        raise UserError(f"{path}: there are no documents in it.")
+    return documents
+
+
+def check_size(path: Path) -> None:
+    """Raise UserError if the file does not exist, is empty or is too large."""
+    if not path.is_file():
+        problem = "not a file" if path.exists() else "no such file"
+        raise UserError(f"{path}: {problem}; give the path of a file of documents.")
+    size = path.stat().st_size
+    if not size:
+        raise UserError(f"{path}: the file is empty; expected documents.")
+    try:
+        _check_limit(size, "bytes", max_size())
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def max_size() -> int:
+    """Return the largest number of bytes of a file, and of characters of its texts."""
+    return int(settings.load().max_size * 2**30)
+
+
+def _check_limit(size: int, unit: str, limit: int) -> None:
+    """Raise ValueError, with the remedy, if a size is above the limit."""
+    if size > limit:
+        raise ValueError(
+            f"{size:,} {unit}, expected at most {limit:,}; split it into several files, or raise "
+            f"the setting max_size (TRANSFERBENCH_MAX_SIZE), now {settings.load().max_size:g} GiB."
+        )
+
+
+def _line_error(path: Path, line: int, message: object) -> UserError:
+    """Return the error for a line (or row) of a file."""
+    return UserError(f"{path}:{line}: {message}")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbers and lines of a file, with one line in memory at a time.
+
+    Raises UserError for a line that is too long or is not UTF-8 text.
+    """
+    number = 0
+    with path.open("rb") as file:
+        while line := file.readline(MAX_LINE_SIZE + 1):
+            number += 1
+            if len(line) > MAX_LINE_SIZE:
+                message = f"a line of more than {MAX_LINE_SIZE:,} bytes; shorten it."
+                raise _line_error(path, number, message)
+            if b"\0" in line:
+                raise _line_error(path, number, "a NUL byte; expected text in UTF-8.")
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                message = f"byte {error.start + 1} is not UTF-8; save the file in UTF-8."
+                raise _line_error(path, number, message) from None
+
+
+def _name(value: object, column: str) -> str:
+    """Return a label or id as text, "" for none. Raises ValueError for another value."""
+    if value is None or value != value:  # NaN means none, too
+        return ""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1 and 1.0 are one class
+    text = value.strip() if isinstance(value, str) else json.dumps(value)
+    if CONTROL_CHARACTERS.search(text):
+        raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
+    return text
+
+
+def _label(value: object, column: str, labels: Labels) -> str:
+    """Return a label with composed characters, so that equal-looking labels are one class.
+
+    Raises ValueError as `_name` does, and for an empty one if every document needs one.
+    """
+    label = "" if labels == "none" else _name(value, column)
+    if labels == "all" and not label:
+        raise ValueError("no label; every document of a source needs one.")
+    return normalize("NFC", label)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of tables, read from the files each time they are iterated.
+
+    files: each with its size and time when its texts were checked.
+    """
+
+    files: tuple[tuple[Path, tuple[int, int]], ...]
+    column: str
+
+    def __iter__(self) -> Iterator[str]:
+        for path, version in self.files:
+            if _version(path) != version:
+                raise UserError(f"{path}: the file has changed meanwhile; repeat the command.")
+            for _, row in rows(path, {self.column}):
+                yield row[self.column] or ""
+
+
+def _version(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
+    """Read labels and ids of the documents of a table, and check their texts.
+
+    Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
+    at fault, for a missing column, a value of another type, a missing label or too much text.
+    """
+    needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
+    needed += [reading.id] if reading.id else []
+    names: list[str] = []
+    ids: list[str] = []
+    version, total, limit, id_column = _version(path), 0, max_size(), reading.id
+    for line, row in rows(path, {*needed, reading.label, "id"}):
+        try:
+            for column in needed:
+                if column not in row:
+                    problem = f"no column {column!r} among {reprlib.repr(list(row))}"
+                    remedy = "name yours: --text-column, --label-column, --id-column"
+                    raise ValueError(f"{problem}; {remedy}.")
+            if not names and id_column is None and "id" in row:
+                id_column = "id"
+            text = "" if row[reading.text] is None else row[reading.text]
+            if not isinstance(text, str):
+                raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
+            if len(text) > MAX_LINE_SIZE:
+                raise ValueError(f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it.")
+            total += len(text)
+            _check_limit(total, "characters of text", limit)
+            names.append(_label(row.get(reading.label), reading.label, labels))
+            if id_column:
+                ids.append(_name(row.get(id_column), id_column))
+        except ValueError as error:
+            raise _line_error(path, line, error) from None
+    texts = Texts(((path, version),), reading.text)
+    return Documents(path, texts, names, ids if id_column else None)
+
+
+def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
+    """Return the names of the columns and the numbers (n, d) of a table; binary: all are 0 or 1.
+
+    Raises UserError, with the line at fault, for anything but finite numbers of 0 or more.
+    """
+    names: list[str] = []
+    values = array("f")
+    for line, row in rows(path):
+        names = [name.strip() for name in row]
+        try:
+            of_line = [float(value) for value in row.values()]
+        except ValueError:
+            of_line = [math.nan]
+        if not all(v in (0, 1) if binary else 0 <= v < math.inf for v in of_line):
+            expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
+            raise _line_error(path, line, f"expected {expected}.")
+        values.extend(of_line)
+    if not names:
+        raise UserError(f"{path}: there are no documents in it.")
+    return names, np.asarray(values).reshape(-1, len(names))
+
+
+def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
+    """Yield number and values of each row; columns that are not wanted may be missing.
+
+    Raises UserError for a file in another format, with the line at fault.
+    """
+    return TABLES[path.suffix.lower()](path, wanted)
+
+
+def _check_names(path: Path, names: Collection[str]) -> None:
+    """Raise UserError if a column occurs twice."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise _line_error(path, 1, f"column {brief(name)} occurs twice.")
+
+
+def _csv(path: Path, wanted: Collection[str]) -> Rows:
+    csv.field_size_limit(MAX_LINE_SIZE)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+        _check_names(path, header)
+        for row in filter(None, reader):
+            if len(row) != len(header):
+                message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
+                raise _line_error(path, reader.line_num, f"{message}that contain {delimiter!r}.")
+            yield reader.line_num, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        message = f"{error}; expected CSV, quoted by '\"'."
+        raise _line_error(path, reader.line_num, message) from None
+
+
+def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            message = f"{error}; expected a JSON object on each line."
+            raise _line_error(path, number, message) from None
+        if not isinstance(row, dict):
+            raise _line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
+        yield number, row
+
+
+def _parquet(path: Path, wanted: Collection[str]) -> Rows:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UserError(
+            f"{path}: Parquet is read by pyarrow; {install_hint('parquet')}, or save the "
+            "table as CSV or JSONL."
+        ) from None
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            _check_names(path, schema.names)
+            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+            columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
+            _check_limit(size, "bytes unpacked", max_size())
+            names = [name for name in schema.names if name in wanted]
+            for batch in file.iter_batches(batch_size=BATCH_SIZE, columns=names):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        text = f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
+        raise _line_error(path, number + 1, f"cannot be read as Parquet ({text}).") from None
+
+
+#: Suffix → function that yields the rows; it may skip columns that are not wanted.
+TABLES: dict[str, Callable[[Path, Collection[str]], Rows]] = {
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".jsonl": _json_lines,
+    ".parquet": _parquet,
+}
+
+
+def stack(documents: Sequence[Documents]) -> sp.csr_array:
+    """Return the matrices of one kind below each other.
+
+    Features of SVMlight that a file lacks are zero there; raise UserError if the numbers of columns
+    of npz differ.
+    """
+    first = documents[0]
+    blocks = [sp.csr_array(part.content) for part in documents]
+    widths = [block.shape[1] for block in blocks]
+    for part, block, width in zip(documents, blocks, widths, strict=True):
+        if first.kind == ".npz" and width != widths[0]:
+            expected = f"{first.path} has {widths[0]}; expected as many"
+            raise UserError(f"{part.path}: {width} features, {expected}.")
+        block.resize(block.shape[0], max(widths))
+    return sp.csr_array(sp.vstack(blocks))
+
+
+def _checked(X: sp.csr_array, path: Path) -> sp.csr_array:
+    """Return the entries without zeros; raise UserError for negative and not finite ones."""
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
+    if len(wrong):
+        row = int(np.searchsorted(X.indptr, wrong[0], "right"))
+        value = X.data[wrong[0]]
+        raise UserError(f"{path}: document {row} has {value:g}; expected numbers of 0 or more.")
+    return X
+
+
+def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+    names: list[str] = []
+    indices, data, starts = array("i"), array("d"), array("q", [0])
+    for number, line in _lines(path):
+        line = line.partition("#")[0].strip()
+        if not line:
+            continue
+        match = LINE.fullmatch(line)
+        pairs = [pair.split(":") for pair in match[2].split()] if match else []
+        columns = [int(column) for column, _ in pairs]
+        try:
+            data.extend(float(value) for _, value in pairs)
+        except ValueError:
+            match = None
+        if not match or any(b <= a for a, b in pairwise(columns)):
+            message = (
+                'expected "<label> <feature>:<number> …", features ascending; the label is ? if '
+                "unknown."
+            )
+            raise _line_error(path, number, message)
+        try:
+            if columns and columns[-1] >= MAX_FEATURES:
+                raise ValueError(f"expected numbers of features below {MAX_FEATURES:,}.")
+            label = "" if match[1] == UNKNOWN else _class_name(match[1])
+            names.append(_label(label, "label", labels))
+        except ValueError as error:
+            raise _line_error(path, number, error) from None
+        indices.extend(columns)
+        starts.append(len(indices))
+    shape = len(names), max(indices, default=-1) + 1
+    return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
+
+
+def _class_name(text: str) -> str:
+    """Return the name of a label; "+1", "1" and "1.0" are one class."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+    try:
+        X = _load_npz(path)
+    except Exception as error:  # libraries raise many types for a file in another format
+        text = f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({text})."
+        raise UserError(message) from None
+    n, file = X.shape[0], labels_file(path)
+    if labels == "none" or (labels == "any" and not file):
+        return X, [""] * n
+    if not file:
+        expected = path.with_suffix(".labels.txt")
+        raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
+    names = []
+    for number, line in _lines(file):
+        try:
+            names.append(_label(line, "label", labels))
+        except ValueError as error:
+            raise _line_error(file, number, error) from None
+    if len(names) != n:
+        raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
+    return X, names
+
+
+def _load_npz(path: Path) -> sp.csr_array:
+    """Read a matrix (n, d) of limited size; nothing in the file is executed.
+
+    Raises ValueError for a matrix of another form; libraries raise others for other files.
+    """
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    _check_limit(unpacked, "bytes unpacked", 4 * max_size())
+    X = sp.load_npz(path)  # without pickle
+    n, d = X.shape
+    if n > MAX_DOCUMENTS or d > MAX_FEATURES:
+        raise ValueError(f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}")
+    if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
+        expected = "expected real numbers in csr, csc or coo form"
+        raise ValueError(f"{expected}, got {X.dtype}, {X.format}")
+    if X.format != "coo":
+        X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
+    return sp.csr_array(X, dtype=np.float64)
