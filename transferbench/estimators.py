@@ -9,34 +9,26 @@ nonnegative, sparse or dense (an array or a DataFrame), documents × features. E
 `sample_domain` is a domain: 0 and above are sources, negative ones are targets.
 """
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_random_state
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "MASKED", "SOURCE", "TARGET", "MultiLabelClassifier", "MultiTaskClusterer",
@@ -76,13 +68,14 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         return tags
 
-    def _validated(self, X: Any, reset: bool) -> sp.csr_array:
-        """Return X as canonical CSR. Raise ValueError for invalid input."""
+    def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
+        """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
         if reset:
             self._index = getattr(X, "index", None) if hasattr(X, "columns") else None
         X = validate_data(
             self,
             X,
+            None if y is None else "no_validation",  # None is an error for a classifier
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             ensure_non_negative=True,
@@ -167,8 +160,6 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         It has the index of the DataFrame that was fitted, else 0, 1, …. Several labels are columns
         of 0 and 1 under `label`; columns have two levels, "label" or "confidence", and the class.
         """
-        import pandas as pd
-
         check_is_fitted(self)
         decided, classes = self.transduction_, list(self.classes_)
         names = [("label", "")] if decided.ndim == 1 else [("label", name) for name in classes]
@@ -177,13 +168,6 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         frame = pd.DataFrame(dict(enumerate(values)), index=self._index)
         frame.columns = pd.MultiIndex.from_tuples(columns)
         return frame
-
-    def _given_labels(self, y: Any) -> Any:
-        """Return y. Raise ValueError, in scikit-learn's words, if it is None."""
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        return y
 
     def _transduce(
         self, problem: Problem, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
@@ -252,13 +236,13 @@ class TransferClassifier(TransductiveClassifier):
         document with the integer label −1 belongs to a single target. Warn if there is no target.
         Raise ValueError for invalid input, UserError for an unknown model or parameter.
         """
-        X = self._validated(X, reset=True)
-        y = column_or_1d(self._given_labels(y), warn=True)
+        X = self._validated(X, y)
+        y = column_or_1d(y, warn=True)
         if sample_domain is None:
             sample_domain = np.full(len(y), SOURCE)
             if y.dtype.kind in "iu":
                 sample_domain[y == MASKED] = TARGET
-        domain = _checked_domains(sample_domain, X.shape[0], y)
+        domain = _checked_domains(sample_domain, X, y)
         seen = domain >= 0
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
@@ -312,13 +296,12 @@ class MultiLabelClassifier(TransductiveClassifier):
         document join the task with the most similar mean. Warn if every document is labelled. Raise
         ValueError for invalid input, UserError for an unknown model or parameter.
         """
-        X = self._validated(X, reset=True)
-        names = getattr(self._given_labels(y), "columns", None)
+        X = self._validated(X, y)
+        names = getattr(y, "columns", None)
         if not sp.issparse(y):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        n = y.shape[0]
-        given = np.full(n, SOURCE) if sample_domain is None else sample_domain
-        domain = _checked_domains(given, X.shape[0], range(n))
+        given = np.full(y.shape[0], SOURCE) if sample_domain is None else sample_domain
+        domain = _checked_domains(given, X, y)
         masked = sample_domain is None
         self._single = y.ndim == 1 or (
             y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
@@ -399,9 +382,9 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         document, by default one task. Raise ValueError for invalid input, UserError for an unknown
         model or parameter.
         """
-        X = self._validated(X, reset=True)
+        X = self._validated(X)
         n = X.shape[0]
-        domain = _checked_domains(np.zeros(n, int) if sample_domain is None else sample_domain, n)
+        domain = _checked_domains(np.zeros(n, int) if sample_domain is None else sample_domain, X)
         if not 1 <= self.n_clusters <= n:
             raise ValueError(f"expected n_clusters of 1 to {n} (n_samples), got {self.n_clusters}")
         Y = np.zeros((n, self.n_clusters))
@@ -412,12 +395,10 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         return self
 
 
-def _checked_domains(given: Any, n: int, y: Any = None) -> np.ndarray:
+def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
     """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers."""
     domain = np.asarray(column_or_1d(given))
-    if len(domain) != n or (y is not None and len(y) != n):
-        sizes = [n, len(domain)] if y is None else [n, len(y), len(domain)]
-        raise ValueError(f"inconsistent numbers of samples: {sizes}")
+    check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
     return domain
@@ -457,11 +438,7 @@ def _class_means(X: sp.csr_array, confidence: np.ndarray, seen: np.ndarray) -> n
 
     For a class without documents there, use the sources' documents.
     """
-    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    unit = sp.diags_array(1 / np.where(length > 0, length, 1)) @ X
     decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
     targets = np.where(seen[:, None], 0, decided)
     weights = np.where(targets.any(axis=0), targets, decided)
-    means = np.asarray(unit.T @ weights)
-    size = np.sqrt((means**2).sum(axis=0))
-    return np.asarray(means / np.where(size > 0, size, 1))
+    return np.asarray(normalize(normalize(X).T @ weights, axis=0))

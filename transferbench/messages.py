@@ -51,19 +51,11 @@ def counted(count: float, noun: str) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an extra to this copy of transferbench: "run `pip install …`".
-
-    Outside a checkout it names the packages, which is right wherever this copy came from.
-    """
-    from importlib import metadata
-
+    """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
-    wanted = (line.partition(";") for line in metadata.requires("transferbench") or ())
-    marker = re.compile(rf"""\bextra\s*==\s*["']{extra}["']""")
-    packages = [f"'{name.strip()}'" for name, _, condition in wanted if marker.search(condition)]
-    return f"run `pip install {' '.join(packages)}`"
+    return f"run `pip install 'transferbench[{extra}]'`"
 
 
 def reason(error: BaseException) -> str:

