@@ -80,11 +80,10 @@ def compare(
     a target add measures. models: by default the quick ones; logistic regression and the
     recommended model are always compared. params: {model: {name: value}}. repeats: seeds of random
     models. jobs: processes. equal_shares: state that the classes of the target have equal shares.
-    See `choose.table.table` for the columns. A multi-label model, or problem, compares multi-label
-    models, and none is recommended. Raise UserError for a mistake.
+    See `choose.compare.table` for the columns. A multi-label model, or problem, compares
+    multi-label models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
-    from transferbench.choose.table import table
 
     models = [models] if isinstance(models, str) else models
     given = problem is not None, bool(source), bool(target)
@@ -102,7 +101,7 @@ def compare(
         problem, truth = problem
     plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
     compared = comparing.compare(problem, plans, equal_shares=equal_shares, jobs=jobs)
-    return table(compared, truth)
+    return comparing.table(compared, truth)
 
 
 def _user_problem(

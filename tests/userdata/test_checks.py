@@ -9,12 +9,12 @@ import pytest
 from conftest import make_problem
 from own_documents import SOURCE, make_documents
 
-from transferbench.core.documents import label_start
-from transferbench.problem import Fit
-from transferbench.userdata.checks import (
+from transferbench.choose.criteria import (
     check_data,
     check_fit,
 )
+from transferbench.core.documents import label_start
+from transferbench.problem import Fit
 from transferbench.userdata.load import documents_problem
 
 

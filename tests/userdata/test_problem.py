@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse as sp
 from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
 
+from transferbench.choose.criteria import check_data
 from transferbench.data.text import PAIRS, count
 from transferbench.datasets.user import options_like
 from transferbench.errors import UserError
-from transferbench.userdata.checks import check_data
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.load import documents_problem, used_options
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from own_documents import CAT, SEA, make_documents
 
+from transferbench.choose import criteria
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
-from transferbench.userdata import checks, multilabel, predictions
+from transferbench.userdata import multilabel, predictions
 from transferbench.userdata.load import documents_problem
 
 BOTH = ["the cat on the ship", "a kitten at sea"]
@@ -114,7 +115,7 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
         ("", ""),
         ("cat", "0.5"),
     ]
-    findings = checks.check_fit(problem, {}, fit, {}, ["t.csv"])
+    findings = criteria.check_fit(problem, {}, fit, {}, ["t.csv"])
     warnings = "\n".join(finding.text for finding in findings)
     assert "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true" in warnings
     assert "unbalanced" not in warnings

@@ -9,30 +9,43 @@ three models comes first. The evidence is the regret of these strategies in the 
 how far the chosen model is below the best of all models, in points of accuracy, over its tasks.
 """
 
+from __future__ import annotations
+
 import csv
 import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
-from statistics import fmean
-from typing import Any
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from transferbench import models, parameters
-from transferbench.choose.criteria import reverse_accuracies
+from transferbench.choose.criteria import (
+    check_data,
+    check_fit,
+    reverse_accuracies,
+    source_shares,
+)
 from transferbench.errors import Doubt, UserError, brief
+from transferbench.measures import THRESHOLD, jaccard, normalize_scores, score
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem
+from transferbench.problem import Fit, Problem, Truth
 from transferbench.settings import experiments_dir
-from transferbench.userdata.checks import check_data, check_fit
 from transferbench.userdata.multilabel import fit_in_tasks
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Family → the model that every other is compared with.
 REFERENCE = {"transfer": "lr", "multilabel": "linear-svm"}
+AGREEMENT = {"transfer": "agreement_lr", "multilabel": "agreement_svm"}
 #: Family → models that take seconds on some thousand documents.
 QUICK = {
     "transfer": ("lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf"),
@@ -275,25 +288,27 @@ def _entries(
         return
     from transferbench.runs.engines.local import ProcessDied, Slot
 
-    with ExitStack() as stack:
-        idle = [Slot(_serve, _fit, problem, names) for _ in range(jobs)]
-        for slot in idle:  # ended at once, also on Ctrl-C
-            stack.callback(slot.close)
+    slots = [Slot(_serve, _fit, problem, names) for _ in range(jobs)]
+    idle = [*slots]
 
-        def fit(each: FitPlan) -> Entry:
-            slot = idle.pop()
-            try:
-                entry: Entry = slot.call(each, lambda *message: None)
-                return entry
-            except ProcessDied:
-                text = f"the process of {each.model} ended without a result, usually for lack"
-                return _failed(each, f"{text} of memory; use fewer --jobs or more memory.")
-            finally:
-                idle.append(slot)
+    def fit(each: FitPlan) -> Entry:
+        slot = idle.pop()
+        try:
+            entry: Entry = slot.call(each, lambda *message: None)
+            return entry
+        except ProcessDied:
+            text = f"the process of {each.model} ended without a result, usually for lack"
+            return _failed(each, f"{text} of memory; use fewer --jobs or more memory.")
+        finally:
+            idle.append(slot)
 
-        pool = ThreadPoolExecutor(jobs)
-        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+    pool = ThreadPoolExecutor(jobs)
+    try:
         yield from pool.map(fit, plans)
+    finally:  # at once, also on Ctrl-C
+        pool.shutdown(wait=False, cancel_futures=True)
+        for slot in slots:
+            slot.close()
 
 
 def _serve(
@@ -323,17 +338,12 @@ def _fit(problem: Problem, names: tuple[str, ...], each: FitPlan) -> Entry:
                 if fit.columns == "clusters":
                     raise ValueError("finds clusters, which have no names")
                 fits.append(fit)
-                if problem.family == "transfer":
-                    with warnings.catch_warnings():  # those of the reverse fit concern the source
-                        warnings.simplefilter("ignore")
-                        reverse.append(
-                            reverse_accuracies(each.model, problem, each.params, seed, fit)
-                        )
+                reverse.append(reverse_accuracies(each.model, problem, each.params, seed, fit))
         except (ValueError, ArithmeticError, MemoryError) as error:
             return _failed(each, fit_failed(each.model, error))
     means = {
         target: fmean(found[target] for found in reverse)
-        for target in (reverse[0] if reverse else ())
+        for target in reverse[0]
         if all(target in found for found in reverse)
     }
     doubts = [Doubt(text) for text in dict.fromkeys(str(warning.message) for warning in printed)]
@@ -350,3 +360,119 @@ def fit_failed(model: str, error: Exception) -> str:
     """Return the message that a model could not be fitted, with the remedy."""
     reason = str(error).rstrip(".") or "out of memory"
     return f"{model}: {reason}; other parameters are given by --set."
+
+
+def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
+    """Return a line for each target and model.
+
+    target, model, recommended, seconds, documents; agreement_vote, the share of documents decided
+    as by most models. One label a document: `share CLASS` of the decisions; agreement_lr, with
+    logistic regression; reverse_accuracy. Several: labels, the mean number of a document's labels;
+    none, the share of documents without any; agreement_svm, with the linear SVM (agreement is then
+    the mean Jaccard similarity). Where the truth has labels of the target: scored, their number,
+    the measures and, of one label a document, `recall CLASS`. All are means over the seeds; of
+    several seeds `accuracy_std` and so on are standard deviations, NaN for a model without a seed.
+    warnings, a list of texts; worthless.
+
+    `attrs` has recommended, recommendation (the sentence with its evidence) and source_shares, of
+    the classes, or source_labels, the mean number of a document's labels.
+    """
+    import pandas as pd
+
+    problem = compared.problem
+    lines = []
+    for i, domain in enumerate(problem.domains):
+        if domain.seen.all():
+            continue
+        signs = _signs(compared, i)
+        for name, entry in compared.entries.items():
+            line: dict[str, Any] = {"target": domain.name, "model": name}
+            line |= {"recommended": name == compared.choice.model, "seconds": entry.seconds}
+            line |= {"documents": len(domain.seen)} | signs.get(name, {})
+            if problem.family == "transfer":
+                line["reverse_accuracy"] = entry.reverse_accuracy.get(domain.name, np.nan)
+            line |= _measures(truth, i, entry.fits)
+            line |= {"warnings": [doubt.text for doubt in entry.doubts]}
+            lines.append(line | {"worthless": entry.worthless})
+    frame = pd.DataFrame(lines)
+    if problem.family == "transfer":
+        shares = source_shares(problem)
+        assert shares is not None
+        frame.attrs["source_shares"] = dict(zip(problem.classes, shares.tolist(), strict=True))
+    else:
+        seen = [domain.Y[domain.seen].sum(axis=1) for domain in problem.domains]
+        frame.attrs["source_labels"] = float(np.concatenate(seen).mean())
+    frame.attrs["recommended"] = compared.choice.model
+    frame.attrs["recommendation"] = compared.choice.sentence
+    return frame
+
+
+def recall(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return (c,) the share of each class that is decided right, NaN for absent classes.
+
+    Y, scores (n, c) of the documents to score.
+    """
+    from sklearn.metrics import recall_score
+
+    true, decided, labels = Y.argmax(axis=1), scores.argmax(axis=1), range(Y.shape[1])
+    recalls = recall_score(true, decided, labels=labels, average=None, zero_division=np.nan)
+    return np.asarray(recalls)
+
+
+def _signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
+    """Return for each fitted model what its decisions on domain i are like, by name.
+
+    The first seed of each model votes, of equal classes LR's preferred one wins; joint models do
+    not vote, as their members do.
+    """
+    problem, several = compared.problem, compared.problem.family == "multilabel"
+    one = np.eye(len(problem.classes))
+    decided = {
+        name: [
+            fit.scores[i] >= THRESHOLD if several else one[fit.scores[i].argmax(axis=1)]
+            for fit in entry.fits
+        ]
+        for name, entry in compared.entries.items()
+        if entry.fits
+    }
+    reference = REFERENCE[problem.family]
+    vote = np.mean([seeds[0] for name, seeds in decided.items() if name not in JOINT], axis=0)
+    if several:
+        vote = vote > 0.5
+    else:
+        preferred = normalize_scores(compared.entries[reference].fits[0].scores[i])
+        vote = one[np.argmax(vote + 1e-6 * preferred, axis=1)]
+    signs: dict[str, dict[str, float]] = {}
+    for name, seeds in decided.items():
+        if several:
+            signs[name] = {
+                "labels": fmean(float(D.sum(axis=1).mean()) for D in seeds),
+                "none": fmean(float(np.mean(~D.any(axis=1))) for D in seeds),
+            }
+        else:
+            shares = np.mean([D.mean(axis=0) for D in seeds], axis=0).tolist()
+            classes = zip(problem.classes, shares, strict=True)
+            signs[name] = {f"share {label}": share for label, share in classes}
+        others = {AGREEMENT[problem.family]: decided[reference][0], "agreement_vote": vote}
+        for sign, other in others.items():
+            signs[name][sign] = fmean(jaccard(other, D) for D in seeds)
+    return signs
+
+
+def _measures(truth: Truth | None, i: int, fits: Sequence[Fit]) -> dict[str, float]:
+    """Return the measures of a model on domain i, if it has labels to score."""
+    if truth is None or not truth.scored[i].any():
+        return {}
+    rows = truth.scored[i]
+    Y, scores = truth.Y[i][rows], [fit.scores[i][rows] for fit in fits]
+    line: dict[str, float] = {"scored": int(rows.sum())}
+    measured = [score(truth.family, Y, S) for S in scores]
+    for name in measured[0] if measured else ():
+        values = [each[name] for each in measured]
+        line[name] = fmean(values)
+        if len(values) > 1:
+            line[f"{name}_std"] = stdev(values)
+    if measured and truth.family == "transfer":
+        recalls = np.mean([recall(Y, S) for S in scores], axis=0).tolist()
+        line |= {f"recall {c}": value for c, value in zip(truth.classes, recalls, strict=True)}
+    return line

@@ -121,14 +121,17 @@ def _confusions(
 
     None of documents with several labels, or without a label to score.
     """
-    from transferbench.choose.table import confusion
+    from sklearn.metrics import confusion_matrix
 
     if truth is None or truth.family != "transfer":
         return {}
     i = truth.names.index(target)
     rows = truth.scored[i]
+    true, labels = truth.Y[i][rows].argmax(axis=1), range(len(truth.classes))
     return {
-        name: confusion(truth.Y[i][rows], entry.fits[0].scores[i][rows]).tolist()
+        name: confusion_matrix(
+            true, entry.fits[0].scores[i][rows].argmax(axis=1), labels=labels
+        ).tolist()
         for name, entry in compared.entries.items()
         if entry.fits and rows.any()
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
@@ -175,8 +174,7 @@ class UserData:
         whether the documents or the first model's decisions are worthless. Raise UserError if a
         model cannot solve the problem.
         """
-        from transferbench.choose.criteria import reverse_accuracies
-        from transferbench.userdata.checks import check_data, check_fit
+        from transferbench.choose.criteria import check_data, check_fit, reverse_accuracies
 
         doubts = check_data(problem, names)
         print_doubts(doubts)
@@ -184,14 +182,10 @@ class UserData:
         fits: dict[str, Fit] = {}
         for model, values in params.items():
             fit = self._fit(problem, model, values)
-            reverse: dict[str, float] = {}
-            if problem.family == "transfer":
-                if fit.columns == "clusters":
-                    message = f"{model} finds clusters, which have no names; choose another model."
-                    raise UserError(message)
-                with warnings.catch_warnings():  # those of the reverse fit concern the source
-                    warnings.simplefilter("ignore")
-                    reverse = reverse_accuracies(model, problem, values, self.seed, fit)
+            if problem.family == "transfer" and fit.columns == "clusters":
+                message = f"{model} finds clusters, which have no names; choose another model."
+                raise UserError(message)
+            reverse = reverse_accuracies(model, problem, values, self.seed, fit)
             doubts = check_fit(problem, values, fit, reverse, names)
             print_doubts(doubts, f"{model}: " if len(params) > 1 else "")
             worthless |= not fits and any(doubt.worthless for doubt in doubts)
@@ -247,7 +241,7 @@ class UserData:
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Print the sizes, classes and options that are used to stderr."""
-    from transferbench.userdata.checks import shares_text, source_shares
+    from transferbench.choose.criteria import shares_text, source_shares
 
     sizes = zip(names, problem.domains, strict=True)
     files = ", ".join(f"{name} {len(domain.seen)}" for name, domain in sizes)

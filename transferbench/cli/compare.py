@@ -70,8 +70,7 @@ def command(
     For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
-    from transferbench.choose.compare import plan
-    from transferbench.choose.table import table
+    from transferbench.choose.compare import plan, table
     from transferbench.cli import _compare_table
 
     given = bool(task), bool(user.sources), bool(user.targets)

@@ -68,7 +68,7 @@ def command(user: UserData, as_json: bool) -> int:
 
 def _measured(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
     """Return the measures of each scored domain, in order."""
-    from transferbench.choose.table import recall
+    from transferbench.choose.compare import recall
     from transferbench.measures import ALL, evaluate
 
     domains = []

@@ -36,7 +36,6 @@ from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Record, Run, now
-from transferbench.userdata.checks import check_data, check_fit
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1
@@ -233,10 +232,9 @@ def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
     """Return reasons to doubt the decisions on the user's own documents; of other tasks none."""
     if not run.task.startswith("own:") or problem.family == "multilabel":
         return ()
-    reverse: dict[str, float] = {}
-    if problem.family == "transfer":
-        reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
-    return (*check_data(problem), *check_fit(problem, run.params, fit, reverse))
+    reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
+    fit_doubts = criteria.check_fit(problem, run.params, fit, reverse)
+    return (*criteria.check_data(problem), *fit_doubts)
 
 
 def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
