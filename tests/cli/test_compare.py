@@ -15,8 +15,7 @@ import pytest
 
 from transferbench import api
 from transferbench.choose import compare
-from transferbench.cli import _compare_table
-from transferbench.cli._report import percent
+from transferbench.cli.compare import _by_class, _percent
 from transferbench.errors import UserError
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
@@ -245,10 +244,13 @@ def test_no_common_feature_names_the_options(call, here):
         (("--source", "s.csv"), "expected --source and --target, or a TASK"),
         (("gtl/comp-vs-rec", *FILES), "expected --source and --target, or a TASK"),
         (("gtl/comp-vs-rec", *FILES[:2]), "expected --source and --target, or a TASK"),
-        (("gtl/comp-vs-rec", "--like", "gtl"), "--like is for --source and --target, not for a"),
-        (("gtl/comp-vs-rec", "--each-file"), "--each-file is for --source and --target"),
+        (("gtl/comp-vs-rec", "--like", "gtl"), "--like, --text-column"),
+        (
+            ("gtl/comp-vs-rec", "--each-file"),
+            "--each-file are for --source and --target, not for a TASK",
+        ),
         (("gtl/comp-vs-rec", "-m", "gcfm"), "Did you mean 'gcmf'?"),
-        ((*FILES, "--label-separator", "|", "--confusion"), "--confusion is for one label"),
+        ((*FILES, "--label-separator", "|", "--equal-shares"), "--equal-shares is for one label"),
         ((*FILES, "-m", "tram", "--equal-shares"), "--equal-shares is for one label"),
     ],
 )
@@ -327,8 +329,8 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
 
 def test_numbers_of_many_classes_stay_short():
     shares = {f"share {c}": 0.9 if c == "j" else 0.1 for c in "abcdefghij"}
-    assert _compare_table._by_class(shares, "share", tuple("abcdefghij")) == "10–90"
-    assert percent(0.7954, 0.0012) == "79.5±0.1"
+    assert _by_class(shares, "share", tuple("abcdefghij")) == "10–90"
+    assert _percent(0.7954, 0.0012) == "79.5±0.1"
 
 
 def test_a_warning_is_printed_once_with_the_models_that_it_concerns(call, here):

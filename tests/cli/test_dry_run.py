@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transferbench import experiments
-from transferbench.cli._dry_run import table
+from transferbench.cli._runs import planned_table
 
 
 def planned(name: str) -> list:
@@ -23,7 +23,7 @@ def test_a_table_has_a_line_for_each_column(call):
 
 def test_varied_parameters_are_shown():
     runs = planned("gtl-figure2a")
-    rows = table(runs, dict.fromkeys((each.run for each in runs), False))
+    rows = planned_table(runs, dict.fromkeys((each.run for each in runs), False))
     varied = {row[1]: row[3] for row in rows[1:]}
     assert varied["GCMF"].startswith("lam=0.1 … 1000 (5 values); gamma=")
     assert varied["GCMF λ=γ=0"] == ""
@@ -32,7 +32,7 @@ def test_varied_parameters_are_shown():
 def test_rows_in_another_state_have_a_line_of_their_own():
     runs = planned("gtl-unit-length")
     done = {each.run: each.row == "comp vs rec" for each in runs}
-    lines = [line for line in table(runs, done) if "MTrick" in line]
+    lines = [line for line in planned_table(runs, done) if "MTrick" in line]
     assert lines == [
         ["comp vs rec", "MTrick", "mtrick", "10", "10", "0"],
         ["8 of 9: comp vs sci, …", "MTrick", "mtrick", "10", "0", "80"],
@@ -41,7 +41,7 @@ def test_rows_in_another_state_have_a_line_of_their_own():
 
 def test_a_run_of_several_rows_counts_once():
     runs = planned("himls-table6")  # its rows are measures of the same runs
-    rows = table(runs, dict.fromkeys((each.run for each in runs), True))
+    rows = planned_table(runs, dict.fromkeys((each.run for each in runs), True))
     assert sum(int(row[-2]) for row in rows[1:]) == len({each.run for each in runs})
 
 

@@ -8,7 +8,7 @@ import pytest
 from small_experiment import GOOD, PATH
 
 from transferbench import experiments
-from transferbench.cli import _report
+from transferbench.cli import run as command
 from transferbench.runs.record import Record
 
 ONE, WITH = "gtl/comp-vs-rec", "gtl/comp-vs-rec:min_df=7"
@@ -26,8 +26,8 @@ ONE, WITH = "gtl/comp-vs-rec", "gtl/comp-vs-rec:min_df=7"
 def test_a_published_value_belongs_to_the_task_of_its_column(monkeypatch, options, task, published):
     text = GOOD.replace("    model: lr\n", f"    model: lr\n{options}")
     file = experiments.read(text, PATH)
-    monkeypatch.setattr(_report, "_experiments", lambda record: [file])
+    monkeypatch.setattr(command, "_experiments", lambda record: [file])
     run = next(planned.run for planned in file.runs() if planned.column == "LG")
     record = Record.of("key", replace(run, task=task), "done")
     record = replace(record, metrics={"target": {"accuracy": 0.8}})
-    assert _report._published(record, "target", "accuracy") == published
+    assert command._published(record, "target", "accuracy") == published

@@ -1,82 +1,114 @@
-"""Options that several commands share."""
+"""Options by the fields of a dataclass; names in arguments, completed without heavy imports."""
 
-import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, fields
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 
-from transferbench.parameters import Positive, convert
-from transferbench.runs import engines
-
-SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-MAX_SEEDS = 100_000  # of one command
-MAX_REPEATS = 1000
-#: Type of `--repeats`.
-REPEATS = click.IntRange(1, MAX_REPEATS)
+from transferbench import experiments
+from transferbench.errors import UserError
+from transferbench.settings import Settings, load
 
 
-def size(text: str) -> int:
-    """Return a number of bytes, written as 500M or 4G."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
-    if not match:
-        raise click.BadParameter(f"{text!r} is not a size; expected for example 500M or 4G.")
-    number = float(match[1]) * SIZES[match[2].upper()]
-    if not 1 <= number < 2**63:
-        raise click.BadParameter(f"{text!r} is out of range; expected for example 500M or 4G.")
-    return int(number)
+def option(*flags: str, **settings: Any) -> Any:
+    """Declare a field of a dataclass that is an option of the command line."""
+    return field(metadata={"flags": flags, **settings})
 
 
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    return float(convert(text, Positive, "seconds"))
+def declared(values: type, required: Sequence[str] = ()) -> dict[str, Callable[..., Any]]:
+    """Return the options that a dataclass declares, as decorators by the name of the field."""
+    options = {}
+    for each in fields(values):
+        if each.metadata:
+            settings: dict[str, Any] = {"required": each.name in required, **each.metadata}
+            options[each.name] = click.option(*settings.pop("flags"), each.name, **settings)
+    return options
 
 
-def seeds(text: str) -> tuple[int, ...]:
-    """Return seeds, written as 0,3,7 or 0-9."""
-    numbers: dict[int, None] = {}
-    for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-        if not match:
-            raise click.BadParameter(f"{text!r} is not a list of seeds; expected 0,3,7 or 0-9.")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if not first <= last < 2**32 or last - first >= MAX_SEEDS:
-            raise click.BadParameter(f"{part!r}: expected up to {MAX_SEEDS} seeds below 2**32.")
-        numbers |= dict.fromkeys(range(first, last + 1))
-    return tuple(numbers)
+def passing(
+    name: str, build: Callable[..., Any], options: Mapping[str, Callable[..., Any]]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options and passes what `build` makes of them as one value."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_value(**given: Any) -> Any:
+            values = {each: given.pop(each) for each in options}
+            return command(**{name: build(**values)}, **given)
+
+        for add in reversed(list(options.values())):
+            with_value = add(with_value)
+        return with_value
+
+    return decorate
 
 
-def assignment(text: str) -> tuple[str, str]:
-    """Return name and value, written as NAME=VALUE."""
-    name, _, value = text.partition("=")
-    if not (name.isidentifier() and value):
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example partition=long.")
-    return name, value
+def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return a shell_complete callback for the names that `known` returns."""
+    return lambda ctx, param, start: sorted(name for name in known() if name.startswith(start))
 
 
-def execution(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where and how runs are performed, and with which limits."""
-    for option in reversed(
-        (
-            click.option("--jobs", "-j", type=click.IntRange(1), default=1, help="Runs at a time.",
-                         show_default=True),
-            click.option("--threads", type=click.IntRange(1), default=1, show_default=True,
-                         help="Threads of each run."),
-            click.option("--time-limit", type=seconds,
-                         help="Seconds a run may take."),
-            click.option("--memory-limit", type=size,
-                         help="Memory a run may take, for example 4G (enforced on Linux)."),
-            click.option("--force", is_flag=True, help="Repeat runs that have a finished record."),
-            click.option("--engine", metavar="NAME",
-                         help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}, or a "
-                         "plug-in's name.  [default: local]"),
-            click.option("--scheduler", metavar="ADDRESS",
-                         help="Dask scheduler to use, for example tcp://host:8786."),
-            click.option("--slurm", multiple=True, type=assignment, metavar="NAME=VALUE",
-                         help="Option of Slurm jobs, for example partition=long; repeatable."),
-            click.option("--dry-run", is_flag=True, help="Only print what would run."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+def model_names() -> Iterable[str]:
+    """Return the names of all models."""
+    from transferbench import models
+
+    return models.registry()
+
+
+def task_names() -> Iterable[str]:
+    """Return the names of all tasks, with and without the data set."""
+    from transferbench import datasets
+
+    names = datasets.tasks()
+    return {*names, *(name.rpartition("/")[2] for name in names)}
+
+
+def experiment_names() -> Iterable[str]:
+    """Return the names of papers and of all experiments, also of the user's own with results."""
+    return [*experiments.papers(), *experiments.names(), *experiments.own_names(load().results)]
+
+
+def all_names() -> Iterable[str]:
+    """Return the names of all models, tasks and experiments."""
+    return {*model_names(), *task_names(), *experiment_names()}
+
+
+def have_run(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the experiments that have results, sorted."""
+    known = [*experiments.names(), *experiments.own_names(settings.results)]
+    return tuple(sorted(n for n in known if (settings.results / n / "runs.csv").is_file()))
+
+
+#: The arguments of a command for several experiments.
+several_experiments = click.argument(
+    "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
+    callback=lambda context, _, given: tuple(
+        experiments.expand(given, experiments.own_names(context.obj.results) if context.obj else ())
+        if given
+        else ()
+    ),
+)  # fmt: skip
+
+
+def experiments_named(name: str) -> list[str]:
+    """Return the experiments in our folder that a name stands for, or the path of the user's."""
+    from transferbench import strict_yaml
+
+    if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():
+        data, _ = strict_yaml.load(Path(name))
+        return [name] * (isinstance(data, dict) and "columns" in data)  # no task has columns
+    found = experiments.expand([name])
+    return found if found[0] in experiments.names() else []
+
+
+def task(name: str) -> str:
+    """Return the name of a task as it is. Raise UserError for one of experiments."""
+    if found := experiments_named(name):
+        command = f"`transferbench reproduce {shlex.quote(name)}`"
+        remedy = f"use {command}, or a task that `transferbench describe {found[0]}` lists"
+        raise UserError(f"{name}: expected a task, got an experiment; {remedy}.")
+    return name

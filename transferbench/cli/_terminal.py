@@ -2,11 +2,12 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from transferbench.messages import message_text, printable, shorten
+from transferbench.messages import aligned, message_text, printable, shorten
 
 #: Style of a word or line by what it says.
 STYLES: dict[str, dict[str, Any]] = {
@@ -42,6 +43,22 @@ def echo_marked(line: str, word: str = "") -> None:
     click.echo(before + marked + after, color=colour())
 
 
+def echo_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns below the first, the header; colour a verdict at a start."""
+    header, *lines = aligned(rows)
+    echo(header, style="header")
+    for line in lines:
+        echo_marked(line)
+
+
+def say(message: Any, *, err: bool = False) -> None:
+    """Print a line without disturbing a progress bar."""
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode():
+        echo(message, err=err)
+
+
 def echo_json(value: Any) -> None:
     """Print a value as one JSON document; what JSON lacks is written as text."""
     echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
@@ -62,10 +79,7 @@ class WarningPrinter:
 
     def __call__(self, message: object, *place: object, **file: object) -> None:
         """Print a warning; the arguments are those of `warnings.showwarning`."""
-        from tqdm import tqdm
-
         text = shorten(str(message))
         if text not in self._printed:
             self._printed.add(text)
-            with tqdm.external_write_mode():
-                click.echo(f"warning: {text}", err=True)
+            say(f"warning: {text}", err=True)

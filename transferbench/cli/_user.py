@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import wraps
+from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._names import completing, model_names
+from transferbench.cli._options import completing, declared, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import Doubt, UserError, brief, unknown
 from transferbench.parameters import parse, resolve, schema
@@ -38,48 +37,43 @@ escape_formulas = click.option(
 )
 
 
-def _option(*flags: str, **settings: Any) -> Any:
-    """Declare a field of `UserData` that is an option of the command line."""
-    return field(metadata={"flags": flags, **settings})
-
-
 @dataclass(frozen=True)
 class UserData:
     """Values of the options: the user's files, how to read them, and the models to fit."""
 
     reading: Reading
-    sources: tuple[str, ...] = _option(
+    sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
         help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a file, a "
         "folder, a quoted pattern, or several with commas between; repeatable. Without any, "
         "`predict` and `evaluate` cluster the targets.",
     )  # fmt: skip
-    targets: tuple[str, ...] = _option(
+    targets: tuple[str, ...] = option(
         "--target", type=click.Path(), multiple=True,
         help="Documents of another domain, named as for --source; repeatable.",
     )  # fmt: skip
-    models: tuple[str, ...] = _option(
+    models: tuple[str, ...] = option(
         "--model", "-m", multiple=True, shell_complete=completing(model_names),
         help="Model to fit; repeatable.",
     )  # fmt: skip
-    assignments: tuple[str, ...] = _option(
+    assignments: tuple[str, ...] = option(
         "--set", multiple=True, metavar="[MODEL.]NAME=VALUE",
         help="Parameter of the model, or of each of them that has it; repeatable.",
     )  # fmt: skip
-    seed: int = _option(
+    seed: int = option(
         "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
         help="Seed of a random model.",
     )  # fmt: skip
-    options: tuple[str, ...] = _option(
+    options: tuple[str, ...] = option(
         "--option", multiple=True, metavar="NAME=VALUE",
         help="How texts become features (`describe own`); repeatable.",
     )  # fmt: skip
-    like: str | None = _option(
+    like: str | None = option(
         "--like", metavar="NAME",
         help="Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a "
         "task.",
     )  # fmt: skip
-    force: bool = _option(
+    force: bool = option(
         "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
     )
 
@@ -264,35 +258,23 @@ def print_doubts(doubts: Sequence[Doubt], start: str = "") -> None:
         echo(f"warning: {start}{doubt.text}", err=True)
 
 
-def user_data(optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds the options and passes their values as one UserData.
+def _from_options(**given: Any) -> UserData:
+    reading = Reading(**{name: given.pop(name) for name in READING})
+    return UserData(reading, **given)
 
-    optional: target and model may be left out.
-    """
-    declared = [option for option in fields(UserData) if option.metadata]
-    options = []
-    for option in declared:
-        settings = dict(option.metadata)
-        required = not optional and option.name in ("targets", "models")
-        flags = settings.pop("flags")
-        options.append(click.option(*flags, option.name, required=required, **settings))
+
+def _reading_options() -> dict[str, Callable[..., Any]]:
+    """Return the options of `Reading` by the name of the field."""
+    options = {}
     for name, parameter in schema(Reading.__init__).items():
         default, (text,) = parameter.default, parameter.type.__metadata__
-        shown = isinstance(default, str)
-        options.append(
-            click.option(READING[name], name, default=default, is_flag=default is False,
-                         show_default=shown, help=text)
+        options[name] = click.option(
+            READING[name], name, default=default, is_flag=default is False,
+            show_default=isinstance(default, str), help=text,
         )  # fmt: skip
+    return options
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def with_user_data(**given: Any) -> Any:
-            reading = Reading(**{name: given.pop(name) for name in READING})
-            values = {option.name: given.pop(option.name) for option in declared}
-            return command(user=UserData(reading, **values), **given)
 
-        for option in reversed(options):
-            with_user_data = option(with_user_data)
-        return with_user_data
-
-    return decorate
+def user_data(*required: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options and passes their values as one UserData."""
+    return passing("user", _from_options, declared(UserData, required) | _reading_options())

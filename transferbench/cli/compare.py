@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from transferbench.cli._options import REPEATS
-from transferbench.cli._terminal import echo
+from transferbench.cli._runs import REPEATS
+from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
     FILE,
     READING,
@@ -25,17 +26,28 @@ from transferbench.messages import counted
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from transferbench.choose.compare import Comparison, FitPlan
-    from transferbench.problem import Family, Problem, Truth
+    from transferbench.problem import Problem, Truth
     from transferbench.userdata.load import Loaded
 
-#: Options of the user's files, which are not for a task.
-OPTIONS_OF_FILES = {"sources", "targets", "options", "like", *READING}
+WIDTH = 100
+#: Of more classes only the least and the largest number is printed.
+FEW_CLASSES = 4
+#: Columns of label-free signs, shares between 0 and 1, and their headings.
+SIGNS = {
+    "none": "none",
+    "agreement_lr": "=lr",
+    "agreement_svm": "=svm",
+    "agreement_vote": "=vote",
+    "reverse_accuracy": "reverse",
+}
 
 
 @click.command()
 @click.argument("task", required=False)
-@user_data(optional=True)
+@user_data()
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
@@ -43,7 +55,6 @@ OPTIONS_OF_FILES = {"sources", "targets", "options", "like", *READING}
     is_flag=True,
     help="State that the target's classes have equal shares: a vote of three models is preferred.",
 )
-@click.option("--confusion", is_flag=True, help="Print decisions by class, where labels are known.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 @click.option(
     "--out", type=FILE, help="File for the predictions of the recommended model, .csv or .jsonl."
@@ -52,7 +63,7 @@ OPTIONS_OF_FILES = {"sources", "targets", "options", "like", *READING}
 @click.pass_obj
 def command(
     settings: Settings, /, task: str | None, user: UserData, repeats: int, jobs: int,
-    equal_shares: bool, confusion: bool, as_json: bool, out: Path | None, escape_formulas: bool,
+    equal_shares: bool, as_json: bool, out: Path | None, escape_formulas: bool,
 ) -> int:  # fmt: skip
     """Compare models on your own documents, or on a task, and recommend one.
 
@@ -70,22 +81,34 @@ def command(
     For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
-    from transferbench.choose.compare import plan, table
-    from transferbench.cli import _compare_table
+    from transferbench import models
+    from transferbench.choose.compare import check_problem, model_names, plan, table
+    from transferbench.data import tasks
+    from transferbench.userdata.documents import Reading
 
     given = bool(task), bool(user.sources), bool(user.targets)
     if given not in ((True, False, False), (False, True, True)) or (task and out):
         raise click.UsageError("expected --source and --target, or a TASK without --out.")
+    if task and (user.options or user.like or user.reading != Reading()):
+        message = f"--option, --like, {', '.join(READING.values())} are for --source and --target"
+        raise click.UsageError(f"{message}, not for a TASK; leave them out.")
     if out:
         user.check_out(out)
     loaded: Loaded | None = None
+    family = user.family
     if task:
-        problem, truth = _load_task(task, user, settings)
-        params = _params(user, problem.family, equal_shares, confusion)
+        for name in user.models:
+            models.get(name)
+        problem, truth = tasks.load(tasks.Task.named(task), settings)
+        check_problem(problem)
+        family = problem.family
+    if family == "multilabel" and equal_shares:
+        raise click.UsageError("--equal-shares is for one label a document, not for several.")
+    params = user.params(model_names(family, user.models, equal_shares), family)
+    if task:
         names = [domain.name for domain in problem.targets]
         print_used(problem, [domain.name for domain in problem.domains], {})
     else:
-        params = _params(user, user.family, equal_shares, confusion)
         loaded = user.read("any")
         problem, truth = loaded.problem, loaded.truth
         names = [str(target.path) for target in loaded.targets]
@@ -94,7 +117,10 @@ def command(
     )
     compared = _compare(problem, plans, equal_shares, jobs, names)
     frame = table(compared, truth)
-    echo(_compare_table.text(compared, frame, truth, names, confusion, as_json))
+    if as_json:
+        echo_json(_to_json(compared, frame, truth))
+    else:
+        _print(compared, frame, names)
     worthless = compared.worthless and not user.force
     if out and loaded and not worthless:
         _write(out, user, compared, loaded, escape_formulas)
@@ -103,37 +129,6 @@ def command(
         unwritten = f"; {out} is not written" if out else ""
         echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)
     return int(worthless)
-
-
-def _load_task(task: str, user: UserData, settings: Settings) -> tuple[Problem, Truth]:
-    """Return the problem of a task and its truth; options of files are refused."""
-    from transferbench import models
-    from transferbench.choose.compare import check_problem
-    from transferbench.data import tasks
-
-    context = click.get_current_context()
-    for option in context.command.params:
-        given = context.get_parameter_source(f"{option.name}") is ParameterSource.COMMANDLINE
-        if given and option.name in OPTIONS_OF_FILES:
-            message = f"{option.opts[0]} is for --source and --target, not for a TASK"
-            raise click.UsageError(f"{message}; leave it out.")
-    for name in user.models:
-        models.get(name)
-    problem, truth = tasks.load(tasks.Task.named(task), settings)
-    check_problem(problem)
-    return problem, truth
-
-
-def _params(
-    user: UserData, family: Family, equal_shares: bool, confusion: bool
-) -> dict[str, dict[str, Any]]:
-    """Return all parameters by model. Raise UserError for what does not suit the family."""
-    from transferbench.choose.compare import model_names
-
-    if family == "multilabel" and (equal_shares or confusion):
-        option = "--equal-shares" if equal_shares else "--confusion"
-        raise click.UsageError(f"{option} is for one label a document, not for several.")
-    return user.params(model_names(family, user.models, equal_shares), family)
 
 
 def _compare(
@@ -174,3 +169,109 @@ def _write(out: Path, user: UserData, compared: Comparison, loaded: Loaded, esca
     fits = {first: fits.pop(first)} | fits
     with writing(out) as temporary:
         user.write(temporary, out, loaded, fits, with_scores=True, escape=escape)
+
+
+def _print(compared: Comparison, frame: DataFrame, names: list[str]) -> None:
+    """Print a table for each target, and the recommendation; names: those of the targets."""
+    for name, (_, part) in zip(names, frame.groupby("target", sort=False), strict=True):
+        if len(names) > 1:
+            echo(f"{name}:\n")
+        echo_table(_rows(part, compared))
+        echo(f"\n{_legend(compared, frame)}\n")
+    if any(len(entry.fits) > 1 for entry in compared.entries.values()):
+        echo("Means ± standard deviations over the seeds of random models.\n")
+    echo(textwrap.fill(compared.choice.sentence, WIDTH))
+
+
+def _rows(part: DataFrame, compared: Comparison) -> list[list[str]]:
+    """Return the table of one target."""
+    from transferbench.measures import headings
+
+    problem = compared.problem
+    several = problem.family == "multilabel"
+    titles = headings(problem.family)
+    measures = [m for m in titles if m in part and not part[m].isna().all()]
+    signs = [sign for sign in SIGNS if sign in part]
+    recall = ["recall"] if measures and not several else []
+    head = ["model", "s", "labels" if several else "shares", *(SIGNS[sign] for sign in signs)]
+    rows = [[*head, *(titles[m] for m in measures), *recall, "warnings"]]
+    for line in part.to_dict("records"):
+        row = [f"{line['model']}{' *' if line['recommended'] else ''}", _number(line["seconds"])]
+        row.append(
+            _number(line["labels"]) if several else _by_class(line, "share", problem.classes)
+        )
+        row += [_percent(line[sign]) for sign in signs]
+        row += [_percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
+        row += [_by_class(line, what, problem.classes) for what in recall]
+        rows.append([*row, "worthless" if line["worthless"] else f"{len(line['warnings']) or ''}"])
+    return rows
+
+
+def _legend(compared: Comparison, frame: DataFrame) -> str:
+    """Return what the numbers are."""
+    if compared.problem.family == "multilabel":
+        mean = f"{frame.attrs['source_labels']:.2f}"
+        return (
+            f"labels: mean number of a document, {mean} in the source; the others are in per cent."
+        )
+    classes = compared.problem.classes
+    order = "/".join(classes) if len(classes) <= FEW_CLASSES else "least and largest"
+    text = f"* recommended. All in per cent; shares and recall by class: {order}."
+    return textwrap.shorten(text, WIDTH, placeholder=" …")
+
+
+def _by_class(line: dict[str, Any], what: str, classes: tuple[str, ...]) -> str:
+    """Return fractions by class in per cent; of many classes the least and the largest."""
+    values = [line[f"{what} {label}"] for label in classes]
+    known = [value for value in values if value == value]
+    if not known:
+        return ""
+    if len(classes) <= FEW_CLASSES:
+        return "/".join("–" if value != value else f"{100 * value:.0f}" for value in values)
+    return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
+
+
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def _percent(value: float, std: float = math.nan) -> str:
+    """Return a fraction in per cent with its standard deviation, "" for NaN."""
+    if value != value:
+        return ""
+    return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
+
+
+def _to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict[str, Any]:
+    """Return what `--json` prints: classes, source, results by target and model, recommendation.
+
+    A result has the number of documents by true class (row) and decided class, if labels are known.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    classes = compared.problem.classes
+    results = []
+    for numbers in frame.to_dict("records"):
+        # JSON has no NaN.
+        line: dict[str, Any] = {f"{k}": None if v != v else v for k, v in numbers.items()}
+        entry = compared.entries[line["model"]]
+        line["params"] = dict(entry.params)
+        if compared.problem.family == "transfer":
+            for key, name in (("share", "shares"), ("recall", "recall")):
+                line[name] = {label: line.pop(f"{key} {label}", None) for label in classes}
+            if entry.fits and truth is not None:
+                i = truth.names.index(line["target"])
+                if (rows := truth.scored[i]).any():
+                    true, scores = truth.Y[i][rows], entry.fits[0].scores[i][rows]
+                    decided, labels = scores.argmax(axis=1), range(len(classes))
+                    counts = confusion_matrix(true.argmax(axis=1), decided, labels=labels)
+                    line["confusion"] = counts.tolist()
+        results.append(line)
+    return {
+        "classes": classes,
+        **frame.attrs,  # also recommended and recommendation
+        "results": results,
+        "warnings": [doubt.text for doubt in compared.doubts],
+        "worthless": compared.worthless,
+        "evidence": compared.choice.evidence and vars(compared.choice.evidence),
+    }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transferbench import experiments
-from transferbench.cli import _names
+from transferbench.cli import _options
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", shell_complete=_names.completing(_names.all_names))
+@click.argument("name", shell_complete=_options.completing(_options.all_names))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, name: str, as_json: bool) -> None:
@@ -38,11 +38,11 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
       experiment  the keys of its file
       paper       experiments (name, title, place)
     """
-    if name in _names.model_names():
+    if name in _options.model_names():
         found, lines = _model(name)
     elif name in experiments.papers():
         found, lines = _paper(name)
-    elif _names.experiments_named(name) or name in experiments.own_names(settings.results):
+    elif _options.experiments_named(name) or name in experiments.own_names(settings.results):
         found, lines = _experiment(name, settings)
     else:
         found, lines = _task(name, settings)
@@ -96,12 +96,12 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
 
     found: dict[str, Any]
     base = name.partition(":")[0]
-    if base not in _names.task_names() and (module := datasets.modules().get(base)):
+    if base not in _options.task_names() and (module := datasets.modules().get(base)):
         listed = [{"name": each, "summary": text} for each, text in module.TASKS.items()]
         found = {"kind": "dataset", "name": base, "text": inspect.getdoc(module), "tasks": listed}
         return found, [f"{base} (dataset)", "", found["text"], *_section("Tasks", module.TASKS)]
-    if base not in _names.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
-        raise unknown("name", name, _names.all_names(), "See `transferbench list`.")
+    if base not in _options.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
+        raise unknown("name", name, _options.all_names(), "See `transferbench list`.")
     task = tasks.Task.named(name)
     found = {"kind": "task", "name": task.name}
     if task.options.get("path"):  # the user's own files

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import WORTHLESS, UserData, user_data
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@user_data()
+@user_data("targets", "models")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 def command(user: UserData, as_json: bool) -> int:
     """Score models on your own labelled documents.
@@ -32,7 +31,6 @@ def command(user: UserData, as_json: bool) -> int:
     unless --force is given.
     """
     from transferbench.measures import ALL, headings
-    from transferbench.messages import aligned
 
     names = list(dict.fromkeys([*user.models, *(["lr"] if user.family == "transfer" else [])]))
     params = user.params(names, user.family)
@@ -50,7 +48,7 @@ def command(user: UserData, as_json: bool) -> int:
     ]
     if as_json:
         answer = {"classes": problem.classes, "worthless": worthless, "results": rows}
-        echo(json.dumps(answer, ensure_ascii=False))
+        echo_json(answer)
     else:
         measures = list(rows[0])[4:]
         titles = headings(truth.family)
@@ -60,7 +58,7 @@ def command(user: UserData, as_json: bool) -> int:
             for row in rows[i::n]:  # all models of a target
                 percent = [_percent(row[name]) for name in measures]
                 table.append([row["target"], row["model"], str(row["documents"]), *percent])
-        echo("\n".join(aligned(table)))
+        echo_table(table)
     if worthless and not user.force:
         echo(f"The result is {WORTHLESS}; --force exits with code 0.", err=True)
     return int(worthless and not user.force)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from transferbench.cli._names import completing, experiment_names
+from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._terminal import echo, echo_json, echo_marked
 from transferbench.messages import counted
 from transferbench.settings import Settings

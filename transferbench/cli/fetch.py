@@ -2,7 +2,7 @@
 
 import click
 
-from transferbench.cli._names import completing, task, task_names
+from transferbench.cli._options import completing, task, task_names
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 

@@ -10,7 +10,7 @@ from transferbench.messages import counted
 
 
 @click.command()
-@user_data()
+@user_data("targets", "models")
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._names import several_experiments
-from transferbench.cli._options import REPEATS, execution
-from transferbench.cli._terminal import echo
+from transferbench.cli._options import several_experiments
+from transferbench.cli._runs import REPEATS, Execution, execution_options, planned_table
+from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     help="Perform only the runs that results/EXPERIMENT/runs.csv lacks or that other code made; "
     "keep its other lines.",
 )
-@execution
+@execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    missing: bool, outdated: bool, **execution: Any,
+    missing: bool, outdated: bool, execution: Execution,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -54,7 +54,6 @@ def command(
     ended; of several experiments, the quickest come first.
     """
     from transferbench import experiments, reproduce
-    from transferbench.cli._execute import execute, say
     from transferbench.errors import UserError
     from transferbench.evidence import statistics
     from transferbench.files import exclusive
@@ -62,29 +61,27 @@ def command(
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
     names = names or (*experiments.names(), statistics.NAME)
-    if statistics.NAME in names and not execution["dry_run"]:
+    if statistics.NAME in names and not execution.dry_run:
         say("\n".join(map(str, statistics.write(settings.results / statistics.NAME))))
     names = tuple(name for name in names if name != statistics.NAME)
     if not names:
         return 0
     rebuilds = reproduce.plan(names, settings, repeats, missing=missing, outdated=outdated)
-    if execution["dry_run"]:
-        _show(rebuilds, settings, force=execution["force"])
+    if execution.dry_run:
+        _show(rebuilds, settings, force=execution.force)
         return 0
-    if len(rebuilds) > 1 and not execution["force"]:
+    if len(rebuilds) > 1 and not execution.force:
         say(reproduce.expect(rebuilds, settings)[1], err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = settings.results / "records" / "reproduce.lock"
     with exclusive(lock, partial(say, message, err=True)):
-        perform = partial(execute, settings=settings, **execution)
+        perform = partial(execution.perform, settings=settings)
         return reproduce.perform(rebuilds, perform, say)
 
 
 def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
     """Print what would run: of one experiment its columns, of several a line for each."""
     from transferbench import reproduce
-    from transferbench.cli import _dry_run
-    from transferbench.messages import aligned
     from transferbench.runs import runner
 
     expected, sentence = reproduce.expect(rebuilds, settings)
@@ -94,7 +91,7 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
         ready = dict(zip(runs, runner.done(runs, settings), strict=True))
         kept = dict.fromkeys(rebuild.kept, True)
         states = {run: done and not force for run, done in ready.items()} | kept
-        _dry_run.show(rebuild.planned, states)
+        echo_table(planned_table(rebuild.planned, states))
     else:
         lines = [["experiment", "done", "to run", "minutes of one core"]]
         for rebuild in rebuilds:
@@ -102,7 +99,5 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
             unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
             counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
             lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
-        header, *others = aligned(lines)
-        echo(header, style="header")
-        echo("\n".join(others))
+        echo_table(lines)
     echo(sentence)

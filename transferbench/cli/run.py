@@ -1,13 +1,23 @@
 """transferbench run."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._names import completing, model_names, task, task_names
-from transferbench.cli._options import REPEATS, execution, seeds
-from transferbench.cli._terminal import echo
+from transferbench import experiments, models
+from transferbench.cli._options import completing, model_names, task, task_names
+from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
+from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.experiments.experiment import Experiment
+    from transferbench.runs.record import Record
 
 
 @click.command()
@@ -37,12 +47,12 @@ from transferbench.settings import Settings
     help="Also run logistic regression on a transfer task.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the records only, one a line.")
-@execution
+@execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, task: str, names: tuple[str, ...], assignments: tuple[str, ...],
     seeds: tuple[int, ...] | None, repeats: int | None, reference: bool, as_json: bool,
-    **execution: Any,
+    execution: Execution,
 ) -> int:  # fmt: skip
     """Run models on one task.
 
@@ -52,12 +62,11 @@ def command(
     Results on your own documents have warnings that need no labels. If a named model's result is
     worthless by them, the exit code is 1 unless --force is given.
     """
-    from transferbench import models, parameters
-    from transferbench.cli._execute import execute
-    from transferbench.cli._report import report
+    from transferbench import parameters
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.job import TaskFiles
+    from transferbench.runs.record import Store
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
@@ -68,18 +77,86 @@ def command(
     if reference and is_transfer and not as_json and "lr" not in names:
         runs += runner.plan(task, "lr", {}, seeds)
     files = TaskFiles(settings)
-    records = execute(runs, settings, task_files=files, **execution)
+    records = execution.perform(runs, settings, task_files=files)
     if not records:  # a dry run
         return 0
     facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
     if as_json:
         echo("\n".join(record.to_json(indent=None) for record in records))
     else:
-        echo(report(facts, records, settings))
+        sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
+        echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
+        echo_table(_rows(records))
+        echo()
+        for record in records:
+            path = Store(settings.results).path(record.key)
+            inside = path.is_relative_to(Path.cwd())
+            echo(f"record: {path.relative_to(Path.cwd()) if inside else path}")
     worthless = [r.model for r in records if any(doubt.worthless for doubt in r.doubts)]
     named = [model for model in worthless if model in names]
-    if named and not execution["force"]:
+    if named and not execution.force:
         models_named = ", ".join(dict.fromkeys(named))
         echo(f"{models_named}: worthless by the warnings above; --force exits with 0.", err=True)
         return 1
     return 0 if all(record.done for record in records) else 1
+
+
+def _rows(records: Sequence[Record]) -> list[list[str]]:
+    """Return the table: a line for each model and domain."""
+    from transferbench.measures import headings
+
+    by_model: dict[str, list[Record]] = {}
+    for record in records:
+        by_model.setdefault(record.model, []).append(record)
+    done = [record for record in records if record.done]
+    measures = list(next(iter(done[0].metrics.values()))) if done else ["result"]
+    titles = headings(models.get(records[0].model).family)
+    first, *others = [f"{titles.get(measure, measure)} %" for measure in measures]
+    rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
+    for model, of_model in by_model.items():
+        finished = [record for record in of_model if record.done]
+        if not finished:
+            reason = f"{of_model[0].status}: {of_model[0].reason}"
+            rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
+            continue
+        seconds = f"{fmean(record.seconds or 0 for record in finished):.2f}"
+        for domain in finished[0].metrics:
+            ours = [_mean([100 * r.metrics[domain][m] for r in finished]) for m in measures]
+            value, place = _published(finished[0], domain, measures[0])
+            count = f"{len(finished)}"
+            rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, place])
+    return rows
+
+
+def _mean(values: list[float]) -> str:
+    """Return mean and, of several values, standard deviation."""
+    mean = f"{fmean(values):.2f}"
+    return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
+
+
+def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
+    """Return the value that a paper prints for this run, and where; empty texts if none does."""
+    domains = [domain, *([None] if len(record.metrics) == 1 else [])]
+    ours = record.task, record.model, record.params
+    for file in _experiments(record):
+        for row, column, _, run in file.runs(repeats=1):
+            value = file.published(row, column)
+            is_ours = (run.task, run.model, run.params) == ours and file.metric(row) == measure
+            if value and is_ours and file.spec.rows[row].domain in domains:
+                return f"{value[0]:.2f}", f"{file.name}, {row}"
+    return "", ""
+
+
+def _experiments(record: Record) -> Iterator[Experiment]:
+    """Yield our experiments with published percentages that mention the task and model of a run.
+
+    No other is parsed, so few models are imported.
+    """
+    words = (f"model: {record.model}", record.task.partition(":")[0].rpartition("/")[2])
+    for name in experiments.names():
+        text = experiments.path(name).read_text(encoding="utf-8")
+        compared = "\npublished:" in text or "\ncontrol_of:" in text
+        if compared and all(word in text for word in words):
+            file = experiments.load(name)
+            if file.spec.unit == "percent":
+                yield file

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._names import have_run, several_experiments
+from transferbench.cli._options import have_run, several_experiments
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings

@@ -2,9 +2,9 @@
 
 import click
 
-from transferbench.cli._names import have_run, several_experiments
-from transferbench.cli._options import seconds
-from transferbench.cli._terminal import echo, echo_marked
+from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._runs import seconds
+from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
@@ -29,14 +29,10 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     is unavailable are listed; they do not change the exit code unless no run is left.
     """
     from transferbench import verify
-    from transferbench.messages import aligned
 
     measured = verify.quickest(verify.committed(names or have_run(settings), settings), seconds)
     compared = verify.compare(measured, verify.run_again(measured, settings, jobs))
-    header, *lines = aligned(verify.table(compared))
-    echo(header, style="header")
-    for line in lines:
-        echo_marked(line)
+    echo_table(verify.table(compared))
     sentence, same = verify.summary(compared)
     echo(sentence)
     return 0 if same else 1

@@ -1,0 +1,225 @@
+"""Runs of a command: options that say where and how, the runs performed, and the dry run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from transferbench.cli._options import declared, option, passing
+from transferbench.cli._terminal import echo_table, say
+from transferbench.messages import shorten
+from transferbench.parameters import Positive, convert
+from transferbench.runs import engines
+from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.experiments.experiment import PlannedRun
+    from transferbench.runs.job import TaskFiles
+    from transferbench.runs.record import Limits, Record, Run
+
+SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+HEADER = ["rows", "column", "model", "varied", "seeds", "done", "to run"]
+#: A varied parameter with more values than this shows the first and the last.
+MAX_VALUES = 4
+MAX_SEEDS = 100_000  # of one command
+MAX_REPEATS = 1000
+#: Type of `--repeats`.
+REPEATS = click.IntRange(1, MAX_REPEATS)
+
+
+def size(text: str) -> int:
+    """Return a number of bytes, written as 500M or 4G."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
+    if not match:
+        raise click.BadParameter(f"{text!r} is not a size; expected for example 500M or 4G.")
+    number = float(match[1]) * SIZES[match[2].upper()]
+    if not 1 <= number < 2**63:
+        raise click.BadParameter(f"{text!r} is out of range; expected for example 500M or 4G.")
+    return int(number)
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds."""
+    return float(convert(text, Positive, "seconds"))
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """Return seeds, written as 0,3,7 or 0-9."""
+    numbers: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if not match:
+            raise click.BadParameter(f"{text!r} is not a list of seeds; expected 0,3,7 or 0-9.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last < 2**32 or last - first >= MAX_SEEDS:
+            raise click.BadParameter(f"{part!r}: expected up to {MAX_SEEDS} seeds below 2**32.")
+        numbers |= dict.fromkeys(range(first, last + 1))
+    return tuple(numbers)
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """Return name and value, written as NAME=VALUE."""
+    name, _, value = text.partition("=")
+    if not (name.isidentifier() and value):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example partition=long.")
+    return name, value
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Values of the options that say where and how runs are performed, and with which limits."""
+
+    jobs: int = option(
+        "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time."
+    )
+    threads: int = option(
+        "--threads", type=click.IntRange(1), default=1, show_default=True,
+        help="Threads of each run.",
+    )  # fmt: skip
+    time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
+    memory_limit: int | None = option(
+        "--memory-limit", type=size,
+        help="Memory a run may take, for example 4G (enforced on Linux).",
+    )  # fmt: skip
+    force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
+    engine: str | None = option(
+        "--engine", metavar="NAME",
+        help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}, or a plug-in's name.  "
+        "[default: local]",
+    )  # fmt: skip
+    scheduler: str | None = option(
+        "--scheduler", metavar="ADDRESS",
+        help="Dask scheduler to use, for example tcp://host:8786.",
+    )  # fmt: skip
+    slurm: tuple[tuple[str, str], ...] = option(
+        "--slurm", multiple=True, type=assignment, metavar="NAME=VALUE",
+        help="Option of Slurm jobs, for example partition=long; repeatable.",
+    )  # fmt: skip
+    dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
+
+    def perform(
+        self,
+        runs: Sequence[Run],
+        settings: Settings,
+        *,
+        default_limits: Callable[[Run], Limits] | None = None,
+        on_record: Callable[[Run, Record], None] = lambda run, record: None,
+        task_files: TaskFiles | None = None,
+    ) -> list[Record]:
+        """Return the records of the runs; with dry_run, print what would run and return none.
+
+        default_limits: limits of a run if the command line gives none; on_record, task_files: see
+        `runner.run`.
+        """
+        from transferbench.experiments.experiment import PlannedRun
+        from transferbench.runs import runner
+        from transferbench.runs.job import is_built
+        from transferbench.runs.record import Limits
+
+        options = engines.Options(
+            self.jobs, self.scheduler, dict(self.slurm), settings.results / "jobs"
+        )
+        chosen = engines.choose(self.engine, options)
+        if self.dry_run:  # a row for each task, no column
+            states = [done and not self.force for done in runner.done(runs, settings)]
+            planned = [PlannedRun(run.task, "", None, run) for run in runs]
+            echo_table(planned_table(planned, dict(zip(runs, states, strict=True))))
+            return []
+        if self.force or not all(is_built(name, settings) for name in {run.task for run in runs}):
+            chosen.prepare()
+
+        def limits(run: Run) -> Limits:
+            default = default_limits(run) if default_limits else Limits()
+            return Limits(
+                self.time_limit or default.seconds, self.memory_limit or default.memory,
+                self.threads,
+            )  # fmt: skip
+
+        printed: set[str] = set()
+
+        def say_once(text: str) -> None:
+            if text not in printed:
+                printed.add(text)
+                say(text, err=True)
+
+        def report(run: Run, record: Record) -> None:
+            for doubt in record.doubts:
+                say_once(f"warning: {run.model}: {doubt.text}")
+            if first := shorten(record.output.strip().partition("\n")[0]):
+                say_once(f"{run.model} printed: {first} (more in the output of its record)")
+            if record.status not in ("done", "unavailable"):
+                say(f"{record.status}: {run}: {record.reason}", err=True)
+            on_record(run, record)
+
+        return runner.run(
+            runs, settings, engine=chosen, limits=limits, force=self.force, on_record=report,
+            task_files=task_files,
+        )  # fmt: skip
+
+
+#: Add the options, whose values a command takes as `execution`.
+execution_options = passing("execution", Execution, declared(Execution))
+
+
+def planned_table(planned: Sequence[PlannedRun], done: Mapping[Run, bool]) -> list[list[str]]:
+    """Return the rows of the table.
+
+    Rows of the experiment that have the same column, model and counts of runs, done and to run,
+    share a line. `varied` are the parameters that differ between the runs of the line, with their
+    values. Columns of the table that are empty on every line are left out.
+    """
+    cells: dict[tuple[str, str, str], list[PlannedRun]] = {}
+    for each in planned:
+        cells.setdefault((each.row, each.column, each.run.model), []).append(each)
+    groups: dict[tuple[Any, ...], list[PlannedRun]] = {}
+    for (_, column, model), runs in cells.items():
+        ready = sum(done[each.run] for each in runs)
+        facts = (column, model, _varied(runs), _seeds(runs), ready, len(runs) - ready)
+        groups.setdefault(facts, []).extend(runs)
+    all_rows = len({each.row for each in planned})
+    lines = [HEADER]
+    for (*texts, _, _), runs in groups.items():
+        rows = list(dict.fromkeys(each.row for each in runs))
+        states = Counter(done[run] for run in {each.run for each in runs})  # rows may share runs
+        lines.append([_rows(rows, all_rows), *texts, f"{states[True]}", f"{states[False]}"])
+    used = [i for i, cells in enumerate(zip(*lines[1:], strict=True)) if any(cells)]
+    return [[line[i] for i in used] for line in lines]
+
+
+def _rows(rows: Sequence[str], of: int) -> str:
+    """Return the names of a few rows, or how many there are."""
+    if len(rows) == 1:
+        return rows[0]
+    if len(rows) == of:
+        return f"all {of}"
+    return ", ".join(rows) if len(rows) <= 3 else f"{len(rows)} of {of}: {rows[0]}, …"
+
+
+def _varied(runs: Sequence[PlannedRun]) -> str:
+    """Return the parameters that differ between runs: 'lam=0.1, 1, 10'."""
+    values: dict[str, dict[str, None]] = {}
+    for each in runs:
+        for name, value in each.run.params.items():
+            values.setdefault(name, {})[_text(value)] = None
+    return "; ".join(f"{name}={_values(list(v))}" for name, v in values.items() if len(v) > 1)
+
+
+def _values(values: Sequence[str]) -> str:
+    if len(values) <= MAX_VALUES:
+        return ", ".join(values)
+    return f"{values[0]} … {values[-1]} ({len(values)} values)"
+
+
+def _seeds(runs: Sequence[PlannedRun]) -> str:
+    seeds = {each.run.seed for each in runs} - {None}
+    return str(len(seeds)) if seeds else "none"
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
