@@ -51,7 +51,6 @@ of the smelter in tasks.csv.
 """
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -65,7 +64,7 @@ from transferbench.data.problems import TrainFraction, problem_from_views, train
 from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.files import user_path
-from transferbench.parameters import CountOrZero, Params, Value, convert, resolve, schema
+from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
 from transferbench.problem import Family, Matrix, Problem, Truth
 from transferbench.strict_yaml import LineMap
 from transferbench.userdata.documents import (
@@ -168,29 +167,10 @@ def read_yaml(path: Path) -> TaskFile:
     if not isinstance(content, dict):
         raise places.error((), "expected family, source, targets, …; see `describe own`.")
     options = content.pop("options", None) or {}
-    values = _values(content, places)
-    reading = Reading(**{key: values[key] for key in schema(Reading.__init__)})
-    required = ["tasks"] if values["family"] == "clustering" else ["source", "targets"]
-    for key in ("source", "targets", "tasks"):
-        if bool(values[key]) != (key in required):
-            verb = "needs" if key in required else "has no"
-            raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
-    *sources, targets = (
-        _domains(values[key], key, path, places, reading.each_file) for key in required
-    )
     if not isinstance(options, dict):
         raise places.error(("options",), "expected NAME: VALUE for each option.")
-    function = feature_function(file_kind(targets[0].files[0]))
-    for name, value in options.items():
-        with places.at("options", name):
-            resolve(function, {str(name): value}, "the documents")
-    return TaskFile(values["family"], sources[0] if sources else [], targets, reading, options)
-
-
-def _values(content: Mapping[Any, object], places: LineMap) -> dict[str, Any]:
-    """Return the value of every key, checked."""
     known = {**schema(_keys), **schema(Reading.__init__)}
-    values: dict[str, Value] = {key: parameter.default for key, parameter in known.items()}
+    values: dict[str, Any] = {key: parameter.default for key, parameter in known.items()}
     for key, value in content.items():
         with places.at(key):
             if key not in known:
@@ -198,7 +178,20 @@ def _values(content: Mapping[Any, object], places: LineMap) -> dict[str, Any]:
             # A text is one name: commas in it are not between domains.
             names = [value] if known[key].type == Names and isinstance(value, str) else value
             values[key] = convert(names, known[key].type, f"the task: {key}")
-    return values
+    reading = Reading(**{key: values[key] for key in schema(Reading.__init__)})
+    required = ["tasks"] if values["family"] == "clustering" else ["source", "targets"]
+    domains: dict[str, list[DomainFiles]] = {}
+    for key in ("source", "targets", "tasks"):
+        if bool(values[key]) != (key in required):
+            verb = "needs" if key in required else "has no"
+            raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
+        domains[key] = _domains(values[key], key, path, places, reading.each_file)
+    targets = domains["targets"] or domains["tasks"]
+    function = feature_function(file_kind(targets[0].files[0]))
+    for name, value in options.items():
+        with places.at("options", name):
+            resolve(function, {str(name): value}, "the documents")
+    return TaskFile(values["family"], domains["source"], targets, reading, options)
 
 
 def _domains(
@@ -210,10 +203,10 @@ def _domains(
         with places.at(key, i):
             text = name if isinstance(name, str) else ",".join(name)
             named = find_files(text, yaml.parent, each_file)
-        for file in (file for domain in named for file in domain.files):
-            # Path.is_file raises for very long names.
-            if not os.path.isfile(file):  # noqa: PTH113
-                raise places.error((key, i), f"no file {brief(str(file))}.")
+            for file in (file for domain in named for file in domain.files):
+                # Path.is_file raises for very long names.
+                if not os.path.isfile(file):  # noqa: PTH113
+                    raise UserError(f"no file {brief(str(file))}.")
         domains += named
     with places.at(key):
         check_twice(domains)

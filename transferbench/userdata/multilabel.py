@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
+from transferbench.core.documents import stack
 from transferbench.errors import UserError, brief
-from transferbench.problem import Domain, Family, Fit, Matrix, Problem, Truth
+from transferbench.problem import Domain, Family, Fit, Problem, Truth
 
 #: Between the labels of a document, unless the user gives another.
 SEPARATOR = "|"
@@ -106,11 +106,7 @@ def _pooled(problem: Problem, members: Sequence[Sequence[int]]) -> Problem:
     domains = []
     for rows in members:
         parts = [problem.domains[i] for i in rows]
-        views = tuple(_stack(blocks) for blocks in zip(*(d.views for d in parts), strict=True))
+        views = tuple(stack(blocks) for blocks in zip(*(d.views for d in parts), strict=True))
         Y, seen = (np.concatenate([getattr(d, name) for d in parts]) for name in ("Y", "seen"))
         domains.append(Domain(parts[0].name, views, Y, seen))
     return replace(problem, domains=tuple(domains))
-
-
-def _stack(blocks: Sequence[Matrix]) -> Matrix:
-    return sp.csr_array(sp.vstack(blocks)) if sp.issparse(blocks[0]) else np.vstack(blocks)

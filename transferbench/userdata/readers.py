@@ -45,7 +45,8 @@ MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
 BATCH_SIZE = 32  # rows of Parquet in memory at a time
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: A line of SVMlight, and the label of one without a label.
-LINE = re.compile(r"([^\s:]+)((?:\s+[0-9]{1,9}:[^\s:]+)*)")
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+LINE = re.compile(rf"([^\s:]+)((?:\s+[0-9]{{1,9}}:{NUMBER})*)")
 UNKNOWN = "?"
 #: Number of a line (or row), and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -379,22 +380,16 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
         columns = [int(column) for column, _ in pairs]
         try:
-            data.extend(float(value) for _, value in pairs)
-        except ValueError:
-            match = None
-        if not match or any(b <= a for a, b in pairwise(columns)):
-            message = (
-                'expected "<label> <feature>:<number> …", features ascending; the label is ? if '
-                "unknown."
-            )
-            raise _line_error(path, number, message)
-        try:
+            if not match or any(b <= a for a, b in pairwise(columns)):
+                form = '"<label> <feature>:<number> …", features ascending'
+                raise ValueError(f"expected {form}; the label is ? if unknown.")
             if columns and columns[-1] >= MAX_FEATURES:
                 raise ValueError(f"expected numbers of features below {MAX_FEATURES:,}.")
             label = "" if match[1] == UNKNOWN else _class_name(match[1])
             names.append(_label(label, "label", labels))
         except ValueError as error:
             raise _line_error(path, number, error) from None
+        data.extend(float(value) for _, value in pairs)
         indices.extend(columns)
         starts.append(len(indices))
     shape = len(names), max(indices, default=-1) + 1
