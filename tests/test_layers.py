@@ -21,12 +21,11 @@ SMALL = {
     "fingerprint": set(),
     "plugins": {"messages"},
     "files": {"errors"},
-    "packing": set(),
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
     "settings": {"errors", "files", "parameters", "strict_yaml"},
     "measures": {"problem"},
-    "artefacts": {"errors", "files", "fingerprint", "packing"},
+    "artefacts": {"errors", "files", "fingerprint"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.
 PARTS = {

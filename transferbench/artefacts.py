@@ -11,6 +11,8 @@ is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, 
 read is made again; if none can be written, nothing is stored.
 
 Times of a run stay as if it had made every artefact itself, see `ArtefactCosts`.
+
+The files of built tasks have the same format, see `write_arrays`.
 """
 
 import hashlib
@@ -23,19 +25,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
 from transferbench.files import writing
 from transferbench.fingerprint import fingerprint
-from transferbench.packing import open_arrays, pack, unpack, write_arrays
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,6 +47,9 @@ FORMAT = 2
 SUFFIX = ".artefact"
 #: Seconds: what is made faster is not stored.
 LEAST_SECONDS = 0.05
+DIGEST_SIZE = 32  # bytes of a SHA-256
+#: Sparse matrices that can be written.
+SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,11 @@ class _Cache:
         usage, asked = self.usage, _clock()
         path = self.folder.path / f"{function.__name__}-{self._key(function, args, kwargs)}{SUFFIX}"
         with suppress(Exception):  # whatever is wrong with the file, make it again
-            result, cost, peak = _read(path, function.__globals__)
+            with open_arrays(path) as ((packed, seconds, peak), arrays):
+                result = unpack(packed, arrays, function.__globals__)
+            with suppress(OSError):
+                os.utime(path)  # used now
+            cost = np.array(seconds)
             usage.reused = usage.reused + cost
             usage.peak_mib = max(usage.peak_mib, peak)
             usage.missing = usage.missing + cost - (_clock() - asked)
@@ -216,14 +225,87 @@ def peak_mib() -> float | None:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def _read(path: Path, names: Mapping[str, Any]) -> tuple[Any, np.ndarray, float]:
-    """Return the result in a file, and the times and the peak memory that it took to make it.
+def pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a description of a value as JSON, and add its arrays to `arrays`.
 
-    names: the dataclasses that the result may contain, by name. Raise some exception if the file is
-    missing or damaged.
+    The value: numbers, texts, None, arrays, sparse matrices; tuples, lists and dataclasses of them.
+    Raise NotImplementedError for others.
     """
-    with open_arrays(path) as ((packed, cost, peak), arrays):
-        result = unpack(packed, arrays, names)
-    with suppress(OSError):
-        os.utime(path)  # used now
-    return result, np.array(cost), peak
+
+    def add(array: np.ndarray) -> str:
+        if array.dtype.hasobject:
+            raise NotImplementedError
+        arrays[f"{len(arrays)}"] = array
+        return f"{len(arrays) - 1}"
+
+    if value is None or type(value) in (bool, int, float, str):
+        return {"plain": value}
+    if type(value) is np.ndarray:
+        return {"array": add(value)}
+    if isinstance(value, np.generic):
+        return {"scalar": add(np.asarray(value))}
+    if type(value).__name__ in SPARSE:
+        parts = [add(part) for part in (value.data, value.indices, value.indptr)]
+        return {"sparse": type(value).__name__, "shape": list(value.shape), "parts": parts}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [pack(each, arrays) for each in value]}
+    if is_dataclass(value):
+        parts_by_name = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
+        return {"dataclass": type(value).__name__, "fields": parts_by_name}
+    raise NotImplementedError(f"a value of type {type(value).__name__} cannot be written")
+
+
+def unpack(packed: Any, arrays: Mapping[str, np.ndarray], names: Mapping[str, Any]) -> Any:
+    """Return the value of which `pack` returned this description and these arrays."""
+    match packed:
+        case {"plain": value}:
+            return value
+        case {"array": name}:
+            return arrays[name]
+        case {"scalar": name}:
+            return arrays[name][()]
+        case {"tuple": parts}:
+            return tuple(unpack(part, arrays, names) for part in parts)
+        case {"list": parts}:
+            return [unpack(part, arrays, names) for part in parts]
+        case {"sparse": cls, "shape": shape, "parts": parts}:
+            matrix = SPARSE[cls](tuple(shape))
+            # The constructor would narrow the indices.
+            matrix.data, matrix.indices, matrix.indptr = (arrays[part] for part in parts)
+            return matrix
+        case {"dataclass": cls, "fields": parts} if is_dataclass(names[cls]):
+            return names[cls](**{n: unpack(part, arrays, names) for n, part in parts.items()})
+    raise ValueError(f"unknown description: {packed}")
+
+
+def write_arrays(path: Path, header: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write the SHA-256 of an npz, then the npz with `header` as JSON and the arrays; no pickle."""
+    packed = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    with path.open("w+b") as file:
+        file.write(bytes(DIGEST_SIZE))
+        np.savez(file, header=packed, **arrays)  # type: ignore[arg-type]
+        file.seek(DIGEST_SIZE)
+        digest = hashlib.file_digest(file, "sha256").digest()
+        file.seek(0)
+        file.write(digest)
+
+
+@contextmanager
+def open_arrays(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Yield header and arrays, read on access, of a file made by `write_arrays`.
+
+    Raise ValueError if its digest is wrong, OSError if it cannot be read.
+    """
+    with path.open("rb") as file:
+        digest = file.read(DIGEST_SIZE)
+        if hashlib.file_digest(file, "sha256").digest() != digest:
+            raise ValueError(f"{path} is damaged")
+        file.seek(DIGEST_SIZE)
+        with np.load(file, allow_pickle=False) as arrays:
+            yield json.loads(arrays["header"].tobytes()), arrays
+
+
+def stored_digest(path: Path) -> bytes:
+    """Return the digest at the head of a file made by `write_arrays`, without comparing it."""
+    with path.open("rb") as file:
+        return file.read(DIGEST_SIZE)

@@ -126,18 +126,16 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         try:
-            file_lock.acquire(timeout=0)
+            held = file_lock.acquire(timeout=0)
         except Timeout:
             on_wait()
-            file_lock.acquire()
+            held = file_lock.acquire()
     except OSError as error:
         raise UserError(
             f"cannot write {lock}: {error.strerror or error}; choose another folder with --results."
         ) from error
-    try:
+    with held:
         yield
-    finally:
-        file_lock.release()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 PACKAGE = Path(__file__).parent
 #: Modules without influence on results: they name, check, fetch and store things.
 NOT_FINGERPRINTED = {
-    *("artefacts", "data.fetch", "errors", "files", "messages", "packing"),
+    *("artefacts", "data.fetch", "errors", "files", "messages"),
     *("parameters", "problem", "settings"),
 }
 

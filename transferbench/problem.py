@@ -48,12 +48,7 @@ class Domain:
             seen = np.asarray(given.seen)
             if seen.ndim != 1 or not np.isin(seen, (False, True)).all():
                 raise ValueError("seen must be (n,), True or False for each document.")
-            for name, value in (
-                ("views", views),
-                ("Y", Y),
-                ("seen", seen.astype(bool, copy=False)),
-            ):
-                object.__setattr__(self, name, value)
+            self.__dict__.update(views=views, Y=Y, seen=seen.astype(bool, copy=False))
             self._check()
         except ValueError as error:
             raise ValueError(f"domain {self.name}: {error}") from None
@@ -95,8 +90,7 @@ class Problem:
     domains: tuple[Domain, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", tuple(self.classes))
-        object.__setattr__(self, "domains", tuple(self.domains))
+        self.__dict__.update(classes=tuple(self.classes), domains=tuple(self.domains))
         if fault := self._fault():
             raise ValueError(f"{self.name}: {fault}")
 

@@ -63,7 +63,7 @@ def _original(folder: Path) -> Kind:
     (folder / "mirror" / "chaos").mkdir(parents=True)
     (folder / "mirror" / file.name).write_bytes(content)
     given = Settings(folder, folder, (str(folder / "mirror"),), offline=True)
-    path = fetch.get(file, given, notice=lambda line: None)
+    path = fetch.get(file, given)
 
     def read() -> str:
         return "noticed" if fetch.get(file, given).read_bytes() == content else "WRONG"

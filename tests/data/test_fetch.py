@@ -6,7 +6,6 @@ import base64
 import concurrent.futures
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import http.server
 import multiprocessing
@@ -624,27 +623,23 @@ def test_the_licence_is_shown_once_per_dataset(settings, tmp_path, capsys):
     (folder / "other").mkdir()
     (folder / "other" / "a").write_bytes(GOOD)
     settings = settings.replace(mirrors=(str(folder),))
-    shown: list[str] = []
-    get = functools.partial(fetch.get, settings=settings, notice=shown.append)
-    get(FILE)
-    get(FILE)
-    get(dataclasses.replace(FILE, name="toy/second"))
-    assert shown == ["toy: toy licence"]
-    get(dataclasses.replace(FILE, name="other/a"))
-    assert shown == ["toy: toy licence", "other: toy licence"]
-    assert capsys.readouterr() == ("", "")
+    fetch.get(FILE, settings)
+    fetch.get(FILE, settings)
+    fetch.get(dataclasses.replace(FILE, name="toy/second"), settings)
+    assert capsys.readouterr() == ("", "toy: toy licence\n")
+    fetch.get(dataclasses.replace(FILE, name="other/a"), settings)
+    assert capsys.readouterr() == ("", "other: toy licence\n")
     fetch.get(FILE, settings.replace(data=tmp_path / "elsewhere"))
     assert capsys.readouterr() == ("", "toy: toy licence\n")
 
 
-def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings):
-    shown: list[str] = []
+def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings, capsys):
     with pytest.raises(Unavailable):
-        fetch.get(FILE, settings, notice=shown.append)
+        fetch.get(FILE, settings)
     dest = settings.data / "raw" / NAME
     dest.write_bytes(GOOD)
-    fetch.get(FILE, settings, notice=shown.append)
-    assert shown == []
+    fetch.get(FILE, settings)
+    assert capsys.readouterr() == ("", "")
 
 
 # Too much

@@ -19,7 +19,7 @@ import tempfile
 import textwrap
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -171,15 +171,10 @@ class DownloadError(Exception):
         self.retry = retry
 
 
-def print_to_stderr(line: str) -> None:
-    """Print a line to the user, separate from a command's output."""
-    sys.stderr.write(message_text(line) + "\n")
-
-
-def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print_to_stderr) -> Path:
+def get(file: File, settings: Settings) -> Path:
     """Return the path of the verified file in the cache; fetch it first if it is not there yet.
 
-    `notice` is called with the licence when the first file of a dataset is fetched. Raises
+    Print the licence to standard error when the first file of a dataset is fetched. Raise
     Unavailable if no place has the right file, UserError if it cannot be stored.
     """
     path = settings.data / "raw" / file.name
@@ -190,7 +185,7 @@ def get(file: File, settings: Settings, *, notice: Callable[[str], None] = print
         import filelock
 
         with filelock.FileLock(f"{path}.lock"):
-            return _get_locked(file, settings, path, notice)
+            return _get_locked(file, settings, path)
     except OSError as error:
         raise UserError(
             f"{error.filename or path}: cannot store {file.name} ({error.strerror or error}); "
@@ -242,7 +237,7 @@ def _places(file: File, settings: Settings) -> Iterator[Origin | _MirrorFile]:
         yield from file.origins
 
 
-def _get_locked(file: File, settings: Settings, path: Path, notice: Callable[[str], None]) -> Path:
+def _get_locked(file: File, settings: Settings, path: Path) -> Path:
     # One fixed name, safe under the lock: the part of a killed process is overwritten.
     part = path.with_name(path.name + ".part")
     reasons = []
@@ -256,7 +251,7 @@ def _get_locked(file: File, settings: Settings, path: Path, notice: Callable[[st
         for place in _places(file, settings):
             reason = _copy_and_verify(place, part, file)
             if reason is None:
-                _show_licence(file, settings, notice)
+                _show_licence(file, settings)
                 part.replace(path)
                 return path
             reasons.append(f"{place.label}: {reason}")
@@ -304,13 +299,13 @@ def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str
     return reason
 
 
-def _show_licence(file: File, settings: Settings, notice: Callable[[str], None]) -> None:
+def _show_licence(file: File, settings: Settings) -> None:
     dataset = PurePosixPath(file.name).parts[0]
     try:
         (settings.data / "raw" / dataset / ".notice").touch(exist_ok=False)
     except FileExistsError:  # shown before, or by another process at this moment
         return
-    notice(f"{dataset}: {file.licence}")
+    sys.stderr.write(message_text(f"{dataset}: {file.licence}\n"))
 
 
 class _Bounded(io.BufferedWriter):

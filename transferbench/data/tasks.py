@@ -16,12 +16,12 @@ from typing import Any, Self
 import numpy as np
 
 from transferbench import datasets, parameters
+from transferbench.artefacts import open_arrays, pack, unpack, write_arrays
 from transferbench.data import fetch
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
-from transferbench.packing import open_arrays, pack, unpack, write_arrays
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Problem, Truth
 from transferbench.settings import Settings
@@ -147,7 +147,7 @@ def documents(task: Task) -> dict[str, int]:
 
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
-    """Write a built task, see `packing`."""
+    """Write a built task, see `artefacts`."""
     arrays: dict[str, np.ndarray] = {}
     packed = [pack(problem, arrays), pack(truth, arrays)]
     facts = facts or Facts.of(problem, truth)

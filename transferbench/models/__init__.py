@@ -11,10 +11,10 @@ import inspect
 import math
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,11 +134,9 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
                 "other parameters or more documents may help."
             )
-    for i, value in enumerate(fit.trace):
-        finite = False
-        with suppress(TypeError, OverflowError):
-            finite = math.isfinite(value)
-        if not finite:
+    trace: tuple[object, ...] = fit.trace
+    for i, value in enumerate(trace):
+        if not isinstance(value, Real) or not math.isfinite(value):
             shown = shorten(repr(value))
             raise ValueError(f"{name} returned the objective {shown} at {i}, expected a number.")
 

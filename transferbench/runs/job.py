@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transferbench import models
-from transferbench.artefacts import Folder
+from transferbench.artefacts import Folder, stored_digest
 from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
-from transferbench.packing import stored_digest
 from transferbench.runs.record import Limits, Record, Run, Status
 from transferbench.settings import Settings
 
