@@ -352,7 +352,7 @@ def slow(problem, names, plan: compare.FitPlan) -> compare.Entry:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_processes_at_once(call, here, monkeypatch, ctrl_c, number):
-    monkeypatch.setattr(compare, "_fit", slow)
+    monkeypatch.setattr(compare, "fit_plan", slow)
 
     def interrupt() -> None:
         while not Path("lr").exists():
@@ -426,11 +426,11 @@ def killed(problem, names, plan: compare.FitPlan) -> compare.Entry:
     """Fit a model in a process of its own, unless it is TRAM: then the process is killed."""
     if plan.model == "tram":
         os.kill(os.getpid(), signal.SIGKILL)
-    return compare._fit(problem, names, plan)
+    return compare.fit_plan(problem, names, plan)
 
 
 def test_a_process_that_is_killed_loses_its_model_only(call, several, monkeypatch):
-    monkeypatch.setattr(compare, "_fit", killed)
+    monkeypatch.setattr(compare, "fit_plan", killed)
     files = ("--source", "m.csv", "--target", "n.csv")
     code, out, err = call("compare", *files, "-m", "tram", "-m", "ml-knn", "--jobs", "2", "--json")
     assert code == 0, err

@@ -258,12 +258,12 @@ def test_a_mistake_is_one_line_and_leaves_the_old_file_unchanged(call, here, cha
 
 
 def test_a_failing_model_leaves_no_partial_file(call, here, monkeypatch):
-    from transferbench import api
+    from transferbench import models
 
     def broken(*arguments, **options):
         raise RuntimeError("full")
 
-    monkeypatch.setattr(api, "fit", broken)
+    monkeypatch.setattr(models, "fit", broken)
     before = sorted(here.rglob("*"))
     code, _, err = call("predict", *FILES, "-m", "lr", "--out", "a.csv")
     assert code == 1
@@ -380,7 +380,7 @@ def test_an_extreme_scale_is_one_line_of_warning(call, here, scale, warning):
     files = ("--source", "s.svm", "--target", "t.svm")
     code, out, err = call("evaluate", *files, "-m", "mtrick")
     assert code == 0
-    assert err.startswith(f"warning: {warning}")
+    assert warning in err.splitlines()[0]
     assert [line for line in err.splitlines()[1:] if "scale" in line] == []
     assert float(out.splitlines()[1].split()[3]) > 90
 

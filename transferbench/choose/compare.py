@@ -36,7 +36,7 @@ from transferbench.choose.criteria import (
 from transferbench.errors import Doubt, UserError, brief
 from transferbench.measures import THRESHOLD, jaccard, normalize_scores, score
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Truth
+from transferbench.problem import Fit, Problem, Truth, Watch
 from transferbench.settings import experiments_dir
 from transferbench.userdata.multilabel import fit_in_tasks
 
@@ -284,11 +284,11 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the entry of each plan, in order."""
     if jobs == 1:
-        yield from (_fit(problem, names, each) for each in plans)
+        yield from (fit_plan(problem, names, each) for each in plans)
         return
     from transferbench.runs.engines.local import ProcessDied, Slot
 
-    slots = [Slot(_serve, _fit, problem, names) for _ in range(jobs)]
+    slots = [Slot(_serve, fit_plan, problem, names) for _ in range(jobs)]
     idle = [*slots]
 
     def fit(each: FitPlan) -> Entry:
@@ -322,8 +322,13 @@ def _serve(
             connection.send(fit(problem, names, each))
 
 
-def _fit(problem: Problem, names: tuple[str, ...], each: FitPlan) -> Entry:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead."""
+def fit_plan(
+    problem: Problem, names: Sequence[str], each: FitPlan, watch: Watch | None = None
+) -> Entry:
+    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
+
+    names: what doubts call the targets. watch: see `api.fit`.
+    """
     fits, seconds, reverse = [], [], []
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("default")
@@ -332,11 +337,12 @@ def _fit(problem: Problem, names: tuple[str, ...], each: FitPlan) -> Entry:
                 start = time.perf_counter()
                 fit = fit_in_tasks(
                     problem,
-                    partial(models.fit, each.model, params=each.params, seed=seed, watch=None),
+                    partial(models.fit, each.model, params=each.params, seed=seed, watch=watch),
                 )
                 seconds.append(time.perf_counter() - start)
-                if fit.columns == "clusters":
-                    raise ValueError("finds clusters, which have no names")
+                if problem.family == "transfer" and fit.columns == "clusters":
+                    text = "finds clusters, which have no names; choose another model."
+                    return _failed(each, f"{each.model} {text}")
                 fits.append(fit)
                 reverse.append(reverse_accuracies(each.model, problem, each.params, seed, fit))
         except (ValueError, ArithmeticError, MemoryError) as error:

@@ -9,29 +9,22 @@ import click
 
 from transferbench.messages import aligned, message_text, printable, shorten
 
-#: Style of a word or line by what it says.
-STYLES: dict[str, dict[str, Any]] = {
-    "header": {"bold": True},
-    "good": {"fg": "green"},
-    "bad": {"fg": "red"},
-    "other": {"fg": "yellow"},
-}
-#: Style of a verdict by its mark or first word.
+#: Colour of a verdict by its mark or first word.
 VERDICTS = {
-    **dict.fromkeys(("=", "within", "done"), "good"),
-    **dict.fromkeys(("NO", "below", "▼", "to run"), "bad"),
-    **dict.fromkeys(("–", "above", "▲"), "other"),
+    **dict.fromkeys(("=", "within", "done"), "green"),
+    **dict.fromkeys(("NO", "below", "▼", "to run"), "red"),
+    **dict.fromkeys(("–", "above", "▲"), "yellow"),
 }
 
 
-def echo(message: Any = "", *, err: bool = False, nl: bool = True, style: str = "") -> None:
+def echo(message: Any = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     """Print data to stdout, or a message without passwords to stderr; no control characters.
 
-    style: a key of STYLES, for all of the message; see `colour` for where it is used.
+    style: as for `click.style`, such as bold=True; see `colour` for where it is used.
     """
     text = (message_text if err else printable)(str(message))
     if style:
-        text = click.style(text, **STYLES[style])
+        text = click.style(text, **style)
     click.echo(text, err=err, nl=nl, color=colour())
 
 
@@ -39,14 +32,14 @@ def echo_marked(line: str, word: str = "") -> None:
     """Print a line whose verdict, a mark or word at its start or the given one, has a colour."""
     word = word or line.partition(" ")[0]
     before, found, after = printable(line).partition(word)
-    marked = click.style(found, **STYLES[VERDICTS[word]]) if word in VERDICTS else found
+    marked = click.style(found, fg=VERDICTS[word]) if word in VERDICTS else found
     click.echo(before + marked + after, color=colour())
 
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in aligned columns below the first, the header; colour a verdict at a start."""
     header, *lines = aligned(rows)
-    echo(header, style="header")
+    echo(header, bold=True)
     for line in lines:
         echo_marked(line)
 

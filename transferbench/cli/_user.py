@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from transferbench.parameters import parse, resolve, schema
 from transferbench.userdata.documents import DomainFiles, Labels, Reading
 
 if TYPE_CHECKING:
+    from transferbench.choose.compare import Entry
     from transferbench.problem import Family, Fit, Problem
     from transferbench.userdata.load import Loaded
 
@@ -151,11 +152,17 @@ class UserData:
         if out.suffix not in SUFFIXES:
             raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
         # Path.resolve raises for a loop of links.
-        inputs = {realpath(file) for role in self.domains() for d in role for file in d.files}
-        if realpath(out) in inputs:
+        inputs = {
+            os.path.realpath(file) for role in self.domains() for d in role for file in d.files
+        }
+        if os.path.realpath(out) in inputs:
             raise UserError(f"--out {out} is one of the files to read; choose another.")
         if not out.parent.is_dir():
             raise UserError(f"--out {out}: there is no folder {out.parent}; make it first.")
+        if not os.access(out.parent, os.W_OK):
+            raise UserError(
+                f"--out {out}: the folder {out.parent} cannot be written; name another."
+            )
         if out.is_dir():
             raise UserError(f"--out {out} is a folder; name a file.")
 
@@ -168,59 +175,40 @@ class UserData:
         whether the documents or the first model's decisions are worthless. Raise UserError if a
         model cannot solve the problem.
         """
-        from transferbench.choose.criteria import check_data, check_fit, reverse_accuracies
+        from tqdm import tqdm
+
+        from transferbench.choose.compare import FitPlan, fit_plan
+        from transferbench.choose.criteria import check_data
 
         doubts = check_data(problem, names)
         print_doubts(doubts)
         worthless = any(doubt.worthless for doubt in doubts)
-        fits: dict[str, Fit] = {}
+        entries: dict[str, Entry] = {}
         for model, values in params.items():
-            fit = self._fit(problem, model, values)
-            if problem.family == "transfer" and fit.columns == "clusters":
-                message = f"{model} finds clusters, which have no names; choose another model."
-                raise UserError(message)
-            reverse = reverse_accuracies(model, problem, values, self.seed, fit)
-            doubts = check_fit(problem, values, fit, reverse, names)
-            print_doubts(doubts, f"{model}: " if len(params) > 1 else "")
-            worthless |= not fits and any(doubt.worthless for doubt in doubts)
-            fits[model] = fit
-        return fits, worthless
+            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
 
-    def _fit(self, problem: Problem, model: str, params: Mapping[str, Any]) -> Fit:
-        from tqdm import tqdm
+                def watch(
+                    iteration: int, planned: int, scores: object, bar: tqdm[Any] = bar
+                ) -> None:
+                    bar.total = planned
+                    bar.update(iteration - bar.n)
 
-        from transferbench import api
-        from transferbench.choose.compare import fit_failed
-        from transferbench.userdata.multilabel import fit_in_tasks
-
-        with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
-
-            def watch(iteration: int, planned: int, scores: object) -> None:
-                bar.total = planned
-                bar.update(iteration - bar.n)
-
-            def fit(tasks: Problem) -> Fit:
-                return api.fit(model, tasks, seed=self.seed, watch=watch, **params)
-
-            try:
-                return fit_in_tasks(problem, fit)
-            except (ValueError, ArithmeticError) as error:
-                raise UserError(fit_failed(model, error)) from error
+                entry = fit_plan(problem, names, FitPlan(model, values, (self.seed,)), watch)
+            if not entry.fits:
+                raise UserError(entry.doubts[0].text)
+            entries[model] = entry
+        print_entries(entries)
+        worthless |= next(iter(entries.values())).worthless
+        return {model: entry.fits[0] for model, entry in entries.items()}, worthless
 
     def write(
-        self,
-        temporary: Path,
-        out: Path,
-        loaded: Loaded,
-        fits: Mapping[str, Fit],
-        *,
-        with_scores: bool,
-        escape: bool,
+        self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool, escape: bool
     ) -> None:
-        """Write the rows of `predictions.rows` to a file that becomes `out`.
+        """Write the rows of `predictions.rows`.
 
         In a CSV file escape what a spreadsheet would run, or warn of it.
         """
+        from transferbench.files import writing
         from transferbench.userdata import multilabel, predictions
 
         given = self.reading.separator
@@ -228,7 +216,9 @@ class UserData:
         rows = predictions.rows(
             loaded.problem, fits, loaded.targets, separator=separator, with_scores=with_scores
         )
-        if formula := predictions.write(temporary, rows, out.suffix, escape=escape):
+        with writing(out) as temporary:
+            formula = predictions.write(temporary, rows, out.suffix, escape=escape)
+        if formula:
             message = "a spreadsheet would run it; --escape-formulas writes it as text"
             echo(f"warning: {out} has {brief(formula)}: {message}.", err=True)
 
@@ -252,10 +242,21 @@ def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 
-def print_doubts(doubts: Sequence[Doubt], start: str = "") -> None:
+def print_doubts(doubts: Sequence[Doubt]) -> None:
     """Print doubts as warnings to stderr."""
     for doubt in doubts:
-        echo(f"warning: {start}{doubt.text}", err=True)
+        echo(f"warning: {doubt.text}", err=True)
+
+
+def print_entries(entries: Mapping[str, Entry]) -> None:
+    """Print each doubt about decisions once, with the models that it concerns."""
+    concerned: dict[str, list[str]] = {}
+    for model, entry in entries.items():
+        for doubt in entry.doubts:
+            concerned.setdefault(doubt.text, []).extend([model] if entry.fits else [])
+    for text, models in concerned.items():
+        start = f"{', '.join(models)}: " if models and len(entries) > 1 else ""
+        echo(f"warning: {start}{text}", err=True)
 
 
 def _from_options(**given: Any) -> UserData:

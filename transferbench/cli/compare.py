@@ -19,6 +19,7 @@ from transferbench.cli._user import (
     UserData,
     escape_formulas,
     print_doubts,
+    print_entries,
     print_used,
     user_data,
 )
@@ -149,26 +150,17 @@ def _compare(
             problem, plans, equal_shares=equal_shares, jobs=jobs, names=names, on_done=on_done
         )
     print_doubts(compared.doubts)
-    concerned: dict[str, list[str]] = {}
-    for entry in compared.entries.values():
-        for doubt in entry.doubts:
-            concerned.setdefault(doubt.text, []).extend([entry.model] if entry.fits else [])
-    for text, models in concerned.items():
-        start = f"{', '.join(models)}: " if models else ""
-        echo(f"warning: {start}{text}", err=True)
+    print_entries(compared.entries)
     return compared
 
 
 def _write(out: Path, user: UserData, compared: Comparison, loaded: Loaded, escape: bool) -> None:
     """Write the predictions of all models: labels of the recommended or else first named one."""
-    from transferbench.files import writing
-
     fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
     named = [name for name in (*user.models, *fits) if name in fits]
     first = compared.choice.model or named[0]
     fits = {first: fits.pop(first)} | fits
-    with writing(out) as temporary:
-        user.write(temporary, out, loaded, fits, with_scores=True, escape=escape)
+    user.write(out, loaded, fits, with_scores=True, escape=escape)
 
 
 def _print(compared: Comparison, frame: DataFrame, names: list[str]) -> None:

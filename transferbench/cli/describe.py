@@ -50,7 +50,7 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
         echo_json(found)
         return
     first, *others = lines
-    echo(first, style="header")
+    echo(first, bold=True)
     echo("\n".join(others))
 
 

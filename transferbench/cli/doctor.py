@@ -47,8 +47,10 @@ def command(settings: Settings, network: bool, as_json: bool) -> int:
         echo_json(found)
     else:
         for name, value in found.items():
-            for text in value if name == "faults" else [_text(value)]:
-                echo(f"{name:<10} {text}", style="bad" if name == "faults" else "")
+            if name != "faults":
+                echo(f"{name:<10} {_text(value)}")
+        for fault in found["faults"]:
+            echo(f"faults     {fault}", fg="red")
     return 1 if found["faults"] else 0
 
 

@@ -59,7 +59,7 @@ def command(
     if trace:
         note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {counted(len(trace), 'iteration')}, {note}"
     place = "" if explanation.x is None else f", x = {explanation.x:g}"
-    echo(f"{file.name}, {cell.row}, {cell.column}{place}", style="header")
+    echo(f"{file.name}, {cell.row}, {cell.column}{place}", bold=True)
     _echo_facts(explanation.number, cell.verdict)
     echo("\nSince then:")
     _echo_facts(explanation.since)

@@ -98,7 +98,7 @@ def _print(title: str, summaries: Mapping[str, str]) -> None:
     """Print a title and a line for each name, at most WIDTH characters long; nothing without."""
     if not summaries:
         return
-    echo(f"{title}:", style="header")
+    echo(f"{title}:", bold=True)
     width = max(map(len, summaries))
     for name, text in summaries.items():
         line = f"  {name:<{width}}  {text}"

@@ -51,7 +51,6 @@ def command(
     writes ' before it, and the label is no longer equal to the source's.
     """
     from transferbench.errors import UserError, Worthless
-    from transferbench.files import writing
     from transferbench.userdata.load import MAX_CLASSES
 
     user.check_out(out)
@@ -64,9 +63,8 @@ def command(
     params = user.params(list(dict.fromkeys(user.models)), user.family)
     loaded = user.read("none", clusters or 0)
     names = [str(documents.path) for documents in loaded.targets]
-    with writing(out) as temporary:  # before the fit: fail early if the file cannot be written
-        fits, worthless = user.fit(loaded.problem, params, names)
-        if worthless and not user.force:
-            raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
-        user.write(temporary, out, loaded, fits, with_scores=scores, escape=escape_formulas)
+    fits, worthless = user.fit(loaded.problem, params, names)
+    if worthless and not user.force:
+        raise Worthless(f"{out} is not written, as the result is {WORTHLESS}; --force does it.")
+    user.write(out, loaded, fits, with_scores=scores, escape=escape_formulas)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")
