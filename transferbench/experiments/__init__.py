@@ -178,8 +178,7 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     except ValidationError as error:
         errors.add_all(error, Schema)
         rows, columns = _valid(data.get("rows"), Row), _valid(data.get("columns"), Column)
-        checks.check_rows(rows, columns, errors)
-        checks.check_columns(columns, rows, None, errors)
+        checks.check_parts(Schema.model_construct(rows=rows, columns=columns), errors)
     else:
         checks.check(spec, errors)
     errors.check()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from transferbench.experiments.experiment import Experiment
 
 MAX_SETTINGS = 10_000  # of a grid
+OWN_VALUES = "has published values of its own; remove them."
 
 
 class ErrorList:
@@ -42,9 +43,14 @@ class ErrorList:
         self.lines = lines
         self.found: list[tuple[int, UserError]] = []
 
-    def add(self, keys: tuple[object, ...], message: str) -> None:
+    def add(self, message: str, *keys: object) -> None:
         """Collect a mistake at these keys."""
         self.found.append((self.lines.line(keys), self.lines.error(keys, message)))
+
+    def expect(self, condition: object, message: str, *keys: object) -> None:
+        """Collect a mistake at these keys unless the condition is true."""
+        if not condition:
+            self.add(message, *keys)
 
     @contextmanager
     def at(self, *keys: object) -> Iterator[None]:
@@ -52,16 +58,15 @@ class ErrorList:
         try:
             yield
         except UserError as error:
-            self.add(keys, str(error))
+            self.add(str(error), *keys)
 
     def check_known(
         self, what: str, names: Collection[str], known: Collection[str], *keys: object
     ) -> None:
         """Collect the names that are not known; `keys` lead to the list or mapping."""
         for i, name in enumerate(names):
-            if name not in known:
-                key = name if isinstance(names, Mapping) else i
-                self.add((*keys, key), str(unknown(what, name, known)))
+            key = name if isinstance(names, Mapping) else i
+            self.expect(name in known, str(unknown(what, name, known)), *keys, key)
 
     def add_all(self, error: ValidationError, model: type[BaseModel]) -> None:
         """Collect the mistakes that pydantic found, one for each place.
@@ -78,12 +83,12 @@ class ErrorList:
                 close = did_you_mean(str(keys[-1]), known)
                 places |= {(*keys[:-1], name) for name in known if repr(name) in close}
                 message = f"unknown key {brief(str(keys[-1]))}.{close} Known: {', '.join(known)}."
-                self.add(keys, message)
+                self.add(message, *keys)
                 continue
             place = keys if kind == "missing" else self.lines.known(keys)
             if place not in places:
                 places.add(place)
-                self.add(keys[:-1] if kind == "missing" else keys, _message(detail))
+                self.add(_message(detail), *(keys[:-1] if kind == "missing" else keys))
 
     def check(self) -> None:
         """Raise UserError with all mistakes, in the order of their lines, if there are any."""
@@ -114,59 +119,82 @@ def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def check(spec: Schema, errors: ErrorList) -> None:
     """Check that the parts of a file fit together and that everything they name exists."""
-    check_rows(spec.rows, spec.columns, errors)
-    check_columns(spec.columns, spec.rows, spec.figure, errors)
+    check_parts(spec, errors)
     _check_measures(spec, errors)
     _check_labels(spec, errors)
     if spec.figure:
         _check_figure(spec, spec.figure, errors)
     _check_published(spec, errors)
     _check_readings(spec, errors)
-    _check_regret(spec, errors)
+    if spec.regret:
+        plain = not any(column.grid or column.task for column in spec.columns.values())
+        message = "expected no figure, grid or task of a column beside regret."
+        errors.expect(plain and not spec.figure, message, "regret")
+        named = [spec.regret.reference, *spec.regret.votes]
+        named += [rule.column for rule in spec.regret.rules.values()]
+        errors.check_known("column", named, spec.columns, "regret")
+        message = "expected a column to choose: no control, and not in votes."
+        errors.expect(spec.candidates, message, "regret")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
 
 
-def check_rows(rows: Mapping[str, Row], columns: Mapping[str, Column], errors: ErrorList) -> None:
-    """Check the tasks and domains of rows; models of the columns tell whether `all` is a domain."""
-    for label, row in rows.items():
-        domains: dict[str, int] = {}
+def check_parts(spec: Schema, errors: ErrorList) -> None:
+    """Check what rows and columns name: tasks, domains, models, parameters and options."""
+    _check_tasks(spec, errors)
+    _check_models(spec, errors)
+
+
+def _families(spec: Schema) -> dict[str, Family]:
+    """Return the family of the model of each column; columns of unknown models are left out."""
+    known = models.registry()
+    return {n: known[c.model].family for n, c in spec.columns.items() if c.model in known}
+
+
+def _check_tasks(spec: Schema, errors: ErrorList) -> None:
+    """Check tasks, options and domains; for multi-label models `all` is a domain."""
+    joined = ["all"] * (set(_families(spec).values()) <= {"multilabel"})
+
+    def check_domain(row: Row, domains: Mapping[str, int]) -> None:
+        if row.domain and domains and row.domain not in (*domains, *joined):
+            raise unknown("domain", row.domain, domains)
+
+    for label, row in spec.rows.items():
         with errors.at("rows", label, "task"):
             domains = tasks.documents(tasks.Task.named(row.task))
-        with errors.at("rows", label, "domain"):
-            _check_domain(row, domains, columns)
-
-
-def _check_domain(row: Row, domains: Mapping[str, int], columns: Mapping[str, Column]) -> None:
-    """Raise UserError if the row's domain is none of those of its task, or `all` where allowed."""
-    joined = ["all"] * (set(_families(columns).values()) <= {"multilabel"})
-    if row.domain and domains and row.domain not in (*domains, *joined):
-        raise unknown("domain", row.domain, domains)
-
-
-def check_columns(
-    columns: Mapping[str, Column], rows: Mapping[str, Row], figure: Figure | None, errors: ErrorList
-) -> None:
-    """Check the models of columns, their parameters, and their options on the tasks of the rows."""
-    for label, column in columns.items():
+            with errors.at("rows", label, "domain"):
+                check_domain(row, domains)
+    for label, column in spec.columns.items():
         keys = ("columns", label)
-        with errors.at(*keys, "model"):
-            models.load(column.model)
-            _check_params(label, column, figure, errors)
-        _check_grid(column, keys, errors)
         with errors.at(*keys, "task"):
             domains = tasks.documents(tasks.Task.named(column.task)) if column.task else {}
-            for row in rows.values():
-                _check_domain(row, domains, columns)
-        for row in rows.values() if column.options else ():
+            for row in spec.rows.values():
+                check_domain(row, domains)
+        for row in spec.rows.values() if column.options else ():
             with suppress(UserError):  # a mistake of the row, or of the column's task
                 tasks.Task.named(column.task or row.task)
                 with errors.at(*keys, "options"):
                     tasks.Task.named(column.task or row.task, **column.options)
 
 
-def _check_params(label: str, column: Column, figure: Figure | None, errors: ErrorList) -> None:
+def _check_models(spec: Schema, errors: ErrorList) -> None:
     """Check that every parameter of a known model is stated, and no other, with valid values."""
+    for label, column in spec.columns.items():
+        place = ("columns", label)
+        together = bool(column.grid) == bool(column.choose)
+        errors.expect(together, "expected grid and choose together.", *place, "grid")
+        size = math.prod(map(len, column.grid.values()))
+        message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
+        errors.expect(size <= MAX_SETTINGS, message, *place, "grid")
+        for name in column.grid.keys() & column.params.keys():
+            message = f"{name} is given under params and under grid; remove one."
+            errors.add(message, *place, "grid", name)
+        with errors.at(*place, "model"):
+            _check_params(label, column, spec.figure, errors)
+
+
+def _check_params(label: str, column: Column, figure: Figure | None, errors: ErrorList) -> None:
+    """Check that every parameter of a model is stated, and no other, with valid values."""
     fit = models.load(column.model)
     place: tuple[object, ...] = ("columns", label)
     given = [((*place, "grid"), n, value) for n, values in column.grid.items() for value in values]
@@ -180,35 +208,16 @@ def _check_params(label: str, column: Column, figure: Figure | None, errors: Err
     stated, known = column.params | column.grid, parameters.schema(fit)
     # A misspelt name would be reported twice.
     misspelt = " ".join(did_you_mean(name, known) for name in stated if name not in known)
-    if missing := [n for n in known if n not in stated and repr(n) not in misspelt]:
-        names = ", ".join(missing)
-        message = f"{column.model}: missing {names}; an experiment states every parameter."
-        errors.add((*place, "params"), message)
-
-
-def _check_grid(column: Column, keys: tuple[str, str], errors: ErrorList) -> None:
-    if bool(column.grid) != bool(column.choose):
-        errors.add((*keys, "grid"), "expected grid and choose together.")
-    if (size := math.prod(map(len, column.grid.values()))) > MAX_SETTINGS:
-        message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
-        errors.add((*keys, "grid"), message)
-    for name in column.grid.keys() & column.params.keys():
-        message = f"{name} is given under params and under grid; remove one."
-        errors.add((*keys, "grid", name), message)
-
-
-def _families(columns: Mapping[str, Column]) -> dict[str, Family]:
-    """Return the family of the model of each column; columns of unknown models are left out."""
-    known = models.registry()
-    return {n: known[c.model].family for n, c in columns.items() if c.model in known}
+    missing = ", ".join(n for n in known if n not in stated and repr(n) not in misspelt)
+    message = f"{column.model}: missing {missing}; an experiment states every parameter."
+    errors.expect(not missing, message, *place, "params")
 
 
 def _check_measures(spec: Schema, errors: ErrorList) -> None:
     """Check that all models are of one family and every measure is one of that family."""
-    families = _families(spec.columns)
-    if len(set(families.values())) > 1:
-        errors.add(("columns",), f"models of several families: {families}")
+    families = _families(spec)
     if len(set(families.values())) != 1:
+        errors.expect(not families, f"models of several families: {families}", "columns")
         return
     family = MEASURES[next(iter(families.values()))]
     measures = [*(measure.name for measure in family), *COSTS]
@@ -216,35 +225,32 @@ def _check_measures(spec: Schema, errors: ErrorList) -> None:
     places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
     places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
     for keys, measure in places:
-        if measure and measure not in measures:
-            expected = " or ".join(measures)
-            errors.add(keys, f"expected {expected} for these models, got {measure}.")
+        message = f"expected {' or '.join(measures)} for these models, got {measure}."
+        errors.expect(measure is None or measure in measures, message, *keys)
 
 
 def _check_labels(spec: Schema, errors: ErrorList) -> None:
     averages = {average_label(row.group) for row in spec.rows.values()}
     for label in averages & spec.rows.keys() if spec.figure is None else ():
         message = f"the table adds a row of means named {label}; rename this row."
-        errors.add(("rows", label), message)
+        errors.add(message, "rows", label)
     for name, column in spec.columns.items():
         for label in {choice_label(name, m) for m in column.choose[1:]} & spec.columns.keys():
             message = f"{name} adds a column named {label}; rename this column."
-            errors.add(("columns", label), message)
+            errors.add(message, "columns", label)
 
 
 def _check_figure(spec: Schema, figure: Figure, errors: ErrorList) -> None:
     axes = [bool(figure.params and figure.values), figure.iterations, figure.rows]
-    if axes.count(True) != 1:
-        message = "expected one of params with values, iterations: true, rows: true."
-        errors.add(("figure",), message)
-    if spec.readings:
-        errors.add(("readings",), "expected figure or readings, not both.")
+    message = "expected one of params with values, iterations: true, rows: true."
+    errors.expect(axes.count(True) == 1, message, "figure")
+    errors.expect(not spec.readings, "expected figure or readings, not both.", "readings")
     for label, column in spec.columns.items():
-        if column.grid:
-            message = "a figure has no grids; it has params and values."
-            errors.add(("columns", label, "grid"), message)
-    if figure.rows and len({row.x is None for row in spec.rows.values()}) > 1:
-        errors.add(("figure",), "expected an x for every row or for none.")
+        message = "a figure has no grids; it has params and values."
+        errors.expect(not column.grid, message, "columns", label, "grid")
+    all_or_none = len({row.x is None for row in spec.rows.values()}) == 1
+    message = "expected an x for every row or for none."
+    errors.expect(all_or_none or not figure.rows, message, "figure")
     params = {name for column in spec.columns.values() for name in column.params}
     what = "parameter of the columns"
     errors.check_known(what, figure.params, params, "figure", "params")
@@ -263,31 +269,30 @@ def _printed_table(printed: Printed) -> Experiment:
 
 
 def _check_published(spec: Schema, errors: ErrorList) -> None:
-    if not spec.figure and bool(spec.published) != bool(spec.tolerance):
-        errors.add((), "missing key published or tolerance; they go together.")
+    together = spec.figure or bool(spec.published) == bool(spec.tolerance)
+    errors.expect(together, "missing key published or tolerance; they go together.")
     errors.check_known("row", spec.published, spec.rows, "published")
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)
-    if spec.control_of and spec.published:
-        errors.add(("published",), "expected control_of or published, not both.")
-    elif spec.control_of:
-        with errors.at("control_of"):
-            _check_control(spec)
-
-
-def _check_control(spec: Schema) -> None:
-    """Raise UserError unless a control shares published values, measure and unit with its table."""
-    if spec.control_of not in experiments.names():
-        raise unknown("experiment", spec.control_of, experiments.names())
-    table = experiments.load(spec.control_of).spec
-    shared = [row for row in spec.rows if table.published.get(row, {}).keys() & spec.columns.keys()]
-    same = all((spec.rows[r].metric or spec.metric) == (table.rows[r].metric or table.metric)
-               for r in shared)  # fmt: skip
-    if not (shared and same and spec.unit == table.unit):
-        raise UserError(
-            f"{spec.control_of}: expected rows and columns with published values, named as here, "
-            "with the same metric and unit."
-        )
+    if not spec.control_of:
+        return
+    message = "expected control_of or published, not both."
+    errors.expect(not spec.published, message, "published")
+    with errors.at("control_of"):
+        if spec.control_of not in experiments.names():
+            raise unknown("experiment", spec.control_of, experiments.names())
+        table = experiments.load(spec.control_of).spec
+        shared = [
+            row for row in spec.rows if table.published.get(row, {}).keys() & spec.columns.keys()
+        ]
+        metrics = [
+            [each.rows[row].metric or each.metric for row in shared] for each in (spec, table)
+        ]
+        if not shared or metrics[0] != metrics[1] or spec.unit != table.unit:
+            raise UserError(
+                f"{spec.control_of}: expected rows and columns with published values, named as "
+                "here, with the same metric and unit."
+            )
 
 
 def _check_readings(spec: Schema, errors: ErrorList) -> None:
@@ -297,30 +302,31 @@ def _check_readings(spec: Schema, errors: ErrorList) -> None:
             with errors.at(*(("rows", label, "printed") if row.printed else ("readings",))):
                 _check_printed(spec.readings, label, row)
     rows = {name: row for name, row in spec.rows.items() if not row.reading_of}
-    columns = {name: column for name, column in spec.columns.items() if not column.reading_of}
-    for name, row in spec.rows.items():
-        with errors.at("rows", name, "reading_of"):
-            if row.reading_of and row.reading_of not in rows:
+    for name in [name for name in spec.rows if name not in rows]:
+        row, keys = spec.rows[name], ("rows", name, "reading_of")
+        with errors.at(*keys):
+            if row.reading_of not in rows:
                 raise unknown("row", row.reading_of, rows)
-            if row.reading_of and name in spec.published:
-                raise UserError("has published values of its own; remove them.")
-            if row.reading_of and row.metric != rows[row.reading_of].metric:
-                raise UserError(f"expected the metric of the row {row.reading_of}.")
-            if row.reading_of and row.group in {each.group for each in rows.values()}:
-                raise UserError("expected a group that no other row has, such as `group: rebuilt`.")
-    read: set[str] = set()
-    for name, column in spec.columns.items():
-        with errors.at("columns", name, "reading_of"):
-            if column.reading_of and column.reading_of not in columns:
+            message = f"expected the metric of the row {row.reading_of}."
+            errors.expect(row.metric == rows[row.reading_of].metric, message, *keys)
+        errors.expect(name not in spec.published, OWN_VALUES, *keys)
+        message = "expected a group that no other row has, such as `group: rebuilt`."
+        errors.expect(row.group not in {each.group for each in rows.values()}, message, *keys)
+    columns = {name: column for name, column in spec.columns.items() if not column.reading_of}
+    readings = [column.reading_of for column in spec.columns.values()]
+    for name in [name for name in spec.columns if name not in columns]:
+        column, keys = spec.columns[name], ("columns", name, "reading_of")
+        with errors.at(*keys):
+            if column.reading_of not in columns:
                 raise unknown("column", column.reading_of, columns)
-            if column.reading_of and any(name in values for values in spec.published.values()):
-                raise UserError("has published values of its own; remove them.")
-            if column.reading_of and (column.reading_of in read or column.control):
-                raise UserError(
-                    f"expected one reading of {column.reading_of}, and no control; for more "
-                    "readings make a file with `readings`."
-                )
-        read.add(column.reading_of)
+        own_values = any(name in values for values in spec.published.values())
+        errors.expect(not own_values, OWN_VALUES, *keys)
+        message = (
+            f"expected one reading of {column.reading_of}, and no control; for more readings make "
+            "a file with `readings`."
+        )
+        only = readings.count(column.reading_of) == 1
+        errors.expect(only and not column.control, message, *keys)
 
 
 def _check_printed(readings: Printed, label: str, row: Row) -> None:
@@ -332,58 +338,42 @@ def _check_printed(readings: Printed, label: str, row: Row) -> None:
         raise unknown("row with a published value", printed_row, known)
 
 
-def _check_regret(spec: Schema, errors: ErrorList) -> None:
-    if spec.regret is None:
-        return
-    if spec.figure or any(column.grid or column.task for column in spec.columns.values()):
-        message = "expected no figure, grid or task of a column beside regret."
-        errors.add(("regret",), message)
-    named = [spec.regret.reference, *spec.regret.votes]
-    named += [rule.column for rule in spec.regret.rules.values()]
-    errors.check_known("column", named, spec.columns, "regret")
-    if not spec.candidates:
-        message = "expected a column to choose: no control, and not in votes."
-        errors.add(("regret",), message)
-
-
 def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: ErrorList) -> None:
     """Check that rows, columns, the measure and values of x are the experiment's."""
     errors.check_known("row", claim.among, spec.rows, *keys, "among")
     errors.check_known("experiment", claim.also, experiments.names(), *keys, "also")
     if [claim.better, claim.stable, claim.higher].count(None) != 2:
-        errors.add(keys, "expected one of better, stable, higher.")
+        errors.add("expected one of better, stable, higher.", *keys)
         return
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
     shown = dict.fromkeys(row.metric or spec.metric for row in rows)
     measure = claim.measure or spec.metric
-    if measure not in shown:
-        errors.add(keys, f"no row shows {measure}; expected {' or '.join(shown)}.")
-    if claim.matters is not None and claim.has_threshold:
+    message = f"no row shows {measure}; expected {' or '.join(shown)}."
+    errors.expect(measure in shown, message, *keys)
+    if claim.matters is not None:
         message = "the claim has a threshold (by, times or within); remove one."
-        errors.add((*keys, "matters"), message)
-    ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
-    if ratio and claim.matters is not None and claim.matters < 1:
-        errors.add((*keys, "matters"), "expected a ratio, at least 1, such as 1.1.")
-    better = claim.better
-    if better and better.times != 1 and (measure not in COSTS or better.by):
-        message = f"times is for {' and '.join(COSTS)}, in place of by."
-        errors.add((*keys, "better", "times"), message)
-    if better and better.fewer_errors and measure in LOWER_IS_BETTER:
-        message = f"no errors can be fewer in {measure}."
-        errors.add((*keys, "better", "fewer_errors"), message)
+        errors.expect(not claim.has_threshold, message, *keys, "matters")
+        ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
+        message = "expected a ratio, at least 1, such as 1.1."
+        errors.expect(not ratio or claim.matters >= 1, message, *keys, "matters")
     given = claim.predicate
     keys = (*keys, type(given).__name__.lower())
     errors.check_known("column", claim.columns, spec.columns, *keys)
+    if isinstance(given, Better):
+        message = f"times is for {' and '.join(COSTS)}, in place of by."
+        valid = given.times == 1 or (measure in COSTS and not given.by)
+        errors.expect(valid, message, *keys, "times")
+        valid = not given.fewer_errors or measure not in LOWER_IS_BETTER
+        errors.expect(valid, f"no errors can be fewer in {measure}.", *keys, "fewer_errors")
+        message = "a column is named under columns and under over; remove one."
+        errors.expect(not set(given.columns) & set(given.over), message, *keys)
+        message = "no other column to compare with; name one under over."
+        errors.expect(given.rivals(spec.competitors), message, *keys)
+        stated = given.over and given.value is not None
+        errors.expect(not stated, "expected over or value, not both.", *keys, "value")
+        message = "expected by or fewer_errors, not both."
+        errors.expect(not (given.by and given.fewer_errors), message, *keys, "fewer_errors")
     with errors.at(*keys):
-        if isinstance(given, Better):
-            if set(given.columns) & set(given.over):
-                raise UserError("a column is named under columns and under over; remove one.")
-            if not given.rivals(spec.competitors):
-                raise UserError("no other column to compare with; name one under over.")
-            if given.over and given.value is not None:
-                errors.add((*keys, "value"), "expected over or value, not both.")
-            if given.by and given.fewer_errors:
-                errors.add((*keys, "fewer_errors"), "expected by or fewer_errors, not both.")
         for span in (getattr(given, key, None) for key in ("x", "at", "than")):
             if span is not None:
                 _check_span(span, spec.figure)
