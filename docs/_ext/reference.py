@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import transferbench
 from transferbench import datasets, estimators, measures, models, parameters
 from transferbench.cli import main
-from transferbench.experiments import schema
+from transferbench.experiments.experiment import Claim, Schema
 from transferbench.runs import record
 
 FAMILIES = {
@@ -57,7 +57,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def json_schema() -> str:
     """Return the JSON schema of an experiment file, for editors."""
-    return json.dumps(schema.Schema.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(Schema.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
@@ -290,9 +290,9 @@ def experiment_file() -> Iterator[str]:
     yield "address from the first line of the YAML file:\n\n"
     yield "```yaml\n# yaml-language-server: $schema=experiment.schema.json\n```\n\n"
     seen: list[type[BaseModel]] = []
-    _collect(schema.Schema, seen)
+    _collect(Schema, seen)
     for each in seen:
-        heading = "The file" if each is schema.Schema else each.__name__
+        heading = "The file" if each is Schema else each.__name__
         yield f"## {heading}\n\n{_doc(each)}\n\n" + table(
             ("key", "type", "default"),
             [
@@ -369,7 +369,7 @@ def records() -> Iterator[str]:
     yield "In this order: " + ", ".join(f"`{name}`" for name in record.RUNS_COLUMNS) + ".\n\n"
     yield "## As a DataFrame\n\n`transferbench.results` joins the plan of an experiment with its "
     yield "runs.csv.\n\n" + _doc(transferbench.results) + "\n\n"
-    yield "## Claims\n\n" + _doc(schema.Claim) + "\n"
+    yield "## Claims\n\n" + _doc(Claim) + "\n"
 
 
 INDEX = """# Reference

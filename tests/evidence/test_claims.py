@@ -13,7 +13,7 @@ from small_experiment import GOOD
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, claims_page, pages, ranks
+from transferbench.evidence import claims, pages, ranks
 from transferbench.evidence.frame import read_runs, to_runs
 from transferbench.evidence.stats import Comparison, PairedTest
 
@@ -183,12 +183,12 @@ def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
         found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
         file = experiments.read(COST, PATH)
-        assert claims_page.comparisons(file, found)[0][3] == "× 2.50"
+        assert claims.comparisons(file, found)[0][3] == "× 2.50"
     for most, outcome in ((1.5, "holds"), (0.5, "fails")):
         claim = f"better: {{columns: [A], value: {most}}}"
         found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
-        assert claims_page.comparisons(file, found)[0][3] == f"× {most:.2f}"
+        assert claims.comparisons(file, found)[0][3] == f"× {most:.2f}"
 
 
 def test_a_claim_about_some_rows_only(tmp_path):
@@ -196,7 +196,7 @@ def test_a_claim_about_some_rows_only(tmp_path):
     found = judged(TABLE, claim, ONE_LOST, tmp_path)
     assert found.outcome == "holds"  # it fails on rec-vs-sci, which is not among them
     assert [test.row for test in found.comparisons[0].tests] == ["comp-vs-rec", "sci-vs-talk"]
-    assert claims_page.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
+    assert claims.meaning(found.claim).endswith("every row; among comp-vs-rec, sci-vs-talk")
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_the_published_rows_are_counted(tmp_path):
     found = judged(TABLE, "better: {columns: [A], over: [B]}", values, tmp_path)
     assert found.comparisons[0].printed == (10.0, -20.0)
     file = experiments.read(TABLE, PATH)
-    assert claims_page.comparisons(file, found) == [
+    assert claims.comparisons(file, found) == [
         ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.0017", "1", "1 of 2")
     ]
 
@@ -242,7 +242,7 @@ def test_the_published_rows_are_counted(tmp_path):
     ],
 )
 def test_a_claim_in_words(tmp_path, claim, words):
-    assert claims_page.meaning(judged(TABLE, claim, A_FIRST, tmp_path).claim) == words
+    assert claims.meaning(judged(TABLE, claim, A_FIRST, tmp_path).claim) == words
 
 
 def test_p_over_seeds_is_the_paired_t_test():
@@ -345,7 +345,7 @@ def test_a_difference_too_small_to_matter_decides_nothing(tmp_path, rows, more, 
 
 
 def explained(text: str, found: claims.ClaimResult) -> str:
-    return claims_page.explanation(experiments.read(text, PATH), found)
+    return claims.explanation(experiments.read(text, PATH), found)
 
 
 def test_costs_within_ten_per_cent_decide_nothing(tmp_path):
@@ -409,7 +409,7 @@ def test_the_larger_p_of_seeds_and_documents_decides(tmp_path):
     assert p.documents == pytest.approx(stats.norm.sf(0.02 / error))
     assert p.seeds == pytest.approx(stats.ttest_1samp(a - b, 0, alternative="greater").pvalue)
     assert p.p == p.documents > 0.05 > p.seeds
-    line = claims_page.comparisons(experiments.read(TABLE, PATH), found)[0]
+    line = claims.comparisons(experiments.read(TABLE, PATH), found)[0]
     assert line[5] == f"{p.p:.2g} (seeds {p.seeds:.2g}, documents {p.documents:.2g})"
 
 
@@ -496,13 +496,13 @@ def test_identical_columns_are_named_and_support_no_claim(tmp_path):
         assert sentence in (tmp_path / name).read_text()
     # One other value is enough.
     almost = values | {("rec-vs-sci", "B"): 90 + NOISE[::-1]}
-    assert claims_page.identical(file, cells_of(file, runs(text, almost, tmp_path))) == []
+    assert claims.identical(file, cells_of(file, runs(text, almost, tmp_path))) == []
 
 
 def test_a_method_without_seeds_can_be_identical_with_one_of_equal_seeds(tmp_path):
     file = experiments.read(TABLE, PATH)
     cells = cells_of(file, runs(TABLE, {"A": 70, "B": 80, "C": 70, "K": 75}, tmp_path))
-    assert claims_page.identical(file, cells)[0].startswith("A and C are identical")
+    assert claims.identical(file, cells)[0].startswith("A and C are identical")
 
 
 CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"

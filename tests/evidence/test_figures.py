@@ -10,7 +10,7 @@ from made_runs import cells_of, write_runs
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import figures, pages, pictures
+from transferbench.evidence import figures, pages
 
 SWEEP = """
 title: t
@@ -162,7 +162,7 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
 def drawn(monkeypatch, tmp_path):
     """Return the axes of an experiment's figure, and the labels of its legend."""
     kept = []
-    monkeypatch.setattr(pictures, "save", lambda drawing, *_: kept.append(drawing) or [])
+    monkeypatch.setattr(figures, "save", lambda drawing, *_: kept.append(drawing) or [])
 
     def draw(text, outcome):
         file = experiments.read(text, PATH)
@@ -192,11 +192,11 @@ def test_ticks_are_where_the_data_are(drawn):
 
 def test_the_legend_explains_the_band_and_the_published_value(drawn):
     axes, labels = drawn(SWEEP, lambda p: 0.5 + (p.run.seed or 0) / 10)
-    assert labels == ["DTL", "LG", pictures.BAND, "published"]
+    assert labels == ["DTL", "LG", figures.BAND, "published"]
     low, high = axes[0].get_ylim()
     assert low < 50 < 92.36 < high
     _, labels = drawn(SWEEP, lambda p: 0.5)
-    assert pictures.BAND not in labels
+    assert figures.BAND not in labels
 
 
 def test_bars_start_at_zero_on_a_linear_axis(drawn):
@@ -205,7 +205,7 @@ def test_bars_start_at_zero_on_a_linear_axis(drawn):
     assert axes[0].get_yscale() == "linear"
     assert axes[0].get_ylim()[0] == 0
     assert ticks(axes[0]) == ["small", "large"]
-    assert labels == ["Kmeans", "NCut", pictures.BAND]
+    assert labels == ["Kmeans", "NCut", figures.BAND]
 
 
 @pytest.mark.parametrize("text", [SWEEP, CURVE, ROWS])
@@ -229,25 +229,23 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_every_colour_is_read_on_a_light_and_on_a_dark_page():
-    for light in pictures.COLOURS:
-        assert contrast(light, pictures.PAPER) >= 4.5
-        assert contrast(pictures.DARK[light], pictures.DARK[pictures.PAPER]) >= 4.5
-    assert len({pictures.DARK[light] for light in pictures.COLOURS}) == len(pictures.COLOURS)
+    for light in figures.COLOURS:
+        assert contrast(light, figures.PAPER) >= 4.5
+        assert contrast(figures.DARK[light], figures.DARK[figures.PAPER]) >= 4.5
+    assert len({figures.DARK[light] for light in figures.COLOURS}) == len(figures.COLOURS)
 
 
 def test_an_svg_has_the_colours_of_both_schemes():
-    path = f'<path d="M 1.23456 2 \nL 3 4" style="fill: none; stroke: {pictures.INK}"/>'
+    path = f'<path d="M 1.23456 2 \nL 3 4" style="fill: none; stroke: {figures.INK}"/>'
     svg = f"<svg><metadata>x</metadata><defs><style></style></defs>{path}</svg>"
-    made = pictures.for_both_schemes(svg)
+    made = figures.for_both_schemes(svg)
     assert "metadata" not in made
     assert ' d="M 1.23 2 L 3 4"' in made
-    rule = f'[style*="stroke: {pictures.INK}"]'
+    rule = f'[style*="stroke: {figures.INK}"]'
     after = made[made.index("prefers-color-scheme:dark") :]
     assert rule in after
     assert (
-        after[after.index(rule) :]
-        .split("}")[0]
-        .endswith(f"{pictures.DARK[pictures.INK]}!important")
+        after[after.index(rule) :].split("}")[0].endswith(f"{figures.DARK[figures.INK]}!important")
     )
 
 

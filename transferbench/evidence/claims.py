@@ -33,11 +33,30 @@ from transferbench.evidence.frame import (
     to_runs,
 )
 from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
-from transferbench.measures import COSTS, LOWER_IS_BETTER
+from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
+from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
 Outcome = Literal["holds", "fails", "undetermined"]
+MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
+ROWS = {
+    "every": "on every row",
+    "most": "on most rows",
+    "some": "on some row",
+    "average": "on the rows' average",
+}
+HOW = (
+    "✓ holds, ✗ fails, ? undetermined, at a significance level of 5 per cent. A claim about every "
+    "row or some row is tested on each row, by a paired t-test over the seeds and, for differences "
+    "of accuracies, by the binomial error of the scored documents, if runs.csv has their number: "
+    "the larger p decides, and both are shown. For other measures, and for a steady curve, only "
+    "the seeds are tested. A claim about most rows or their average is tested over problems by "
+    "Wilcoxon's signed-rank test; the rows of one task are one problem. Below five problems, those "
+    "with a clear result are counted. A difference too small to matter, a single difference and "
+    "one between identical columns count as p = 1. 'p for' and 'p against' are the p that decide, "
+    "multiplied by the number of tests where one of several is enough. 'Clearly not' counts the "
+    "rows that show the contrary. Controls are competitors only if the claim names them."
+)
+HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
 
 
 @dataclass(frozen=True)
@@ -125,7 +144,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
     results = []
     for claim in experiment.spec.claims:
         also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
-        matters = claim.matters_on(compares_ratios(claim, experiment), experiment.spec.whole)
+        matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
         lines = _lines(claim, [(experiment, cells), *also], matters)
         compared = _comparisons(claim, lines, experiment.spec.competitors)
         missing = [
@@ -161,7 +180,7 @@ def _lines(
             if column not in file.spec.columns:
                 raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure, whole = claim.measure or file.spec.metric, file.spec.whole
-        scale = partial(_scale, measure in LOWER_IS_BETTER, compares_ratios(claim, file), whole)
+        scale = partial(_scale, measure in LOWER_IS_BETTER, _compares_ratios(claim, file), whole)
         rows = [
             name
             for name, row in file.spec.rows.items()
@@ -200,7 +219,7 @@ def _scale(lower: bool, ratio: bool, whole: int, avoided: float, value: float) -
     return -value if lower else value
 
 
-def compares_ratios(claim: Claim, file: Experiment) -> bool:
+def _compares_ratios(claim: Claim, file: Experiment) -> bool:
     """True if the claim is about costs or objectives, which are compared by log10."""
     objective = bool(file.spec.figure and file.spec.figure.objective)
     return objective or (claim.measure or file.spec.metric) in COSTS
@@ -215,11 +234,11 @@ def _comparisons(
         tests = [
             line.test(high, low, given.by) for line, (high, low) in zip(lines, ends, strict=True)
         ]
-        label = f"{given.column} at {span(given.at)} over {span(given.than)}"
+        label = f"{given.column} at {_span(given.at)} over {_span(given.than)}"
         return (Comparison(label, tuple(tests), given.by),)
     if isinstance(given, Stable):
         tests = [_stable(given, line) for line in lines]
-        label = f"{given.column} at {span(given.x)}"
+        label = f"{given.column} at {_span(given.x)}"
         return (Comparison(label, tuple(tests), -given.within),)
     pairs = product(given.columns, given.rivals(competitors))
     return tuple(_better(given, lines, *pair) for pair in pairs)
@@ -274,7 +293,7 @@ def _decisions(
     claim: Claim, compared: Sequence[Comparison]
 ) -> tuple[tuple[Decision, Decision], ...]:
     """Return of each comparison what decides on the claim and on its contrary."""
-    rows = extent(claim)
+    rows = _extent(claim)
     n_tests = sum(
         test.n_comparisons
         for each in compared
@@ -295,18 +314,119 @@ def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Ou
     if not decisions:
         return "undetermined"
     holds, fails = ([each.p <= ALPHA for each in side] for side in zip(*decisions, strict=True))
-    some = extent(claim) == "some"
+    some = _extent(claim) == "some"
     if any(holds) if some else all(holds):
         return "holds"
     return "fails" if (all(fails) if some else any(fails)) else "undetermined"
 
 
-def extent(claim: Claim) -> Extent:
+def _extent(claim: Claim) -> Extent:
     """Return on which rows the claim is to be true: every, some, most, or their average."""
     given = claim.predicate
     return given.rows if isinstance(given, Better) else "every"
 
 
-def span(x: Span) -> str:
+def _span(x: Span) -> str:
     """Return the text of a span: 3, or 3 to 5."""
     return " to ".join(f"{value:g}" for value in (x if isinstance(x, tuple) else (x,)))
+
+
+def explanation(experiment: Experiment, result: ClaimResult) -> str:
+    """Return what was tested and, if nothing could be decided, why, in sentences."""
+    if not result.decisions:
+        return f"{result.reason}."
+    sentences = [meaning(result.claim)]
+    if result.matters:
+        ratio = _compares_ratios(result.claim, experiment)
+        least = f"{10**result.matters:g} times" if ratio else f"{result.matters:g}"
+        sentences.append(f"A difference below {least} decides nothing")
+    why: dict[str, list[str]] = {}
+    for comparison, (for_it, against) in zip(result.comparisons, result.decisions, strict=True):
+        reason = comparison.undecided()
+        if reason and min(for_it.p, against.p) > ALPHA:
+            why.setdefault(reason, []).append(comparison.label)
+    sentences += [f"{reason}: {', '.join(which)}" for reason, which in why.items()]
+    return ". ".join(sentences) + "."
+
+
+def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return a sentence for each group of identical columns."""
+    return [
+        f"{', '.join(names[:-1])} and {names[-1]} are identical: the same values on every row and "
+        "seed"
+        for names in identical_columns(experiment, cells)
+    ]
+
+
+def meaning(claim: Claim) -> str:
+    """Return the predicate of a claim in words."""
+    given = claim.predicate
+    if isinstance(given, Better):
+        words = _better_words(given, claim)
+    elif isinstance(given, Higher):
+        words = f"{given.column} higher at x = {_span(given.at)} than at {_span(given.than)}"
+        words += f" by more than {given.by:g}" if given.by else ""
+    else:
+        words = f"{given.column} at x = {_span(given.x)} within {given.within:g}"
+    words += f"; among {', '.join(claim.among)}" if claim.among else ""
+    words += f"; by {TITLES[claim.measure]}" if claim.measure else ""
+    return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
+
+
+def _better_words(given: Better, claim: Claim) -> str:
+    relation = "ahead of"
+    if given.times != 1:
+        adjective = "small" if claim.measure == "peak_mib" else "fast"
+        relation = f"at least {given.times:g} times as {adjective} as"
+    elif given.fewer_errors:
+        relation = f"with at least {given.fewer_errors:.1%} fewer errors than"
+    elif given.by:
+        margin = f"{abs(given.by):g}"
+        relation = f"more than {margin} ahead of" if given.by > 0 else f"less than {margin} behind"
+    over = " and ".join(given.over) if given.over else "every other method"
+    over = over if given.value is None else f"{given.value:g}"
+    place = f", at x = {_span(given.x)}" if given.x is not None else ""
+    return f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}{place}"
+
+
+def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
+    """Return a line under HEADER for each comparison; margins are added back to differences.
+
+    For a column claimed to be stable, the line has the range of its means.
+    """
+    claim, lines = result.claim, []
+    total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
+    for comparison, decisions in zip(result.comparisons, result.decisions, strict=False):
+        tests, printed = comparison.tests, comparison.printed
+        text = partial(_text, experiment, claim, comparison.margin)
+        least = min(tests, key=lambda test: test.mean)
+        as_claimed = sum(test.mean > 0 and test.mean >= test.matters for test in tests)
+        in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}" if printed else ""
+        lines.append((
+            comparison.label,
+            f"{as_claimed} of {len(tests)}",
+            str(sum(test.p(contrary=True) <= ALPHA / total for test in tests)),
+            text(fmean(test.mean for test in comparison.problems)),
+            f"{text(least.mean)} {least.row}",
+            *map(_p, decisions),
+            text(fmean(printed)) if printed and _extent(claim) == "average" else in_paper,
+        ))  # fmt: skip
+    return lines
+
+
+def _text(experiment: Experiment, claim: Claim, margin: float, difference: float) -> str:
+    """Return a difference, with the margin added back."""
+    digits, value = 3 if experiment.spec.unit == "fraction" else 2, difference + margin
+    if claim.stable:
+        return f"range {-value:.{digits}f}"
+    if (claim.measure or experiment.spec.metric) in COSTS:
+        return f"× {10**value:.2f}"
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _p(decision: Decision) -> str:
+    """Return p and, if the documents were tested, its parts."""
+    text = f"{decision.p:.2g}"
+    if math.isnan(decision.documents):
+        return text
+    return f"{text} (seeds {decision.seeds:.2g}, documents {decision.documents:.2g})"

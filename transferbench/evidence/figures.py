@@ -1,25 +1,46 @@
-"""Figures of an experiment: curves over a parameter, iterations or rows, or bars."""
+"""Figures of an experiment: curves over a parameter, iterations or rows, or bars.
+
+`style`, `legend` and `save` give all pictures one style, and files that read well in print, on
+light and on dark pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import pictures
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.evidence.pictures import COLOURS
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Figure
+from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.files import write_text, writing
 from transferbench.measures import COSTS, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
+INK, PAPER, PUBLISHED, RANGE = "#1b1b1b", "#ffffff", "#9b9890", "#d9a441"
+#: Colours of the columns in order. All contrast with PAPER by 4.5 to 1.
+COLOURS = (INK, "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
+#: What each colour becomes on a dark page, with the same contrast; black is a library's default.
+DARK = dict(
+    zip(
+        (*COLOURS, PAPER, PUBLISHED, RANGE, "#000000"),
+        ("#f1eee8", "#6db6f2", "#ff9b61", "#8fd06b", "#cd9df0", "#e3c544", "#ff87af", "#a9a9a9",
+         "#1c1f23", "#7d7a73", "#b98a35", "#f1eee8"),
+        strict=True,
+    )
+)  # fmt: skip
+BAND = "± one standard deviation"
+#: What varies from one writing to the next, by kind of file.
+VARYING = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
 #: A line style, a marker and a hatch for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
@@ -78,7 +99,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
     across = min(3, len(rows))
     down = -(-len(rows) // across)
     bars = figure.rows and bool(points["x"].isna().all())
-    with pictures.style(experiment.name):
+    with style(experiment.name):
         import matplotlib.pyplot as plt
 
         width = max(3.2 * across, 5.2, bars * 1.1 * len(spec.rows))
@@ -95,7 +116,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
                 _ticks(figure, ax, shown["x"].dropna().unique(), most=11 if across == 1 else 6)
             level = published_levels(experiment).get(row)
             if level is not None:
-                ax.axhline(level, color=pictures.PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
+                ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
             ax.set_title(row)
             ax.margins(y=0 if bars else 0.1)
             ax.grid(axis="y" if bars else "both")
@@ -106,8 +127,8 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
                 ax.set_ylabel("objective" if figure.objective else TITLES[spec.metric] + unit)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
-        pictures.legend(drawing, _handles(axes.flat, points, bars))
-        return pictures.save(drawing, folder / "figure", ("svg", "png", "pdf"))
+        legend(drawing, _handles(axes.flat, points, bars))
+        return save(drawing, folder / "figure", ("svg", "png", "pdf"))
 
 
 def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:
@@ -122,10 +143,10 @@ def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Art
     published = [drawn.pop(LEVEL)] if LEVEL in drawn else []
     band: list[Artist] = []
     if bars and points["std"].gt(0).any():
-        band = [Line2D([], [], color=pictures.INK, marker="|", markersize=10, linestyle="none",
-                       label=pictures.BAND)]  # fmt: skip
+        band = [Line2D([], [], color=INK, marker="|", markersize=10, linestyle="none",
+                       label=BAND)]  # fmt: skip
     elif points.loc[points["x"].notna(), "std"].gt(0).any():
-        band = [Patch(facecolor=pictures.INK, alpha=0.2, linewidth=0, label=pictures.BAND)]
+        band = [Patch(facecolor=INK, alpha=0.2, linewidth=0, label=BAND)]
     return [*drawn.values(), *band, *published]
 
 
@@ -139,7 +160,7 @@ def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
             [rows.index(name) - 0.4 + (i + 0.5) * width for name in here["row"]],
             list(here["mean"]), width, yerr=list(here["std"].fillna(0)), label=column,
             color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)],
-            edgecolor=pictures.PAPER, ecolor=pictures.INK,
+            edgecolor=PAPER, ecolor=INK,
         )  # fmt: skip
     if not shown.empty:
         ax.set_ylim(0, 1.05 * float((shown["mean"] + shown["std"].fillna(0)).max()))
@@ -202,3 +223,85 @@ def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
     else:
         shown = values[:: -(-len(values) // most)]
     ax.set_xticks(shown, [_plain(value) for value in shown])
+
+
+@contextmanager
+def style(name: str) -> Iterator[None]:
+    """Set the style of pictures; `name` makes the identifiers in an SVG file reproducible."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    settings: dict[Any, Any] = dict.fromkeys(inked, INK) | {
+        "svg.hashsalt": name,
+        "font.size": 9,
+        "axes.titlesize": 9.5,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.titlepad": 8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "grid.color": "#8a8a8a",
+        "grid.alpha": 0.25,
+        "legend.frameon": False,
+        "figure.constrained_layout.h_pad": 0.08,
+        "figure.constrained_layout.w_pad": 0.08,
+    }
+    with plt.rc_context(settings):
+        yield
+
+
+def legend(drawing: Drawing, handles: Sequence[Artist]) -> None:
+    """Put a legend below the drawing, in as many columns as its width allows."""
+    for columns in range(len(handles), 0, -1):
+        made = drawing.legend(handles=handles, loc="outside lower center", ncols=columns)
+        if columns == 1 or made.get_window_extent().width < 0.98 * drawing.bbox.width:
+            return
+        made.remove()
+
+
+def save(drawing: Drawing, stem: Path, kinds: Sequence[str] = ("svg", "pdf")) -> list[Path]:
+    """Write a picture as files of these kinds and close it; return their paths.
+
+    The same drawing gives the same bytes. Raise UserError if a file cannot be written.
+    """
+    import matplotlib.pyplot as plt
+
+    paths = [stem.with_suffix(f".{kind}") for kind in kinds]
+    for kind, path in zip(kinds, paths, strict=True):
+        if kind == "svg":
+            text = StringIO()
+            drawing.savefig(text, format=kind, metadata=VARYING[kind])
+            write_text(path, for_both_schemes(text.getvalue()))
+            continue
+        with writing(path) as temporary:
+            drawing.savefig(temporary, format=kind, dpi=150, metadata=VARYING[kind])
+    plt.close(drawing)
+    return paths
+
+
+def for_both_schemes(svg: str) -> str:
+    """Return an SVG text that has other colours on a dark page, without what only editors read.
+
+    Positions are rounded to a hundredth of a point.
+    """
+    for_editors = r"<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>"
+    svg = re.sub(for_editors, "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda attribute: _rounded(attribute[0]), svg)
+    rules = "".join(
+        f'[style*="{part}: {light}"],[{part}="{light}"]{{{part}:{dark}!important}}\n'
+        for light, dark in DARK.items()
+        if light in svg
+        for part in ("fill", "stroke")
+    )
+    rules = f"@media screen and (prefers-color-scheme:dark){{\n{rules}}}\n</style>"
+    return re.sub(r"\s*\n\s*", "\n", svg.replace("</style>", rules, 1))
+
+
+def _rounded(attribute: str) -> str:
+    """Return an attribute of an SVG element with at most two decimals, on one line."""
+    attribute = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute)
+    return re.sub(r"\s+", " ", attribute.rstrip()).replace(' "', '"')

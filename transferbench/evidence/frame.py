@@ -19,8 +19,7 @@ import pandas as pd
 
 from transferbench import models
 from transferbench.errors import UserError, unknown
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import choice_label
+from transferbench.experiments.experiment import Experiment, choice_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
 from transferbench.runs.record import (
     ADDED_COLUMNS,

@@ -12,10 +12,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench.choose.criteria import MEANINGS
-from transferbench.evidence import claims, claims_page, figures, ranks, readings, regret, tables
+from transferbench.evidence import claims, figures, ranks, readings, regret, tables
 from transferbench.evidence.frame import Cell, observations, read_runs, summarise, table_columns
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Column, Row, Schema
+from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 from transferbench.files import write_text
 
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
@@ -38,7 +37,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
     spec = experiment.spec
     entries = [] if spec.figure else tables.with_averages(experiment, cells)
     points = figures.points(experiment, cells)
-    identical = claims_page.identical(experiment, cells)
+    identical = claims.identical(experiment, cells)
     return {
         "file": experiment,
         "spec": spec,
@@ -158,22 +157,22 @@ def _environment() -> Environment:
     environment.filters |= {
         "code": code,
         "cell": markdown_cell,
-        "comparisons": claims_page.comparisons,
+        "comparisons": claims.comparisons,
         "fixed": fixed,
         "table_columns": table_columns,
-        "explanation": claims_page.explanation,
+        "explanation": claims.explanation,
         "measures": tables.measures,
         "setting": setting,
         "tex": tex,
         "words": ranks.words,
     }
     environment.globals |= {
-        "header": claims_page.HEADER,
-        "how": claims_page.HOW,
+        "header": claims.HEADER,
+        "how": claims.HOW,
         "meanings": MEANINGS,
-        "marks": tables.MARKS | claims_page.MARKS,
+        "marks": tables.MARKS | claims.MARKS,
         "tex_marks": TEX_MARKS,
-        "outcome_marks": claims_page.MARKS,
+        "outcome_marks": claims.MARKS,
         "verdict_marks": tables.MARKS,
     }
     return environment

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import pictures
+from transferbench.evidence import figures
+from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.evidence.pictures import COLOURS
 from transferbench.evidence.stats import ALPHA, MIN_PROBLEMS
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER
@@ -93,7 +93,7 @@ def draw(experiment: Experiment, ranking: Ranking, folder: Path) -> list[Path]:
     values = pd.DataFrame(ranking.values.to_numpy(), columns=list(ranking.values))
     colours = dict(zip(ranking.ranks, itertools.cycle(COLOURS), strict=False))
     p_values = posthocs.posthoc_nemenyi_friedman(values)
-    with pictures.style(experiment.name):
+    with figures.style(experiment.name):
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=(7, 0.5 + 0.2 * values.shape[1]), layout="constrained")
@@ -103,4 +103,4 @@ def draw(experiment: Experiment, ranking: Ranking, folder: Path) -> list[Path]:
         )  # fmt: skip
         for (bar,) in drawn["crossbars"]:
             bar.set_xdata(sorted(bar.get_xdata()))  # a set, whose order changes
-        return pictures.save(figure, folder / "ranks")
+        return figures.save(figure, folder / "ranks")

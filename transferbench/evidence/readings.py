@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import pictures, tables
+from transferbench.evidence import figures, tables
+from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.evidence.pictures import COLOURS
 from transferbench.experiments.experiment import Experiment
 
 #: A made-up row has each printed value plus normal noise of this standard deviation, in points.
@@ -123,7 +123,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
     Raise UserError if a file cannot be written.
     """
     table = strips(experiment, cells)
-    with pictures.style(experiment.name):
+    with figures.style(experiment.name):
         import matplotlib.pyplot as plt
 
         drawing, ax = plt.subplots(figsize=(7, 0.36 * len(table) + 1.4), layout="constrained")
@@ -131,7 +131,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
         if table["best_iteration_least"].notna().any():
             ax.hlines(
                 y, table["best_iteration_least"], table["best_iteration_greatest"],
-                color=pictures.RANGE, linewidth=9, alpha=0.35, label="best iteration, by labels",
+                color=figures.RANGE, linewidth=9, alpha=0.35, label="best iteration, by labels",
             )  # fmt: skip
         ax.hlines(y, table["least"], table["greatest"], color=COLOURS[-1], linewidth=1)
         ax.hlines(
@@ -140,7 +140,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
         )  # fmt: skip
         shown = to_frame([cell for cell in cells if cell.row in set(table["row"])])
         places = [list(table["row"]).index(row) for row in shown["row"]]
-        ax.plot(shown["mean"], places, "|", color=pictures.INK, markersize=9, label="a reading")
+        ax.plot(shown["mean"], places, "|", color=figures.INK, markersize=9, label="a reading")
         ax.plot(table["printed"], y, "D", color=COLOURS[2], markersize=5, label="printed")
         ax.set_yticks(y, table["row"])
         ax.tick_params(axis="y", length=0)
@@ -148,5 +148,5 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
         ax.invert_yaxis()
         ax.grid(axis="x")
         ax.set_xlabel(tables.measures(experiment, "per cent" * (experiment.spec.unit == "percent")))
-        pictures.legend(drawing, ax.get_legend_handles_labels()[0])
-        return pictures.save(drawing, folder / "readings")
+        figures.legend(drawing, ax.get_legend_handles_labels()[0])
+        return figures.save(drawing, folder / "readings")

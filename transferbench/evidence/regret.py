@@ -2,7 +2,7 @@
 
 The regret of a choice on a row is the value of the best candidate there less that of the chosen
 method. A candidate's value is its mean over the seeds. A criterion chooses in each seed the
-candidate that it rates highest, the first of equals. See `schema.Regret`.
+candidate that it rates highest, the first of equals. See `experiment.Regret`.
 """
 
 import math

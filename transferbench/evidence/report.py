@@ -11,7 +11,7 @@ from typing import Any
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import claims, claims_page, figures, tables
+from transferbench.evidence import claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import (
     Cell,
@@ -22,8 +22,7 @@ from transferbench.evidence.frame import (
     table_columns,
 )
 from transferbench.evidence.pages import content, fill
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import Figure
+from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 
 
@@ -137,7 +136,7 @@ def _section(
         "with_readings": with_readings,
         "outcomes": outcomes,
         "counts": [(word, n) for word in tables.MARKS if (n := verdicts[word])]
-        + [(word, n) for word in claims_page.MARKS if (n := outcomes[word])],
+        + [(word, n) for word in claims.MARKS if (n := outcomes[word])],
         "pictures": {
             path.stem: base64.b64encode(path.read_bytes()).decode() for path in folder.glob("*.svg")
         },

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, table_columns, to_frame, verdict
-from transferbench.experiments.experiment import Experiment
-from transferbench.experiments.schema import average_label
+from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
 MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}

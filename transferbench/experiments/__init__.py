@@ -166,8 +166,7 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
 
     from transferbench import strict_yaml
     from transferbench.experiments import checks
-    from transferbench.experiments.experiment import Experiment
-    from transferbench.experiments.schema import Column, Row, Schema
+    from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from transferbench import experiments, models, parameters
 from transferbench.data import tasks
 from transferbench.errors import SeveralErrors, UserError, brief, did_you_mean, unknown
-from transferbench.experiments.schema import (
+from transferbench.experiments.experiment import (
     Better,
     Claim,
     Column,
+    Experiment,
     Figure,
     Printed,
     Row,
@@ -29,8 +30,6 @@ from transferbench.strict_yaml import LineMap
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
-
-    from transferbench.experiments.experiment import Experiment
 
 MAX_SETTINGS = 10_000  # of a grid
 OWN_VALUES = "has published values of its own; remove them."

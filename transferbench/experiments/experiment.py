@@ -1,19 +1,319 @@
-"""A validated experiment: the runs of a published table or figure, and its published values."""
+"""A validated experiment: the keys of its file, its runs and its published values.
 
-from collections.abc import Iterator
+`checks` checks what the types of the keys cannot.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from transferbench import experiments, models, parameters, strict_yaml
+from transferbench.choose.criteria import MEANINGS
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.experiments.schema import Printed, Schema
-from transferbench.measures import COSTS
-from transferbench.parameters import Params
+from transferbench.measures import COSTS, MeasureName
+from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Run
+
+#: Smallest difference that matters to a claim without a threshold of its own: half a point in per
+#: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
+MATTERS = 0.005
+MATTERS_RATIO = 1.1
+Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+#: Values of x: one, or all from the first to the last.
+Span = Finite | tuple[Finite, Finite]
+#: A printed mean, or mean and standard deviation.
+Published = Finite | tuple[Finite, Weight]
+
+
+class StrictModel(BaseModel):
+    """Base of all parts of an experiment file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paper(StrictModel):
+    """Source of the published values."""
+
+    title: str
+    authors: str
+    venue: str
+    place: str
+
+
+class Row(StrictModel):
+    """A data set of the table: a task and the domain to score (default: the mean of all).
+
+    The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
+    group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
+    place of the row in a figure that has the rows along its x axis. `printed` is the experiment and
+    the row of its published value in an experiment of readings, if not those that `readings` names
+    and the row's own label. `reading_of` as for a column: the same data set, built in another way;
+    its `group` is one of its own, with an average of its own.
+    """
+
+    task: str
+    domain: str | None = None
+    group: str = ""
+    metric: MeasureName | None = None
+    tolerance: Weight | None = None
+    x: Finite | None = None
+    printed: tuple[str, str] | None = None
+    reading_of: str = ""
+
+
+def average_label(group: str) -> str:
+    """Return the label of the row of means over a group of rows."""
+    return f"average {group}".strip()
+
+
+def choice_label(column: str, measure: str) -> str:
+    """Return the label of a column whose setting a further measure chooses."""
+    return f"{column} ({'label-free' if measure == 'explained' else measure})"
+
+
+class Column(StrictModel):
+    """A method: a model with all its parameters; `note` states departures from the paper.
+
+    `options` are dataset options of this column's runs, added to those of the row's task, which may
+    not state the same ones. `task` replaces the rows' task, if a method needs less of the data.
+    Parameters of a `grid` take each of their values in turn, on every task. The table shows the
+    setting that is best on average over the task's domains by the first measure of `choose`; each
+    further measure adds a column of its own. A `control` is a method that the paper lacks.
+    `reading_of` names another column, of which this is a second reading: it has the same published
+    values and verdicts of its own, which the totals do not count.
+    """
+
+    model: str
+    params: dict[str, object] = Field(default_factory=dict)
+    task: str = ""
+    options: dict[str, object] = Field(default_factory=dict)
+    grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
+    choose: tuple[MeasureName, ...] = ()
+    control: bool = False
+    reading_of: str = ""
+    note: str = ""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The task and the options of this column's runs, if they are not the rows'."""
+        return {"task": self.task} | self.options if self.task else self.options
+
+
+class Tolerance(StrictModel):
+    """Largest difference from the published value that counts as `within`, and its reason."""
+
+    value: Weight
+    reason: str
+
+
+class Limit(StrictModel):
+    """Limits of each run."""
+
+    seconds: Positive = 3600.0
+    memory_gib: Positive | None = None
+
+
+class Printed(StrictModel):
+    """The published values of a column of another experiment, by row."""
+
+    experiment: str
+    column: str
+
+
+class Rule(StrictModel):
+    """A choice: `column`, or the reference where its `criterion` is below `least`."""
+
+    column: str
+    criterion: Literal[*MEANINGS]  # type: ignore[valid-type]
+    least: Finite
+
+
+class Regret(StrictModel):
+    """Judge ways to choose a column for each row without labels of the target.
+
+    The columns are the candidates, except controls and `votes`, which combine several methods.
+    `reference` is the column that no choice should fall below. The runs have label-free criteria.
+    """
+
+    reference: str
+    votes: tuple[str, ...] = ()
+    rules: dict[str, Rule] = Field(default_factory=dict)
+
+
+class Figure(StrictModel):
+    """The x axis of a figure: parameters (all set to the same value), the iterations, or the rows.
+
+    The parameters vary in `columns` (default: in all that have them, except controls); the other
+    columns are drawn as level lines. With `rows` there is one panel, with bars for each row, or
+    with lines if rows have an x.
+    """
+
+    label: str
+    columns: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    iterations: bool = False
+    rows: bool = False
+    log: bool = False
+    objective: bool = False
+    levels: Printed | None = None
+
+    def varies(self, label: str, column: Column) -> bool:
+        """True if the parameters of the figure vary in this column."""
+        if self.columns:
+            return bool(self.params) and label in self.columns
+        return not column.control and not column.params.keys().isdisjoint(self.params)
+
+
+class Better(StrictModel):
+    """Each of `columns` is better than each of `over` by more than `by`.
+
+    Without `over`, they are compared with every other column that is no control. The comparison
+    must hold on every row, most, some, or on the average of the rows; in a figure, at each `x`.
+    Seconds and MiB are compared as ratios: `times` as fast, or as small. `value` is a number that
+    the paper states, to compare with in place of columns. `fewer_errors` is the share of a rival's
+    errors (what its value lacks to 1, or 100 per cent) that must be avoided.
+    """
+
+    columns: Annotated[tuple[str, ...], MinLen(1)]
+    over: tuple[str, ...] = ()
+    rows: Literal["every", "most", "some", "average"] = "every"
+    by: Finite = 0.0
+    times: Positive = 1.0
+    value: Finite | None = None
+    fewer_errors: Annotated[float, Ge(0), Lt(1)] = 0.0
+    x: Span | None = None
+
+    def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns to compare with, or the stated value as a text.
+
+        competitors: the columns that are no controls.
+        """
+        if self.value is not None:
+            return (f"{self.value:g}",)
+        return self.over or tuple(name for name in competitors if name not in self.columns)
+
+
+class Stable(StrictModel):
+    """On every row, the values of the column at `x` differ by at most `within`."""
+
+    column: str
+    x: tuple[Finite, Finite]
+    within: Positive
+
+
+class Higher(StrictModel):
+    """On every row, the mean of the column `at` some x is more than `by` above that at `than`."""
+
+    column: str
+    at: Span
+    than: Span
+    by: Finite = 0.0
+
+
+class Claim(StrictModel):
+    """A sentence of the paper, in our words, and one predicate that tests it.
+
+    `measure` selects the rows that show it (default: the experiment's metric), `among` selects
+    rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
+    compared by log10. A difference smaller than `matters`, in the table's unit (of costs and
+    objectives a ratio such as 1.1), decides nothing; see MATTERS for the defaults. A claim with
+    `by`, `times` or `within` has that threshold alone.
+    """
+
+    says: str
+    place: str
+    better: Better | None = None
+    stable: Stable | None = None
+    higher: Higher | None = None
+    measure: MeasureName | None = None
+    matters: Weight | None = None
+    among: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def predicate(self) -> Better | Stable | Higher:
+        """The predicate that is given."""
+        given = self.better or self.stable or self.higher
+        assert given is not None
+        return given
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the predicate names."""
+        given = self.predicate
+        return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+
+    @property
+    def has_threshold(self) -> bool:
+        """True if the predicate states how large a difference must be, or may be."""
+        given = self.predicate
+        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
+            return True
+        return isinstance(given, Stable) or bool(given.by) or getattr(given, "times", 1.0) != 1
+
+    def matters_on(self, ratio: bool, unit: int) -> float:
+        """Return the smallest difference that matters, on the scale that is compared.
+
+        ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1.
+        """
+        if self.has_threshold:
+            return 0.0
+        if ratio:
+            return math.log10(MATTERS_RATIO if self.matters is None else self.matters)
+        return MATTERS * unit if self.matters is None else self.matters
+
+
+class Schema(StrictModel):
+    """The file itself.
+
+    Values are per cent if `unit` says so, else as measured; costs are always as measured. The
+    columns may be `readings` of published values: ways to fill what the paper leaves open. Their
+    runs have curves. A `control_of` another experiment, for instance on data in another form, has
+    the published values and the tolerance of that one; the totals do not count its verdicts.
+    """
+
+    title: str
+    paper: Paper
+    metric: MeasureName
+    unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
+    repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
+    limits: Limit = Limit()
+    rows: Annotated[dict[str, Row], MinLen(1)]
+    columns: Annotated[dict[str, Column], MinLen(1)]
+    control_of: str = ""
+    published: dict[str, dict[str, Published]] = Field(default_factory=dict)
+    tolerance: Tolerance | None = None
+    figure: Figure | None = None
+    readings: Printed | None = None
+    regret: Regret | None = None
+    notes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def whole(self) -> int:
+        """The largest value of a score in the table's unit."""
+        return 100 if self.unit == "percent" else 1
+
+    @property
+    def competitors(self) -> list[str]:
+        """The columns that are neither controls nor readings of others."""
+        columns = self.columns.items()
+        return [name for name, column in columns if not (column.control or column.reading_of)]
+
+    @property
+    def candidates(self) -> list[str]:
+        """The columns that `regret` chooses among."""
+        votes = self.regret.votes if self.regret else ()
+        return [name for name in self.competitors if name not in votes]
 
 
 class PlannedRun(NamedTuple):
