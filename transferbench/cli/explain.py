@@ -40,15 +40,14 @@ def command(
     from transferbench.data import tasks
     from transferbench.errors import UserError
     from transferbench.evidence import explain
-    from transferbench.evidence.frame import observations, read_runs, summarise
+    from transferbench.evidence.frame import read_cells
     from transferbench.runs.record import Store
 
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
         raise UserError(f"{file.name}: name a row and a column; {known}.")
-    runs = read_runs(settings.results / file.name / "runs.csv")
-    cell = explain.find(file, summarise(file, observations(file, runs)), row, column, x)
+    cell = explain.find(file, read_cells(file, settings.results / file.name), row, column, x)
     task = tasks.Task.named(cell.outcomes[0].run.task)
     digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
     explanation = explain.explain(file, cell, digest)

@@ -20,15 +20,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-import pandas as pd
-
 from transferbench import experiments
 from transferbench.errors import unknown
 from transferbench.evidence.frame import (
     Cell,
     identical_columns,
     observations,
-    read_runs,
+    read_cells,
     summarise,
     to_runs,
 )
@@ -143,7 +141,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
     """
     results = []
     for claim in experiment.spec.claims:
-        also = [others.get(name) or _with_cells(name, to_runs([])) for name in claim.also]
+        also = [others.get(name) or _not_run(name) for name in claim.also]
         matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
         lines = _lines(claim, [(experiment, cells), *also], matters)
         compared = _comparisons(claim, lines, experiment.spec.competitors)
@@ -160,13 +158,17 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
 
 def others(experiment: Experiment, results: Path) -> Others:
     """Return the experiments that claims name under `also` and that have runs, with their cells."""
-    paths = {name: results / name / "runs.csv" for c in experiment.spec.claims for name in c.also}
-    return {n: _with_cells(n, read_runs(path)) for n, path in paths.items() if path.is_file()}
+    known = {}
+    for name in dict.fromkeys(name for claim in experiment.spec.claims for name in claim.also):
+        if (results / name / "runs.csv").is_file():
+            other = experiments.load(name)
+            known[name] = other, read_cells(other, results / name)
+    return known
 
 
-def _with_cells(name: str, runs: pd.DataFrame) -> tuple[Experiment, Sequence[Cell]]:
+def _not_run(name: str) -> tuple[Experiment, list[Cell]]:
     experiment = experiments.load(name)
-    return experiment, summarise(experiment, observations(experiment, runs))
+    return experiment, summarise(experiment, observations(experiment, to_runs([])))
 
 
 def _lines(

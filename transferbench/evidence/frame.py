@@ -184,6 +184,11 @@ def read_runs(path: Path) -> pd.DataFrame:
     return to_runs(read_lines(path), path)
 
 
+def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
+    """Return the cells of the folder's runs.csv. Raise UserError if it is missing or damaged."""
+    return summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
+
+
 def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.DataFrame:
     """Return lines of runs.csv as `read_runs` does; `path` names the file in errors."""
     typed = []

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence import claims, figures, ranks, readings, regret, tables
-from transferbench.evidence.frame import Cell, observations, read_runs, summarise, table_columns
+from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 from transferbench.files import write_text
 
@@ -92,19 +92,14 @@ def _about(spec: Schema) -> list[str]:
     return sentences
 
 
-def _read(experiment: Experiment, folder: Path) -> tuple[list[Cell], dict[str, str]]:
-    """Return the cells of the folder's runs.csv and the pages made of them."""
-    cells = summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
-    return cells, render(experiment, cells, claims.others(experiment, folder.parent))
-
-
 def write(experiment: Experiment, folder: Path) -> list[Path]:
     """Write the pages and pictures of an experiment from the folder's runs.csv; return their paths.
 
     Raise UserError if runs.csv cannot be read or a file cannot be written.
     """
-    cells, files = _read(experiment, folder)
-    paths = write_files(folder, files)
+    cells = read_cells(experiment, folder)
+    others = claims.others(experiment, folder.parent)
+    paths = write_files(folder, render(experiment, cells, others))
     if experiment.spec.figure:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
     if experiment.spec.readings:
@@ -118,7 +113,8 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
 
     Pictures are not compared: their bytes change with the version of the drawing library.
     """
-    return changed_files(folder, _read(experiment, folder)[1])
+    cells, others = read_cells(experiment, folder), claims.others(experiment, folder.parent)
+    return changed_files(folder, render(experiment, cells, others))
 
 
 def to_csv(table: pd.DataFrame) -> str:

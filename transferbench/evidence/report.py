@@ -13,14 +13,7 @@ from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, figures, tables
 from transferbench.evidence.explain import facts
-from transferbench.evidence.frame import (
-    Cell,
-    no_runs,
-    observations,
-    read_runs,
-    summarise,
-    table_columns,
-)
+from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
 from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
@@ -45,23 +38,16 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     The same results give the same pages.
     """
     errors: list[UserError] = []
-    known: dict[str, tuple[Experiment, list[Cell]]] = {}
+    sections: list[dict[str, Any]] = []
     not_run = []
-    for name in [*experiments.names(), *experiments.own_names(results)]:
+    names = [*experiments.names(), *experiments.own_names(results)]
+    for name in sorted(names, key=_order):
         try:
             experiment = experiments.load(name, results)
-            path = results / name / "runs.csv"
-            if path.is_file():
-                observed = observations(experiment, read_runs(path))
-                known[name] = experiment, summarise(experiment, observed)
+            if (results / name / "runs.csv").is_file():
+                sections.append(_section(experiment, results / name))
             else:
                 not_run.append(name)
-        except UserError as error:
-            errors.append(error)
-    sections = []
-    for name in sorted(known, key=_order):
-        try:
-            sections.append(_section(*known[name], known, results / name))
         except UserError as error:
             errors.append(error)
     if not sections:
@@ -90,7 +76,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
             for name in ("verdicts", "with_readings", "outcomes")
         },
         methods=sorted({each.split(":")[0] for section in sections for each in section["found"]}),
-        not_run=sorted(not_run, key=_order),
+        not_run=not_run,
         site=site,
     )
     return pages, errors
@@ -106,11 +92,10 @@ def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _section(
-    experiment: Experiment, cells: Sequence[Cell], others: claims.Others, folder: Path
-) -> dict[str, Any]:
+def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     """Return what the templates show of one experiment: `pages.content`, and what is added here."""
-    spec, shown = experiment.spec, content(experiment, cells, others)
+    spec, cells = experiment.spec, read_cells(experiment, folder)
+    shown = content(experiment, cells, claims.others(experiment, folder.parent))
     entries, results = shown["entries"], shown["results"]
     grid, places = shown["rows"], shown["columns"]
     if spec.figure:

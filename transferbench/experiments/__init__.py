@@ -111,7 +111,8 @@ def path(name: str, results: Path | None = None) -> Path:
         if others:
             raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")
         if first not in names():
-            raise _unknown(name, results)
+            remedy = "See `transferbench list experiments`, or give the path of a YAML file."
+            raise unknown("experiment", name, titles(results), remedy)
         return folder / f"{first}.yaml"
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
@@ -123,22 +124,6 @@ def path(name: str, results: Path | None = None) -> Path:
         message = f"the results cannot be in a folder named {brief(file.stem)}"
         raise UserError(f"{file}: {message}; use letters, digits and -_.+ in the name.")
     return file
-
-
-def _unknown(name: str, results: Path | None) -> UserError:
-    """Return the error for an unknown experiment; that for a task names those that have it."""
-    from transferbench import datasets, strict_yaml
-
-    try:
-        task = datasets.full_name(name.partition(":")[0])
-    except UserError:
-        remedy = "See `transferbench list experiments`, or give the path of a YAML file."
-        return unknown("experiment", name, titles(results), remedy)
-    rows = {each: strict_yaml.load(path(each))[0]["rows"].values() for each in names()}
-    having = [e for e in rows if task in (row["task"].partition(":")[0] for row in rows[e])]
-    having.sort(key=lambda each: not PUBLISHED.fullmatch(each))
-    remedy = f"`transferbench run {name} --model MODEL`, or name an experiment that has it"
-    return UserError(f"{name} is a task: use {remedy}: {', '.join(having) or 'none'}.")
 
 
 def load(name: str, results: Path | None = None) -> Experiment:

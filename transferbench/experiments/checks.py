@@ -349,12 +349,6 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
     measure = claim.measure or spec.metric
     message = f"no row shows {measure}; expected {' or '.join(shown)}."
     errors.expect(measure in shown, message, *keys)
-    if claim.matters is not None:
-        message = "the claim has a threshold (by, times or within); remove one."
-        errors.expect(not claim.has_threshold, message, *keys, "matters")
-        ratio = measure in COSTS or bool(spec.figure and spec.figure.objective)
-        message = "expected a ratio, at least 1, such as 1.1."
-        errors.expect(not ratio or claim.matters >= 1, message, *keys, "matters")
     given = claim.predicate
     keys = (*keys, type(given).__name__.lower())
     errors.check_known("column", claim.columns, spec.columns, *keys)

@@ -224,9 +224,8 @@ class Claim(StrictModel):
 
     `measure` selects the rows that show it (default: the experiment's metric), `among` selects
     rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
-    compared by log10. A difference smaller than `matters`, in the table's unit (of costs and
-    objectives a ratio such as 1.1), decides nothing; see MATTERS for the defaults. A claim with
-    `by`, `times` or `within` has that threshold alone.
+    compared by log10. A difference smaller than MATTERS decides nothing, unless the claim has a
+    threshold of its own: `by`, `times` or `within`.
     """
 
     says: str
@@ -235,7 +234,6 @@ class Claim(StrictModel):
     stable: Stable | None = None
     higher: Higher | None = None
     measure: MeasureName | None = None
-    matters: Weight | None = None
     among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -267,9 +265,7 @@ class Claim(StrictModel):
         """
         if self.has_threshold:
             return 0.0
-        if ratio:
-            return math.log10(MATTERS_RATIO if self.matters is None else self.matters)
-        return MATTERS * unit if self.matters is None else self.matters
+        return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
 
 
 class Schema(StrictModel):
