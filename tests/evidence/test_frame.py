@@ -110,6 +110,18 @@ def test_an_older_runs_csv_without_a_column_is_read(tmp_path, column):
     assert old.drop(columns=column).equals(new.drop(columns=column))
 
 
+def test_lines_in_another_order_are_read_but_not_those_of_two_files(tmp_path):
+    new = write_runs(tmp_path, FILE, lambda planned: 0.5)
+    path = tmp_path / "runs.csv"
+    text = path.read_text()
+    head, *lines = text.splitlines(keepends=True)
+    path.write_text("".join([head, *reversed(lines)]))
+    assert read_runs(path).iloc[::-1].reset_index(drop=True).equals(new)
+    path.write_text(text + text.partition("\n")[2].replace("C", "D"))
+    with pytest.raises(UserError, match="two files"):
+        read_runs(path)
+
+
 def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
     counts = {"a": 100, "b": 400}
 

@@ -163,15 +163,17 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     if sorted(columns) != sorted(name for name in RUNS_COLUMNS if name not in missing):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
-    texts: dict[str, str] = {}
-    for line in lines:
-        line |= missing
-        for name in SHARED_COLUMNS:
-            number, brace, text = (line[name] or "").partition("{")
-            if brace:
-                texts[number.strip()] = brace + text
-            line[name] = texts.get(number.strip(), "")
-    return lines
+    texts: dict[str, str] = {}  # by number; a line may stand before the one with its text
+    shared = [(line, name) for line in lines for name in SHARED_COLUMNS]
+    for line, name in shared:
+        number, brace, text = (line[name] or "").partition("{")
+        if brace and number and texts.setdefault(number, brace + text) != brace + text:
+            message = f"{path}: lines of two files: {number}stands for two texts"
+            raise UserError(f"{message}; run `reproduce` again.")
+    for line, name in shared:
+        number, brace, text = (line[name] or "").partition("{")
+        line[name] = brace + text or texts.get(f"{number} ", "")
+    return [line | missing for line in lines]
 
 
 def read_runs(path: Path) -> pd.DataFrame:
