@@ -48,27 +48,24 @@ class Domain:
             seen = np.asarray(given.seen)
             if seen.ndim != 1 or not np.isin(seen, (False, True)).all():
                 raise ValueError("seen must be (n,), True or False for each document.")
-            self.__dict__.update(views=views, Y=Y, seen=seen.astype(bool, copy=False))
-            self._check()
+            seen = seen.astype(bool, copy=False)
+            n = len(seen)
+            if not n or not views or any(M.shape[0] != n for M in (Y, *views)):
+                raise ValueError(
+                    f"views, Y and seen must have the same {n} rows, one or more; got views of "
+                    f"{[view.shape[0] for view in views]} and Y of {len(Y)}."
+                )
+            names = ["Y", *(f"view {j}" for j in range(len(views)))]
+            for name, matrix in zip(names, (Y, *views), strict=True):
+                if not matrix.shape[1]:
+                    raise ValueError(f"{name} has no columns; expected one or more.")
+                if wrong := _wrong_entry(matrix, signed=name not in ("Y", "view 0")):
+                    raise ValueError(f"{name} has {wrong}; correct or remove it.")
+            if Y[~seen].any():
+                raise ValueError("Y must be zero on unseen rows.")
+            self.__dict__.update(views=views, Y=Y, seen=seen)
         except ValueError as error:
             raise ValueError(f"domain {self.name}: {error}") from None
-
-    def _check(self) -> None:
-        """Raise ValueError unless sizes fit and all entries are allowed."""
-        n = len(self.seen)
-        if not n or not self.views or any(M.shape[0] != n for M in (self.Y, *self.views)):
-            raise ValueError(
-                f"views, Y and seen must have the same {n} rows, one or more; got views of "
-                f"{[view.shape[0] for view in self.views]} and Y of {len(self.Y)}."
-            )
-        names = ["Y", *(f"view {j}" for j in range(len(self.views)))]
-        for name, matrix in zip(names, (self.Y, *self.views), strict=True):
-            if not matrix.shape[1]:
-                raise ValueError(f"{name} has no columns; expected one or more.")
-            if wrong := _wrong_entry(matrix, signed=name not in ("Y", "view 0")):
-                raise ValueError(f"{name} has {wrong}; correct or remove it.")
-        if self.Y[~self.seen].any():
-            raise ValueError("Y must be zero on unseen rows.")
 
     @property
     def X(self) -> Matrix:

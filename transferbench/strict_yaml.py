@@ -145,16 +145,13 @@ class _Builder:
 
     def _mapping(self, keys: tuple[str, ...]) -> dict[Any, Any]:
         data: dict[Any, Any] = {}
-        names: set[str] = set()
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             if isinstance(event, yaml.CollectionStartEvent):
                 raise self._error(event, "a list or mapping as a key; expected a name.")
             key = self._value(event, keys)
-            name = str(key)  # 1 and "1" are too easily confused to allow both
-            if name in names:
+            path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
+            if path in self._lines:
                 raise self._error(event, f"duplicate key {brief(event.value)}; expected it once.")
-            names.add(name)
-            path = (*keys, name)
             self._lines[path] = event.start_mark.line + 1
             data[key] = self._value(next(self._events), path)
         return data

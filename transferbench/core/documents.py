@@ -84,12 +84,8 @@ def label_start(
     every labelled document, with an intercept or without; a class without labels has probability
     0. Decisions would contain zeros, which multiplicative updates cannot change.
     """
-    return tuple(
-        np.where(domain.seen[:, None], domain.Y, P)
-        for domain, P in zip(
-            problem.domains, probabilities(problem, C, intercept=intercept), strict=True
-        )
-    )
+    given = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
+    return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in given)
 
 
 def probabilities(

@@ -1,12 +1,10 @@
 """k-nearest-neighbour graphs: by cosine, or by distance with the heat kernel."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,9 +60,9 @@ class Graph:
         """
         return np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.W), symmetric_mode=True))
 
-    def reordered(self, order: np.ndarray) -> Graph:
+    def reordered(self, order: np.ndarray) -> Self:
         """Return the graph with its nodes in the given order."""
-        return Graph(sp.csr_array(self.W[order][:, order]), self.recall)
+        return replace(self, W=sp.csr_array(self.W[order][:, order]))
 
 
 def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:

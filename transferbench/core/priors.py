@@ -164,10 +164,8 @@ def _mixture(domain: Domain, P: np.ndarray, source: np.ndarray, search: Search) 
 
     n, c = P.shape
     used = np.flatnonzero(P.any(axis=0))  # a class without labels has probability 0
-    shares = np.zeros(c)
     if n <= len(used):
-        shares[:] = P.mean(axis=0)
-        return shares
+        return np.asarray(P.mean(axis=0))
     P = P[:, used]
     F = spread(cosine_graph(domain.X, NEIGHBOURS, search=search), P, ALPHA, SPREAD_STEPS)
     # An orthonormal basis of the vectors with sum 0.
@@ -189,6 +187,7 @@ def _mixture(domain: Domain, P: np.ndarray, source: np.ndarray, search: Search) 
         len(used), covariance_type="tied", weights_init=scale_to_one((size + 1)[None], "rows")[0],
         means_init=means, precisions_init=np.linalg.inv(covariance), max_iter=500, random_state=0,
     )  # fmt: skip
+    shares = np.zeros(c)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         shares[used] = mixture.fit(Z).weights_
@@ -289,12 +288,10 @@ def _move_one(L: np.ndarray, decided: np.ndarray, surplus: np.ndarray) -> None:
     least, step = _paths(loss)
     wanted = np.where((surplus[:, None] > 0) & (surplus < 0), least, np.inf)
     a, end = np.unravel_index(wanted.argmin(), wanted.shape)
-    moves = []
     while a != end:
-        moves.append((which[a, step[a, end]], step[a, end]))
-        a = step[a, end]
-    for document, label in moves:
-        decided[document] = label
+        label = step[a, end]
+        decided[which[a, label]] = label
+        a = label
 
 
 def _middle(L: np.ndarray, decided: np.ndarray) -> np.ndarray:

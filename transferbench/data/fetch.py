@@ -20,6 +20,7 @@ import textwrap
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -251,7 +252,10 @@ def _get_locked(file: File, settings: Settings, path: Path) -> Path:
         for place in _places(file, settings):
             reason = _copy_and_verify(place, part, file)
             if reason is None:
-                _show_licence(file, settings)
+                dataset = PurePosixPath(file.name).parts[0]
+                with suppress(FileExistsError):  # its licence was shown before
+                    (settings.data / "raw" / dataset / ".notice").touch(exist_ok=False)
+                    sys.stderr.write(message_text(f"{dataset}: {file.licence}\n"))
                 part.replace(path)
                 return path
             reasons.append(f"{place.label}: {reason}")
@@ -297,15 +301,6 @@ def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str
         if reason is None:
             return None
     return reason
-
-
-def _show_licence(file: File, settings: Settings) -> None:
-    dataset = PurePosixPath(file.name).parts[0]
-    try:
-        (settings.data / "raw" / dataset / ".notice").touch(exist_ok=False)
-    except FileExistsError:  # shown before, or by another process at this moment
-        return
-    sys.stderr.write(message_text(f"{dataset}: {file.licence}\n"))
 
 
 class _Bounded(io.BufferedWriter):
