@@ -39,14 +39,13 @@ class Rebuild:
     whose lines in runs.csv stay as they are.
     """
 
-    def __init__(
-        self, experiment: Experiment, planned: list[PlannedRun], results: Path, repeats: int | None
-    ) -> None:
-        self.experiment, self.name, self.planned = experiment, experiment.name, planned
+    def __init__(self, experiment: Experiment, results: Path, repeats: int | None) -> None:
+        self.experiment, self.name = experiment, experiment.name
+        self.planned = list(experiment.runs(repeats))
         usual = repeats in (None, experiment.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
         self.kept: set[Run] = set()
-        self.waiting = {each.run for each in planned}
+        self.waiting = {each.run for each in self.planned}
         self.records: dict[Run, Record] = {}
 
     def keep(self, settings: Settings, *, same_code: bool) -> None:
@@ -143,14 +142,18 @@ def plan(
     """Return a `Rebuild` for each experiment by name.
 
     missing: keep the finished runs of each runs.csv. outdated: keep those of the code as it is now.
+    Raise UserError if two experiments would share one folder.
     """
-    rebuilds = [
-        Rebuild(experiment, list(experiment.runs(repeats)), settings.results, repeats)
-        for experiment in _load(names, settings)
-    ]
-    for rebuild in rebuilds if missing or outdated else ():
-        rebuild.keep(settings, same_code=outdated)
-    return rebuilds
+    rebuilds: dict[str, tuple[str, Rebuild]] = {}
+    for given in dict.fromkeys(names):
+        rebuild = Rebuild(experiments.load(given, settings.results), settings.results, repeats)
+        other, _ = rebuilds.setdefault(rebuild.name.casefold(), (given, rebuild))
+        if other != given:
+            message = f"{other} and {given} would write to the same folder {rebuild.name}"
+            raise UserError(f"{message}; rename one, or run them one after the other.")
+        if missing or outdated:
+            rebuild.keep(settings, same_code=outdated)
+    return [rebuild for _, rebuild in rebuilds.values()]
 
 
 def expect(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
@@ -224,18 +227,6 @@ def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
         extra = runs["load_seconds"].fillna(0) - runs["reused_seconds"].fillna(0)
         parts.append(runs[IDENTITY].assign(spent=runs["seconds"] + extra))
     return pd.concat(parts)
-
-
-def _load(names: Sequence[str], settings: Settings) -> list[Experiment]:
-    """Return experiments by name or path. Raise UserError if two would share one folder."""
-    loaded: dict[str, tuple[str, Experiment]] = {}
-    for given in dict.fromkeys(names):
-        experiment = experiments.load(given, settings.results)
-        other, _ = loaded.setdefault(experiment.name.casefold(), (given, experiment))
-        if other != given:
-            message = f"{other} and {given} would write to the same folder {experiment.name}"
-            raise UserError(f"{message}; rename one, or run them one after the other.")
-    return [experiment for _, experiment in loaded.values()]
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:

@@ -224,7 +224,7 @@ def clusters(tmp_path, lost: float | None = None):
 
 def test_a_run_for_several_rows_is_written_once(tmp_path):
     file = experiments.read(CLUSTERS, PATH)
-    rebuild = Rebuild(file, list(file.runs()), tmp_path, None)
+    rebuild = Rebuild(file, tmp_path, None)
     metrics = {
         task: {"accuracy": 0.5, "nmi": 0.5, "explained": 0.5} for task in ("task-1", "task-2")
     }
@@ -240,7 +240,7 @@ def test_a_forecast_leaves_out_what_was_reused(tmp_path, home):
     cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0, "load_seconds": 1.0}
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
-    rebuild = Rebuild(file, list(file.runs()), home.results, None)
+    rebuild = Rebuild(file, home.results, None)
     expected, _ = reproduce.expect([rebuild], home)
     assert expected["seconds"]["mine"] == 11 * len(rebuild.waiting)
 
