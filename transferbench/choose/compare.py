@@ -27,12 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import models, parameters
-from transferbench.choose.criteria import (
-    check_data,
-    check_fit,
-    reverse_accuracies,
-    source_shares,
-)
+from transferbench.choose.criteria import check_data, check_fit, reverse_accuracies
+from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, brief
 from transferbench.measures import THRESHOLD, jaccard, normalize_scores, score
 from transferbench.parameters import Count
@@ -402,9 +398,8 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
             lines.append(line | {"worthless": entry.worthless})
     frame = pd.DataFrame(lines)
     if problem.family == "transfer":
-        shares = source_shares(problem)
-        assert shares is not None
-        frame.attrs["source_shares"] = dict(zip(problem.classes, shares.tolist(), strict=True))
+        shares = labelled_shares(problem).tolist()
+        frame.attrs["source_shares"] = dict(zip(problem.classes, shares, strict=True))
     else:
         seen = [domain.Y[domain.seen].sum(axis=1) for domain in problem.domains]
         frame.attrs["source_labels"] = float(np.concatenate(seen).mean())

@@ -111,10 +111,15 @@ def cut_classes(
     result = {}
     for i, (name, (rows, y)) in enumerate(parts.items()):
         if i or unequal_in == "both":
-            kept = _draw(y, ratio)
-            if not np.bincount(y[kept], minlength=len(classes)).all():
+            available = np.bincount(y, minlength=len(ratio))
+            sizes = np.rint(ratio * np.min(available / ratio)).astype(int)
+            if not sizes.all():
                 raise ValueError(f"class_sizes {class_sizes} leaves a class of {name} empty")
-            rows, y = rows[kept], y[kept]  # type: ignore[index]
+            rng = np.random.default_rng(0)
+            orders = [rng.permutation(np.flatnonzero(y == label)) for label in range(len(classes))]
+            kept = [order[:size] for order, size in zip(orders, sizes, strict=True)]
+            ascending = np.sort(np.concatenate(kept))
+            rows, y = rows[ascending], y[ascending]  # type: ignore[index]
         result[name] = rows, y
     return result
 
@@ -130,15 +135,6 @@ def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
         order = f"in the order {', '.join(classes)}"
         raise ValueError(f"class_sizes {class_sizes!r}: expected {expected}, {order}")
     return ratio
-
-
-def _draw(y: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """Return the ascending rows of y (n,) that remain, with classes in the ratio (c,)."""
-    rng = np.random.default_rng(0)
-    available = np.bincount(y, minlength=len(ratio))
-    sizes = np.rint(ratio * np.min(available / ratio)).astype(int)
-    rows = [rng.permutation(np.flatnonzero(y == label))[:size] for label, size in enumerate(sizes)]
-    return np.sort(np.concatenate(rows))
 
 
 def assign_tasks_from(

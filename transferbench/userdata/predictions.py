@@ -52,12 +52,10 @@ def rows(
             }
             labels = [separator.join(problem.classes[c] for c in cs) for cs in best.values()]
             first, *others = scores
-            confidences = [scores[first][i, c] for c in best[first]]
+            confidences = [_short(scores[first][i, c]) for c in best[first]]
             row[kind] = labels[0]
             row["confidence"] = (
-                separator.join(f"{c:.6g}" for c in confidences)
-                if several
-                else _short(confidences[0])
+                separator.join(f"{c:.6g}" for c in confidences) if several else confidences[0]
             )
             if others:
                 if kind == "label":  # clusters of different models have nothing in common
