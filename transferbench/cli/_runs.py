@@ -13,7 +13,7 @@ import click
 from transferbench.cli._options import declared, option, passing
 from transferbench.cli._terminal import echo_table, say
 from transferbench.messages import shorten
-from transferbench.parameters import Positive, convert
+from transferbench.parameters import Positive, convert, parse
 from transferbench.runs import engines
 from transferbench.settings import Settings
 
@@ -63,14 +63,6 @@ def seeds(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def assignment(text: str) -> tuple[str, str]:
-    """Return name and value, written as NAME=VALUE."""
-    name, _, value = text.partition("=")
-    if not (name.isidentifier() and value):
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example partition=long.")
-    return name, value
-
-
 @dataclass(frozen=True)
 class Execution:
     """Values of the options that say where and how runs are performed, and with which limits."""
@@ -97,8 +89,8 @@ class Execution:
         "--scheduler", metavar="ADDRESS",
         help="Dask scheduler to use, for example tcp://host:8786.",
     )  # fmt: skip
-    slurm: tuple[tuple[str, str], ...] = option(
-        "--slurm", multiple=True, type=assignment, metavar="NAME=VALUE",
+    slurm: tuple[str, ...] = option(
+        "--slurm", multiple=True, metavar="NAME=VALUE",
         help="Option of Slurm jobs, for example partition=long; repeatable.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
@@ -123,7 +115,7 @@ class Execution:
         from transferbench.runs.record import Limits
 
         options = engines.Options(
-            self.jobs, self.scheduler, dict(self.slurm), settings.results / "jobs"
+            self.jobs, self.scheduler, parse(self.slurm), settings.results / "jobs"
         )
         chosen = engines.choose(self.engine, options)
         if self.dry_run:  # a row for each task, no column

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from transferbench.userdata.load import Loaded
 
 FILE = click.Path(path_type=Path)
+#: Of more classes only the least and the largest number is printed.
+FEW_CLASSES = 4
 WORTHLESS = "worthless by the warnings above"
 #: Option of the command line for each field of `Reading`.
 READING = {
@@ -221,6 +223,16 @@ class UserData:
         if formula:
             message = "a spreadsheet would run it; --escape-formulas writes it as text"
             echo(f"warning: {out} has {brief(formula)}: {message}.", err=True)
+
+
+def by_class(values: Sequence[float]) -> str:
+    """Return fractions by class in per cent; of many classes the least and the largest."""
+    known = [value for value in values if value == value]
+    if not known:
+        return ""
+    if len(values) <= FEW_CLASSES:
+        return "/".join("–" if value != value else f"{100 * value:.0f}" for value in values)
+    return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
 
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,12 @@ import click
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
+    FEW_CLASSES,
     FILE,
     READING,
     WORTHLESS,
     UserData,
+    by_class,
     escape_formulas,
     print_doubts,
     print_entries,
@@ -29,13 +31,11 @@ from transferbench.settings import Settings
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from transferbench.choose.compare import Comparison, FitPlan
-    from transferbench.problem import Problem, Truth
+    from transferbench.choose.compare import Comparison
+    from transferbench.problem import Truth
     from transferbench.userdata.load import Loaded
 
 WIDTH = 100
-#: Of more classes only the least and the largest number is printed.
-FEW_CLASSES = 4
 #: Columns of label-free signs, shares between 0 and 1, and their headings.
 SIGNS = {
     "none": "none",
@@ -82,8 +82,10 @@ def command(
     For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
     and quick models are compared by the number of labels and by agreement, and none is recommended.
     """
+    from tqdm import tqdm
+
     from transferbench import models
-    from transferbench.choose.compare import check_problem, model_names, plan, table
+    from transferbench.choose.compare import check_problem, compare, model_names, plan, table
     from transferbench.data import tasks
     from transferbench.userdata.documents import Reading
 
@@ -116,7 +118,13 @@ def command(
     plans = plan(
         problem, user.models, params, repeats=repeats, seed=user.seed, equal_shares=equal_shares
     )
-    compared = _compare(problem, plans, equal_shares, jobs, names)
+    with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
+        compared = compare(
+            problem, plans, equal_shares=equal_shares, jobs=jobs, names=names,
+            on_done=lambda model: bar.update(),
+        )  # fmt: skip
+    print_doubts(compared.doubts)
+    print_entries(compared.entries)
     frame = table(compared, truth)
     if as_json:
         echo_json(_to_json(compared, frame, truth))
@@ -124,43 +132,16 @@ def command(
         _print(compared, frame, names)
     worthless = compared.worthless and not user.force
     if out and loaded and not worthless:
-        _write(out, user, compared, loaded, escape_formulas)
+        fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
+        # The labels are those of the recommended model, or else of the first named one.
+        first = compared.choice.model or next(n for n in (*user.models, *fits) if n in fits)
+        fits = {first: fits.pop(first)} | fits
+        user.write(out, loaded, fits, with_scores=True, escape=escape_formulas)
         echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}", err=as_json)
     if worthless:
         unwritten = f"; {out} is not written" if out else ""
         echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)
     return int(worthless)
-
-
-def _compare(
-    problem: Problem, plans: Sequence[FitPlan], equal_shares: bool, jobs: int, names: list[str]
-) -> Comparison:
-    """Compare with a progress bar; print each doubt once, with the models that it concerns."""
-    from tqdm import tqdm
-
-    from transferbench.choose.compare import compare
-
-    with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
-
-        def on_done(model: str) -> None:
-            bar.set_description(model)
-            bar.update()
-
-        compared = compare(
-            problem, plans, equal_shares=equal_shares, jobs=jobs, names=names, on_done=on_done
-        )
-    print_doubts(compared.doubts)
-    print_entries(compared.entries)
-    return compared
-
-
-def _write(out: Path, user: UserData, compared: Comparison, loaded: Loaded, escape: bool) -> None:
-    """Write the predictions of all models: labels of the recommended or else first named one."""
-    fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
-    named = [name for name in (*user.models, *fits) if name in fits]
-    first = compared.choice.model or named[0]
-    fits = {first: fits.pop(first)} | fits
-    user.write(out, loaded, fits, with_scores=True, escape=escape)
 
 
 def _print(compared: Comparison, frame: DataFrame, names: list[str]) -> None:
@@ -187,14 +168,16 @@ def _rows(part: DataFrame, compared: Comparison) -> list[list[str]]:
     recall = ["recall"] if measures and not several else []
     head = ["model", "s", "labels" if several else "shares", *(SIGNS[sign] for sign in signs)]
     rows = [[*head, *(titles[m] for m in measures), *recall, "warnings"]]
+
+    def fractions(line: Mapping[str, Any], what: str) -> list[float]:
+        return [line[f"{what} {label}"] for label in problem.classes]
+
     for line in part.to_dict("records"):
         row = [f"{line['model']}{' *' if line['recommended'] else ''}", _number(line["seconds"])]
-        row.append(
-            _number(line["labels"]) if several else _by_class(line, "share", problem.classes)
-        )
+        row.append(_number(line["labels"]) if several else by_class(fractions(line, "share")))
         row += [_percent(line[sign]) for sign in signs]
         row += [_percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
-        row += [_by_class(line, what, problem.classes) for what in recall]
+        row += [by_class(fractions(line, what)) for what in recall]
         rows.append([*row, "worthless" if line["worthless"] else f"{len(line['warnings']) or ''}"])
     return rows
 
@@ -210,17 +193,6 @@ def _legend(compared: Comparison, frame: DataFrame) -> str:
     order = "/".join(classes) if len(classes) <= FEW_CLASSES else "least and largest"
     text = f"* recommended. All in per cent; shares and recall by class: {order}."
     return textwrap.shorten(text, WIDTH, placeholder=" …")
-
-
-def _by_class(line: dict[str, Any], what: str, classes: tuple[str, ...]) -> str:
-    """Return fractions by class in per cent; of many classes the least and the largest."""
-    values = [line[f"{what} {label}"] for label in classes]
-    known = [value for value in values if value == value]
-    if not known:
-        return ""
-    if len(classes) <= FEW_CLASSES:
-        return "/".join("–" if value != value else f"{100 * value:.0f}" for value in values)
-    return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
 
 
 def _number(value: float) -> str:

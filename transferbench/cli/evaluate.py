@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transferbench.cli._terminal import echo, echo_json, echo_table
-from transferbench.cli._user import WORTHLESS, UserData, user_data
+from transferbench.cli._user import WORTHLESS, UserData, by_class, user_data
 
 if TYPE_CHECKING:
     from transferbench.problem import Fit, Truth
@@ -56,7 +56,10 @@ def command(user: UserData, as_json: bool) -> int:
         table = [["target", "model", "documents", *heads]]
         for i in range(n):
             for row in rows[i::n]:  # all models of a target
-                percent = [_percent(row[name]) for name in measures]
+                percent = [
+                    by_class(list(v.values())) if isinstance(v, dict) else f"{100 * v:.2f}"
+                    for v in (row[name] for name in measures)
+                ]
                 table.append([row["target"], row["model"], str(row["documents"]), *percent])
         echo_table(table)
     if worthless and not user.force:
@@ -84,12 +87,3 @@ def _measured(fit: Fit, truth: Truth) -> list[dict[str, Any]]:
             {"documents": sum(domain["documents"] for domain in domains)} | by_domain[ALL]
         )
     return domains
-
-
-def _percent(value: Any) -> str:
-    """Return a fraction in per cent; of recalls by class the shares, or the least of many."""
-    if isinstance(value, dict):
-        if len(value) > 4:
-            return f"≥ {100 * min(value.values()):.0f}"
-        return "/".join(f"{100 * recall:.0f}" for recall in value.values())
-    return f"{100 * value:.2f}"
