@@ -94,6 +94,7 @@ def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
         ("labels.csv", "up,up\n1,1\n", "labels.csv:1: column 'up' occurs twice"),
         ("tasks.csv", "group\n" + "a\n" * 6, "in the column task"),
         ("train.csv", "train\n" + "1\n" * 6, "some documents for training and some not"),
+        ("train.csv", "id,train\n" + "0,1\n1,0\n" * 3, "expected the one column train"),
         ("train.csv", "train\nyes\n", "train.csv:2: expected 0 or 1"),
         ("views/a.npz", b"no archive", "views/a.npz: "),
         ("views/b.svm", "0 1:x\n", "views/b.svm:1: expected"),

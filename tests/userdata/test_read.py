@@ -267,6 +267,17 @@ def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path, monkeypatc
         read(tmp_path / "a.npz")
 
 
+def test_a_parquet_column_of_no_label_is_refused_only_if_labels_are_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    label = pa.array([2**62], pa.duration("s"))
+    pq.write_table(pa.table({"text": ["a"], "label": label}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", labels="none").labels == [""]
+    with pytest.raises(UserError, match="cannot be read as Parquet"):
+        read(tmp_path / "a.parquet", labels="all")
+
+
 def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")

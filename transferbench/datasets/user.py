@@ -223,7 +223,10 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     if (folder / "tasks.csv").is_file():
         tasks = [(row.get("task") or "").strip() for _, row in rows(folder / "tasks.csv")]
     if (folder / "train.csv").is_file():
-        seen = numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
+        columns, flags = numbers(folder / "train.csv", binary=True)
+        if columns != ["train"]:
+            raise UserError(f"{folder / 'train.csv'}:1: expected the one column train; {LAYOUT}.")
+        seen = flags[:, 0] > 0
     sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}
     for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
         if size != len(Y):

@@ -210,7 +210,8 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     names: list[str] = []
     ids: list[str] = []
     version, total, limit, id_column = _version(path), 0, max_size(), reading.id
-    for line, row in rows(path, {*needed, reading.label, "id"}):
+    optional = {"id"} if labels == "none" else {"id", reading.label}
+    for line, row in rows(path, {*needed, *optional}):
         try:
             for column in needed:
                 if column not in row:
@@ -326,7 +327,7 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         text = f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
         raise _line_error(path, number + 1, f"cannot be read as Parquet ({text}).") from None
 
