@@ -629,8 +629,9 @@ def test_the_licence_is_shown_once_per_dataset(settings, tmp_path, capsys):
     assert capsys.readouterr() == ("", "toy: toy licence\n")
     fetch.get(dataclasses.replace(FILE, name="other/a"), settings)
     assert capsys.readouterr() == ("", "other: toy licence\n")
-    fetch.get(FILE, settings.replace(data=tmp_path / "elsewhere"))
-    assert capsys.readouterr() == ("", "toy: toy licence\n")
+    private = dataclasses.replace(FILE, licence="see https://me:pw@host/\x1b[2J")
+    fetch.get(private, settings.replace(data=tmp_path / "elsewhere"))
+    assert capsys.readouterr() == ("", "toy: see https://host/\\u001b[2J\n")
 
 
 def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings, capsys):
