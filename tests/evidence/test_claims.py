@@ -13,9 +13,9 @@ from small_experiment import GOOD
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, pages, ranks
+from transferbench.evidence import claims, pages
 from transferbench.evidence.frame import read_runs, to_runs
-from transferbench.evidence.stats import Comparison, PairedTest
+from transferbench.evidence.stats import Comparison, PairedTest, ranking
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -286,7 +286,7 @@ def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_p
 def test_ranks_agree_with_scikit_posthocs():
     posthocs = pytest.importorskip("scikit_posthocs", reason="the extra `report` is not installed")
     file = experiments.load("gtl-table3")
-    found = ranks.ranking(file, _committed("gtl-table3"))
+    found = ranking(file, _committed("gtl-table3"))
     assert found
     methods = file.spec.competitors
     assert set(found.ranks) == set(methods)
@@ -306,7 +306,7 @@ def _committed(name: str):
 
 def test_small_or_unfinished_tables_are_not_ranked():
     for name in ("mtc-table4", "mrtl-table3"):
-        assert ranks.ranking(experiments.load(name), _committed(name)) is None
+        assert ranking(experiments.load(name), _committed(name)) is None
 
 
 def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
@@ -447,7 +447,7 @@ def test_rows_of_one_task_are_ranked_as_one_problem(tmp_path):
     five = TABLE.replace("gtl/sci-vs-talk}", '"gtl/comp-vs-rec:weighting=tf"}')
     for text, ranked in ((TABLE, 6), (five, 5), (TWO_PROBLEMS, 0)):
         file = experiments.read(text, PATH)
-        found = ranks.ranking(file, cells_of(file, runs(text, A_FIRST, tmp_path)))
+        found = ranking(file, cells_of(file, runs(text, A_FIRST, tmp_path)))
         assert (len(found.values) if found else 0) == ranked
 
 

@@ -10,14 +10,14 @@ from conftest import ROOT, originals
 
 from transferbench import datasets
 from transferbench.datasets import rcv1
-from transferbench.evidence import statistics
+from transferbench.evidence import pages, statistics
 
 ROWS = statistics.read()["rows"]
 FOLDER = ROOT / "results" / statistics.NAME
 
 
 def test_committed_pages_are_what_the_facts_yield():
-    assert statistics.outdated(FOLDER) == []
+    assert pages.changed_files(FOLDER, statistics.render()) == []
 
 
 def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
@@ -25,7 +25,10 @@ def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
     facts = copy.deepcopy(module.FACTS)
     facts["mtc/webkb4"]["documents"]["cornell"] = 227
     monkeypatch.setattr(module, "FACTS", facts)
-    assert [path.name for path in statistics.outdated(FOLDER)] == ["table.csv", "table.md"]
+    assert [path.name for path in pages.changed_files(FOLDER, statistics.render())] == [
+        "table.csv",
+        "table.md",
+    ]
     assert "| 227 | 2000 | 4 |" in statistics.render()["table.md"]
 
 
@@ -73,4 +76,4 @@ def test_commands_write_and_check_the_pages(call, home):
     code, _, err = call("tables", "--check")
     assert (code, "table.md: not what" in err) == (1, True)
     assert call("tables")[0] == 0
-    assert statistics.outdated(page.parent) == []
+    assert pages.changed_files(page.parent, statistics.render()) == []

@@ -55,14 +55,15 @@ def command(
     """
     from transferbench import experiments, reproduce
     from transferbench.errors import UserError
-    from transferbench.evidence import statistics
+    from transferbench.evidence import pages, statistics
     from transferbench.files import exclusive
 
     if bool(names) == everything:
         raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
     names = names or (*experiments.names(), statistics.NAME)
     if statistics.NAME in names and not execution.dry_run:
-        say("\n".join(map(str, statistics.write(settings.results / statistics.NAME))))
+        paths = pages.write_files(settings.results / statistics.NAME, statistics.render())
+        say("\n".join(map(str, paths)))
     names = tuple(name for name in names if name != statistics.NAME)
     if not names:
         return 0

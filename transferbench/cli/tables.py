@@ -34,7 +34,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
         try:
             if name == statistics.NAME:
                 folder = settings.results / name
-                made = statistics.outdated(folder) if check else statistics.write(folder)
+                use = pages.changed_files if check else pages.write_files
+                made = use(folder, statistics.render())
             else:
                 file = experiments.load(name, settings.results)
                 folder = settings.results / file.name

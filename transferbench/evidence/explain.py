@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from transferbench import models, parameters
 from transferbench.errors import UserError, unknown
@@ -122,8 +123,10 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     verdict, tolerance = f"{cell.verdict} {cell.reason}".strip(), experiment.tolerance(cell.row)
     if not math.isnan(cell.difference) and tolerance is not None:
         verdict += f", {cell.difference:+.2f}; within is up to {tolerance:g}"
-    took = f"{cell.seconds:.3g} s a fit"
-    took += "" if math.isnan(cell.peak_mib) else f", at most {cell.peak_mib:.0f} MiB"
+    seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
+    peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
+    took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
+    took += f", at most {max(peaks):.0f} MiB" if peaks else ""
     threads = dict.fromkeys(int(o.threads) for o in cell.outcomes if not math.isnan(o.threads))
     took += "".join(f", {counted(number, 'thread')}" for number in threads)
     params = cell.outcomes[0].run.params
@@ -136,7 +139,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "setting": ", ".join(f"{name}={value}" for name, value in params.items()),
         "chosen": cell.setting,
         "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
-        "took": "" if math.isnan(cell.seconds) else took,
+        "took": took if seconds else "",
         "note": column.note if column else "",
     }
 

@@ -120,18 +120,6 @@ class Cell:
         """True if there are enough finished runs for a comparison."""
         return self.verdict not in UNDECIDED
 
-    @property
-    def seconds(self) -> float:
-        """The mean seconds of a fit, NaN if none finished."""
-        known = [each.seconds for each in self.outcomes if not math.isnan(each.seconds)]
-        return fmean(known) if known else math.nan
-
-    @property
-    def peak_mib(self) -> float:
-        """The largest memory of a run, NaN if it is not known."""
-        known = [each.peak_mib for each in self.outcomes if not math.isnan(each.peak_mib)]
-        return max(known, default=math.nan)
-
     def reported(self, name: Literal["data", "code", "versions", "finished"]) -> list[str]:
         """Return the different texts that the runs report, in their order."""
         return list(dict.fromkeys(filter(None, (getattr(each, name) for each in self.outcomes))))

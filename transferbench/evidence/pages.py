@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench.choose.criteria import MEANINGS
-from transferbench.evidence import claims, figures, ranks, readings, regret, tables
+from transferbench.evidence import claims, figures, readings, regret, stats, tables
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 from transferbench.files import write_text
@@ -54,7 +54,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "regrets": regret.summary(experiment, cells) if spec.regret else None,
         "corpora": regret.corpora(experiment),
         "results": claims.judge(experiment, cells, others),
-        "ranking": ranks.ranking(experiment, cells),
+        "ranking": stats.ranking(experiment, cells),
         "identical": identical,
         "about": _about(spec),
         "notes": [*identical, *tables.choices(experiment, entries), *spec.notes],
@@ -104,8 +104,8 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
     if experiment.spec.readings:
         paths += readings.draw(experiment, cells, folder)
-    ranking = ranks.ranking(experiment, cells) if experiment.spec.claims else None
-    return paths + (ranks.draw(experiment, ranking, folder) if ranking else [])
+    ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
+    return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
 
 
 def outdated(experiment: Experiment, folder: Path) -> list[Path]:
@@ -160,7 +160,7 @@ def _environment() -> Environment:
         "measures": tables.measures,
         "setting": setting,
         "tex": tex,
-        "words": ranks.words,
+        "words": stats.ranking_words,
     }
     environment.globals |= {
         "header": claims.HEADER,

@@ -1,7 +1,6 @@
 """Data statistics that the papers print, beside those of our tasks: results/data-statistics/."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -92,13 +91,3 @@ def render() -> dict[str, str]:
         cells={each[:4]: each.printed + marks[each.verdict].format(each.ours) for each in found},
     )
     return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": page}
-
-
-def write(folder: Path) -> list[Path]:
-    """Write the pages to the folder; return their paths."""
-    return pages.write_files(folder, render())
-
-
-def outdated(folder: Path) -> list[Path]:
-    """Return the pages in the folder that are missing or differ from what is made now."""
-    return pages.changed_files(folder, render())
