@@ -98,21 +98,17 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     Raises Unavailable if originals cannot be obtained, ValueError if facts do not hold.
     """
     path = task.built_path(settings)
-    _facts(task, path, settings)
+    facts(task, settings, path)
     return read(path)
 
 
-def facts(task: Task, settings: Settings) -> Facts:
+def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
     """Return the facts of the built task, without loading its matrices.
 
     The task is fetched, built, checked and cached first if necessary; a file in the cache is
-    verified. Raises as `load` does.
+    verified. path: that of the built task, if it is known. Raises as `load` does.
     """
-    return _facts(task, task.built_path(settings), settings)
-
-
-def _facts(task: Task, path: Path, settings: Settings) -> Facts:
-    """Return the facts of the task built at `path`; build it if it is missing or damaged."""
+    path = path or task.built_path(settings)
     with suppress(OSError, ValueError):
         return read_facts(path)
     module = datasets.tasks()[task.base]
