@@ -45,7 +45,7 @@ R = TypeVar("R")
 #: Part of every key; change it with the format of the files or of the keys.
 FORMAT = 2
 SUFFIX = ".artefact"
-#: Seconds: what is made faster is not stored.
+#: A result that takes fewer seconds to make is not stored.
 LEAST_SECONDS = 0.05
 DIGEST_SIZE = 32  # bytes of a SHA-256
 #: Sparse matrices that can be written.
@@ -64,14 +64,14 @@ class Folder:
 class ArtefactCosts:
     """What artefacts changed in the cost of a block. Arrays: seconds of wall and of CPU time.
 
-    reused   : what it took to make the artefacts that were reused.
-    missing  : what to add to the times of the block so that they include `reused`, but not the time
-               to look up, read and write artefacts. May be negative.
-    peak_mib : largest resident memory of the processes that made the reused artefacts, in MiB.
+    reused     : what it took to make the artefacts that were reused.
+    correction : what to add to the times of the block so that they include `reused`, but not the
+               time to look up, read and write artefacts. May be negative.
+    peak_mib   : largest resident memory of the processes that made the reused artefacts, in MiB.
     """
 
     reused: np.ndarray = field(default_factory=lambda: np.zeros(2))
-    missing: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    correction: np.ndarray = field(default_factory=lambda: np.zeros(2))
     peak_mib: float = 0.0
 
 
@@ -101,11 +101,11 @@ def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
 
     threads: number of threads of the numerical libraries, part of the keys.
     """
-    usage = ArtefactCosts()
+    costs = ArtefactCosts()
     available = folder is not None and folder.path.is_dir()
-    token = _cache.set(_Cache(folder, threads, usage) if folder and available else None)
+    token = _cache.set(_Cache(folder, threads, costs) if folder and available else None)
     try:
-        yield usage
+        yield costs
     finally:
         _cache.reset(token)
 
@@ -131,33 +131,34 @@ def _environment() -> list[str]:
 class _Cache:
     folder: Folder
     threads: int
-    usage: ArtefactCosts
+    costs: ArtefactCosts
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
-        usage, asked = self.usage, _clock()
+        costs, asked = self.costs, _clock()
         path = self.folder.path / f"{function.__name__}-{self._key(function, args, kwargs)}{SUFFIX}"
         with suppress(Exception):  # whatever is wrong with the file, make it again
             with open_arrays(path) as ((packed, seconds, peak), arrays):
                 result = unpack(packed, arrays, function.__globals__)
             with suppress(OSError):
-                os.utime(path)  # used now
+                os.utime(path)  # the time of its last use, see `_make_room`
             cost = np.array(seconds)
-            usage.reused = usage.reused + cost
-            usage.peak_mib = max(usage.peak_mib, peak)
-            usage.missing = usage.missing + cost - (_clock() - asked)
+            costs.reused = costs.reused + cost
+            costs.peak_mib = max(costs.peak_mib, peak)
+            costs.correction = costs.correction + cost - (_clock() - asked)
             return result
         called = _clock()
-        usage.missing = before = usage.missing - (called - asked)
+        costs.correction = costs.correction - (called - asked)
+        before = costs.correction
         result = function(*args, **kwargs)
         returned = _clock()
         # Artefacts made or reused by the function itself count in full, as if made here.
-        cost = returned - called + usage.missing - before
+        cost = returned - called + costs.correction - before
         if cost[0] >= LEAST_SECONDS:
             # A full disk, a folder that is read-only, a result of another type.
             with suppress(UserError, MemoryError, NotImplementedError):
                 self._write(path, result, cost)
-        usage.missing = usage.missing - (_clock() - returned)
+        costs.correction = costs.correction - (_clock() - returned)
         return result
 
     def _key(

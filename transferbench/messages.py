@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-#: Bytes of a long text that are kept at its start and at its end.
-KEPT = 8192
+#: Bytes of the start, and of the end, of a long text that an excerpt has.
+EXCERPT_BYTES = 8192
 #: Characters of a reason.
 MAX_REASON = 500
 # Control characters except tab and newline, marks that reorder text, line separators, surrogates.
@@ -74,7 +74,7 @@ def shorten(text: str) -> str:
 
 
 class Excerpt:
-    """First and last KEPT bytes of a text that arrives in parts."""
+    """First and last EXCERPT_BYTES bytes of a text that arrives in parts."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -82,10 +82,10 @@ class Excerpt:
 
     def add(self, part: bytes) -> None:
         """Append a part."""
-        room = KEPT - len(self._head)
+        room = EXCERPT_BYTES - len(self._head)
         self.size += len(part)
         self._head += part[:room]
-        self._tail = (self._tail + part[room:])[-KEPT:]
+        self._tail = (self._tail + part[room:])[-EXCERPT_BYTES:]
 
     def __str__(self) -> str:
         left_out = self.size - len(self._head) - len(self._tail)
@@ -95,7 +95,7 @@ class Excerpt:
 
 
 def excerpt(text: str) -> str:
-    """Return the first and last KEPT bytes of a text, printable and without passwords."""
+    """Return the first and last EXCERPT_BYTES bytes of a text, printable and without passwords."""
     kept = Excerpt()
     kept.add(text.encode("utf-8", "backslashreplace"))
     return str(kept)

@@ -39,7 +39,7 @@ class Domain:
     seen: np.ndarray
 
     def __post_init__(self) -> None:
-        given: Any = self  # of any type
+        given: Any = self  # callers may pass values of any type
         try:
             if isinstance(given.views, np.ndarray) or sp.issparse(given.views):
                 raise ValueError("views is one matrix; expected a tuple of matrices, (X,).")

@@ -25,8 +25,8 @@ from transferbench.runs import runner
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
 
-#: Prints a line; with err=True on standard error.
-Say = Callable[..., None]
+#: Prints a line to stdout, or with err=True to stderr.
+PrintLine = Callable[..., None]
 #: Performs runs, each within its stated limits, and calls on_record for each.
 Execute = Callable[..., list[Record]]
 
@@ -34,9 +34,11 @@ Execute = Callable[..., list[Record]]
 class Rebuild:
     """Collect the records of an experiment's planned runs and write its results.
 
-    If `repeats` is given and differs from the experiment's own number, the results go to a folder
-    of their own, so that a quick look does not replace a table of more runs. `kept` are the runs
-    whose lines in runs.csv stay as they are.
+    folder  : where results are written. If `repeats` differs from the experiment's own number, it
+              is another folder, so that a quick look does not replace a table of more runs.
+    kept    : runs that are not performed; their lines in runs.csv stay as they are.
+    waiting : runs whose records have not arrived yet.
+    records : the records that have arrived.
     """
 
     def __init__(self, experiment: Experiment, results: Path, repeats: int | None) -> None:
@@ -49,9 +51,9 @@ class Rebuild:
         self.records: dict[Run, Record] = {}
 
     def keep(self, settings: Settings, *, same_code: bool) -> None:
-        """Keep the finished runs of runs.csv that were made on the data as they are now.
+        """Add to `kept` the finished runs of runs.csv that were made on the current data.
 
-        same_code: and by the code as it is now.
+        same_code: keep only those that were also made by the current code.
         """
 
         @cache
@@ -67,7 +69,7 @@ class Rebuild:
             return line["key"] == run.key(now) if same_code else line["data"] == now.digest
 
         for run in self.waiting:
-            lines = self.before.get(run.identity, [])
+            lines = self.earlier_lines.get(run.identity, [])
             if lines and all(is_current(run, line) for line in lines):
                 self.kept.add(run)
         self.waiting -= self.kept
@@ -95,7 +97,7 @@ class Rebuild:
             written.add((column, x, run.identity))
             if self._is_reused(run):
                 place = {"row": row, "column": column, "x": short(x)}
-                lines += [line | place for line in self.before[run.identity]]
+                lines += [line | place for line in self.earlier_lines[run.identity]]
             else:
                 lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
@@ -104,7 +106,7 @@ class Rebuild:
         return pages.write(self.experiment, self.folder)
 
     @cached_property
-    def before(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
+    def earlier_lines(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
         """Lines of the finished runs of the folder's runs.csv, by identity of the run."""
         try:
             lines = read_lines(self.folder / "runs.csv")
@@ -115,13 +117,14 @@ class Rebuild:
         return {identity: [lines[i] for i in numbers] for identity, numbers in done.groups.items()}
 
     def _is_reused(self, run: Run) -> bool:
+        """True if the result of the run is that of an earlier finished run."""
         if run in self.kept:
             return True
-        return not self.records[run].done and run.identity in self.before
+        return not self.records[run].done and run.identity in self.earlier_lines
 
     @property
     def reused(self) -> int:
-        """Number of runs that an earlier finished run stands in for."""
+        """Number of runs whose results are those of earlier finished runs."""
         return len(self.kept) + sum(map(self._is_reused, self.records))
 
     def __str__(self) -> str:
@@ -156,10 +159,10 @@ def plan(
     return [rebuild for _, rebuild in rebuilds.values()]
 
 
-def expect(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
-    """Sort the experiments, the quickest first. Return `_forecasts`, and it in a sentence.
+def forecast(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
+    """Return the forecast of each experiment (see `_forecasts`) and a sentence about all of them.
 
-    So failures come early.
+    Also sort the experiments, the quickest first, so that failures come early.
     """
     planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
     expected = _forecasts(planned, settings)
@@ -229,7 +232,7 @@ def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
+def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> int:
     """Perform all runs as one batch and write each experiment as its last run ends.
 
     An experiment that cannot be written does not stop the others; if it is the only one, the error
@@ -244,7 +247,7 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
     def write(rebuild: Rebuild) -> list[Path]:
         try:
             return rebuild.write()
-        except Exception as error:  # also one of our own: the other experiments may take hours
+        except Exception as error:  # even a bug: the other experiments may have taken hours
             if not several:
                 raise
             unwritten.append(rebuild.name)
@@ -257,8 +260,8 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: Say) -> int:
         for rebuild in rebuilds:
             if not rebuild.take(run, record):
                 continue
-            lost = all(each.status == "unavailable" for each in rebuild.records.values())
-            if rebuild.reused and lost:
+            unavailable = all(each.status == "unavailable" for each in rebuild.records.values())
+            if rebuild.reused and unavailable:
                 unchanged.append(rebuild.name)
                 continue
             for path in write(rebuild):

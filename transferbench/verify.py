@@ -16,8 +16,8 @@ from transferbench.runs.engines.local import Local
 from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
-#: Rounding differs between processors and moves documents between two classes: one in 500 may, for
-#: a method whose repeats show no larger spread.
+#: Tolerance of a measure: rounding differs between processors, and may change the class of one
+#: document in 500. A method whose seeds differ by more has a larger tolerance.
 ROUNDING = 0.002
 COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 

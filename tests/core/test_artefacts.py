@@ -98,7 +98,7 @@ def test_without_a_folder_the_function_is_only_called(X, tmp_path):
     for nowhere in (None, Folder(tmp_path / "missing", ROOM)):
         with use(nowhere) as usage:
             slow(X), slow(X)
-        assert not usage.missing.any()
+        assert not usage.correction.any()
     slow(X)
     assert len(calls) == 5
     assert not (tmp_path / "missing").exists()
@@ -266,7 +266,7 @@ def timed(folder, function, *args) -> tuple[float, float, float]:
         start = time.perf_counter()
         function(*args)
         seconds = time.perf_counter() - start
-    return seconds, seconds + usage.missing[0], usage.reused[0]
+    return seconds, seconds + usage.correction[0], usage.reused[0]
 
 
 def test_times_are_as_if_every_artefact_had_been_made(folder, X, clock):

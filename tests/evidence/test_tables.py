@@ -241,7 +241,7 @@ def test_a_forecast_leaves_out_what_was_reused(tmp_path, home):
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
     rebuild = Rebuild(file, home.results, None)
-    expected, _ = reproduce.expect([rebuild], home)
+    expected, _ = reproduce.forecast([rebuild], home)
     assert expected["seconds"]["mine"] == 11 * len(rebuild.waiting)
 
 

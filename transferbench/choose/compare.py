@@ -50,7 +50,7 @@ QUICK = {
 #: Also compared by default up to FEW_DOCUMENTS; their time grows faster with the documents.
 SLOWER, FEW_DOCUMENTS = {"transfer": ("tsvm",), "multilabel": ()}, 1000
 RECOMMENDED = "cocc"
-#: Recommended first if the classes have equal shares; joins other models.
+#: Models that combine others; recommended first if the classes have equal shares.
 JOINT = ("vote",)
 #: Model → the strategy in the table that recommends it.
 STRATEGIES = {"cocc": "CoCC with a check", "vote": "vote of three", "lr": "LR"}
@@ -230,7 +230,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared models by name, in order, doubts about the documents, the recommendation."""
+    """The compared models by name, doubts about the documents, and the recommendation."""
 
     problem: Problem
     entries: Mapping[str, Entry]
@@ -271,8 +271,8 @@ def compare(
     doubts = tuple(check_data(problem, names))
     if problem.family == "multilabel":
         return Comparison(problem, entries, doubts, Choice(None, NONE_RECOMMENDED, None))
-    signs = {name: entry.worthless or not entry.fits for name, entry in entries.items()}
-    return Comparison(problem, entries, doubts, choose(signs, equal_shares))
+    worthless = {name: entry.worthless or not entry.fits for name, entry in entries.items()}
+    return Comparison(problem, entries, doubts, choose(worthless, equal_shares))
 
 
 def _entries(
@@ -280,28 +280,28 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield the entry of each plan, in order."""
     if jobs == 1:
-        yield from (fit_plan(problem, names, each) for each in plans)
+        yield from (fit_plan(problem, names, planned) for planned in plans)
         return
     from transferbench.runs.engines.local import ProcessDied, Slot
 
     slots = [Slot(_serve, fit_plan, problem, names) for _ in range(jobs)]
     idle = [*slots]
 
-    def fit(each: FitPlan) -> Entry:
+    def fit(planned: FitPlan) -> Entry:
         slot = idle.pop()
         try:
-            entry: Entry = slot.call(each, lambda *message: None)
+            entry: Entry = slot.call(planned, lambda *message: None)
             return entry
         except ProcessDied:
-            text = f"the process of {each.model} ended without a result, usually for lack"
-            return _failed(each, f"{text} of memory; use fewer --jobs or more memory.")
+            text = f"the process of {planned.model} ended without a result, usually for lack"
+            return _failed(planned, f"{text} of memory; use fewer --jobs or more memory.")
         finally:
             idle.append(slot)
 
     pool = ThreadPoolExecutor(jobs)
     try:
         yield from pool.map(fit, plans)
-    finally:  # at once, also on Ctrl-C
+    finally:  # do not wait for running fits, also on Ctrl-C
         pool.shutdown(wait=False, cancel_futures=True)
         for slot in slots:
             slot.close()
@@ -313,13 +313,13 @@ def _serve(
     """Fit the plans that arrive; see `engines.local.Slot`."""
     with suppress(EOFError, OSError):  # the parent ended
         while True:
-            each = connection.recv()
+            planned = connection.recv()
             connection.send(())
-            connection.send(fit(problem, names, each))
+            connection.send(fit(problem, names, planned))
 
 
 def fit_plan(
-    problem: Problem, names: Sequence[str], each: FitPlan, watch: Watch | None = None
+    problem: Problem, names: Sequence[str], planned: FitPlan, watch: Watch | None = None
 ) -> Entry:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
@@ -329,33 +329,37 @@ def fit_plan(
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("default")
         try:
-            for seed in each.seeds:
+            for seed in planned.seeds:
                 start = time.perf_counter()
                 fit = fit_in_tasks(
                     problem,
-                    partial(models.fit, each.model, params=each.params, seed=seed, watch=watch),
+                    partial(
+                        models.fit, planned.model, params=planned.params, seed=seed, watch=watch
+                    ),
                 )
                 seconds.append(time.perf_counter() - start)
                 if problem.family == "transfer" and fit.columns == "clusters":
                     text = "finds clusters, which have no names; choose another model."
-                    return _failed(each, f"{each.model} {text}")
+                    return _failed(planned, f"{planned.model} {text}")
                 fits.append(fit)
-                reverse.append(reverse_accuracies(each.model, problem, each.params, seed, fit))
+                reverse.append(
+                    reverse_accuracies(planned.model, problem, planned.params, seed, fit)
+                )
         except (ValueError, ArithmeticError, MemoryError) as error:
-            return _failed(each, fit_failed(each.model, error))
+            return _failed(planned, fit_failed(planned.model, error))
     means = {
-        target: fmean(found[target] for found in reverse)
+        target: fmean(by_target[target] for by_target in reverse)
         for target in reverse[0]
-        if all(target in found for found in reverse)
+        if all(target in by_target for by_target in reverse)
     }
     doubts = [Doubt(text) for text in dict.fromkeys(str(warning.message) for warning in printed)]
-    doubts += check_fit(problem, each.params, fits[0], means, names)
-    return Entry(each.model, each.params, tuple(fits), fmean(seconds), means, tuple(doubts))
+    doubts += check_fit(problem, planned.params, fits[0], means, names)
+    return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), means, tuple(doubts))
 
 
-def _failed(each: FitPlan, text: str) -> Entry:
+def _failed(planned: FitPlan, text: str) -> Entry:
     """Return the entry of a model without a fit; text: why."""
-    return Entry(each.model, each.params, (), math.nan, {}, (Doubt(text, True),))
+    return Entry(planned.model, planned.params, (), math.nan, {}, (Doubt(text, True),))
 
 
 def fit_failed(model: str, error: Exception) -> str:
@@ -386,7 +390,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     for i, domain in enumerate(problem.domains):
         if domain.seen.all():
             continue
-        signs = _signs(compared, i)
+        signs = _label_free_signs(compared, i)
         for name, entry in compared.entries.items():
             line: dict[str, Any] = {"target": domain.name, "model": name}
             line |= {"recommended": name == compared.choice.model, "seconds": entry.seconds}
@@ -420,17 +424,17 @@ def recall(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.asarray(recalls)
 
 
-def _signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
-    """Return for each fitted model what its decisions on domain i are like, by name.
+def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
+    """Return the label-free columns of `table` on domain i, by fitted model.
 
-    The first seed of each model votes, of equal classes LR's preferred one wins; joint models do
-    not vote, as their members do.
+    agreement_vote: each model votes with its first seed; models that combine others do not vote. A
+    tie goes to the class that logistic regression prefers.
     """
     problem, several = compared.problem, compared.problem.family == "multilabel"
-    one = np.eye(len(problem.classes))
+    indicators = np.eye(len(problem.classes))  # a row for each class
     decided = {
         name: [
-            fit.scores[i] >= THRESHOLD if several else one[fit.scores[i].argmax(axis=1)]
+            fit.scores[i] >= THRESHOLD if several else indicators[fit.scores[i].argmax(axis=1)]
             for fit in entry.fits
         ]
         for name, entry in compared.entries.items()
@@ -442,7 +446,7 @@ def _signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
         vote = vote > 0.5
     else:
         preferred = normalize_scores(compared.entries[reference].fits[0].scores[i])
-        vote = one[np.argmax(vote + 1e-6 * preferred, axis=1)]
+        vote = indicators[np.argmax(vote + 1e-6 * preferred, axis=1)]
     signs: dict[str, dict[str, float]] = {}
     for name, seeds in decided.items():
         if several:
@@ -455,8 +459,8 @@ def _signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
             classes = zip(problem.classes, shares, strict=True)
             signs[name] = {f"share {label}": share for label, share in classes}
         others = {AGREEMENT[problem.family]: decided[reference][0], "agreement_vote": vote}
-        for sign, other in others.items():
-            signs[name][sign] = fmean(jaccard(other, D) for D in seeds)
+        for column, other in others.items():
+            signs[name][column] = fmean(jaccard(other, D) for D in seeds)
     return signs
 
 

@@ -1,7 +1,7 @@
-"""Label-free signs: how far to trust a fit, judged without any label of a target.
+"""Label-free criteria and doubts: how far to trust a fit, without any label of a target.
 
-Criteria are numbers; doubts name signs of a doubtful or worthless result, with what to do about
-them. The same doubts serve `compare`, `evaluate`, `predict` and `run FILE.yaml`.
+A criterion is a number. A doubt is a warning of a doubtful or worthless result, with the remedy.
+`compare`, `evaluate`, `predict` and `run FILE.yaml` print the same doubts.
 """
 
 import warnings
@@ -36,15 +36,18 @@ MAX_DOCUMENTS = 50_000
 MIN_DOCUMENTS = 10
 #: With fewer documents of a class, low reverse accuracy is never worthless.
 MIN_OF_CLASS = 5
-#: A sign is bad from this share of a target's documents without a feature of the source.
+#: Shares of a target's documents without a feature of the source from which a result is doubtful,
+#: and worthless.
 DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
-#: Share of documents that would need another class for the shares to be those of the source.
+#: Class shares are far from the source's if more than this part of the documents would need another
+#: class to have them.
 FAR = 0.25
-#: How far the reverse accuracy is from chance, 1/c, to 1: below the first it is worthless.
+#: Reverse accuracy on a scale from chance (0) to perfect (1): below the first number a result is
+#: worthless, below the second doubtful.
 WORTHLESS_REVERSE, DOUBTFUL_REVERSE = 0.1, 0.3
-#: How far agreement with logistic regression is from chance to 1, to resemble it.
+#: Agreement with logistic regression, on the same scale, from which decisions resemble it.
 LIKE_REGRESSION = 0.4
-#: Probability of so many documents of one class, by the source's shares, that is worthless.
+#: A result of one class is worthless if the source's shares give it a lower probability than this.
 IMPROBABLE = 0.001
 
 REMEDY = "set other parameters (--set) or features (--option)"
@@ -278,7 +281,7 @@ def _decision_doubts(
 
 
 def _above_chance(accuracy: float, classes: Sequence[str]) -> float:
-    """Return how far an accuracy is from chance, 0, to 1."""
+    """Return an accuracy on a scale from chance (0) to perfect (1)."""
     chance = 1 / len(classes)
     return (accuracy - chance) / (1 - chance)
 

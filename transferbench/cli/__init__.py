@@ -78,7 +78,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     # Handle SIGTERM as Ctrl-C, so that children stop and temporary files are removed.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Of click's own `main` only completion: it would print on Ctrl-C, and exit on a closed pipe.
+    # Use click's own `main` for completion alone: it prints on Ctrl-C and exits on a closed pipe.
     if COMPLETE in os.environ:
         main.main(arguments, prog_name="transferbench", complete_var=COMPLETE)
     context = None

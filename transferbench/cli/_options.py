@@ -32,7 +32,7 @@ def declared(values: type, required: Sequence[str] = ()) -> dict[str, Callable[.
 def passing(
     name: str, build: Callable[..., Any], options: Mapping[str, Callable[..., Any]]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds options and passes what `build` makes of them as one value."""
+    """Return a decorator that adds options to a command and passes build(**values) as `name`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -83,30 +83,37 @@ def have_run(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(n for n in known if (settings.results / n / "runs.csv").is_file()))
 
 
+def _expanded(
+    context: click.Context, _: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the experiments that the arguments name; none without arguments."""
+    if not given:
+        return ()
+    own = experiments.own_names(context.obj.results) if context.obj else ()
+    return tuple(experiments.expand(given, own))
+
+
 #: The arguments of a command for several experiments.
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
-    callback=lambda context, _, given: tuple(
-        experiments.expand(given, experiments.own_names(context.obj.results) if context.obj else ())
-        if given
-        else ()
-    ),
+    callback=_expanded,
 )  # fmt: skip
 
 
 def experiments_named(name: str) -> list[str]:
-    """Return the experiments in our folder that a name stands for, or the path of the user's."""
+    """Return the experiments that a name stands for, or the path of the user's own; [] if none."""
     from transferbench import strict_yaml
 
     if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():
         data, _ = strict_yaml.load(Path(name))
-        return [name] * (isinstance(data, dict) and "columns" in data)  # no task has columns
+        is_experiment = isinstance(data, dict) and "columns" in data  # no task has columns
+        return [name] if is_experiment else []
     found = experiments.expand([name])
     return found if found[0] in experiments.names() else []
 
 
 def task(name: str) -> str:
-    """Return the name of a task as it is. Raise UserError for one of experiments."""
+    """Return the name of a task unchanged. Raise UserError if it names experiments."""
     if found := experiments_named(name):
         command = f"`transferbench reproduce {shlex.quote(name)}`"
         remedy = f"use {command}, or a task that `transferbench describe {found[0]}` lists"

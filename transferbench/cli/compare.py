@@ -183,7 +183,7 @@ def _rows(part: DataFrame, compared: Comparison) -> list[list[str]]:
 
 
 def _legend(compared: Comparison, frame: DataFrame) -> str:
-    """Return what the numbers are."""
+    """Return a line that explains the numbers of the table."""
     if compared.problem.family == "multilabel":
         mean = f"{frame.attrs['source_labels']:.2f}"
         return (
@@ -196,7 +196,10 @@ def _legend(compared: Comparison, frame: DataFrame) -> str:
 
 
 def _number(value: float) -> str:
-    return "" if value != value else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    """Return a number with two decimals, or none from 10 on; "" for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def _percent(value: float, std: float = math.nan) -> str:
@@ -225,10 +228,11 @@ def _to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dic
                 line[name] = {label: line.pop(f"{key} {label}", None) for label in classes}
             if entry.fits and truth is not None:
                 i = truth.names.index(line["target"])
-                if (rows := truth.scored[i]).any():
-                    true, scores = truth.Y[i][rows], entry.fits[0].scores[i][rows]
-                    decided, labels = scores.argmax(axis=1), range(len(classes))
-                    counts = confusion_matrix(true.argmax(axis=1), decided, labels=labels)
+                rows = truth.scored[i]
+                if rows.any():
+                    true = truth.Y[i][rows].argmax(axis=1)
+                    decided = entry.fits[0].scores[i][rows].argmax(axis=1)
+                    counts = confusion_matrix(true, decided, labels=range(len(classes)))
                     line["confusion"] = counts.tolist()
         results.append(line)
     return {

@@ -72,7 +72,7 @@ def command(
         _show(rebuilds, settings, force=execution.force)
         return 0
     if len(rebuilds) > 1 and not execution.force:
-        say(reproduce.expect(rebuilds, settings)[1], err=True)
+        say(reproduce.forecast(rebuilds, settings)[1], err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = settings.results / "records" / "reproduce.lock"
     with exclusive(lock, partial(say, message, err=True)):
@@ -85,7 +85,7 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
     from transferbench import reproduce
     from transferbench.runs import runner
 
-    expected, sentence = reproduce.expect(rebuilds, settings)
+    expected, sentence = reproduce.forecast(rebuilds, settings)
     if len(rebuilds) == 1:
         (rebuild,) = rebuilds
         runs = list(rebuild.waiting)

@@ -71,7 +71,7 @@ from transferbench.userdata.documents import (
     MATRICES,
     DomainFiles,
     Reading,
-    check_twice,
+    check_unique,
     file_kind,
     find_files,
     labels_file,
@@ -209,7 +209,7 @@ def _domains(
                     raise UserError(f"no file {brief(str(file))}.")
         domains += named
     with places.at(key):
-        check_twice(domains)
+        check_unique(domains)
     return domains
 
 

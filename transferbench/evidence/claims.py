@@ -117,11 +117,15 @@ class Line:
 
     def test(self, ours: Values, theirs: Values, margin: float) -> PairedTest:
         """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
-        both = {**ours.by_seed, **theirs.by_seed}
-        seeds = [seed for seed in both if seed is not None] if len(both) > 1 else list(both)
-        pairs = [[v.by_seed.get(s, v.by_seed.get(None)) for v in (ours, theirs)] for s in seeds]
-        known = zip(seeds, pairs, strict=True)
-        differences = {s: a - b - margin for s, (a, b) in known if a is not None and b is not None}
+        seeds = list({**ours.by_seed, **theirs.by_seed})
+        if len(seeds) > 1:  # None stands for the one value of a method without seeds
+            seeds = [seed for seed in seeds if seed is not None]
+        differences = {}
+        for seed in seeds:
+            a = ours.by_seed.get(seed, ours.by_seed.get(None))
+            b = theirs.by_seed.get(seed, theirs.by_seed.get(None))
+            if a is not None and b is not None:
+                differences[seed] = a - b - margin
         return PairedTest(
             self.row,
             tuple(differences.values()),
@@ -211,9 +215,9 @@ def _lines(
 
 
 def _scale(lower: bool, ratio: bool, whole: int, avoided: float, value: float) -> float:
-    """Return a value on a scale on which more is better, and costs differ by their ratio.
+    """Return a value on a scale on which more is better; ratios become differences of log10.
 
-    avoided: the share of the errors, what the value lacks to the whole, that are taken away.
+    avoided: the share of the errors (whole − value) that is removed first, see `fewer_errors`.
     """
     value += avoided * (whole - value)
     if ratio:
@@ -275,9 +279,10 @@ def _stable(given: Stable, line: Line) -> PairedTest:
         return fmean(point.by_seed.values() or [0])
 
     low, high = min(complete, key=mean), max(complete, key=mean)
-    lost = next((point for point in points if point.missing), low)
+    # An incomplete point in place of the lowest one makes the test incomplete, too.
+    first = next((point for point in points if point.missing), low)
     n_comparisons = max(1, math.comb(len(points), 2))
-    test = line.test(lost, high, -given.within)
+    test = line.test(first, high, -given.within)
     return replace(test, n_comparisons=n_comparisons, error=math.nan)
 
 
@@ -315,11 +320,15 @@ def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Ou
     """
     if not decisions:
         return "undetermined"
-    holds, fails = ([each.p <= ALPHA for each in side] for side in zip(*decisions, strict=True))
-    some = _extent(claim) == "some"
-    if any(holds) if some else all(holds):
+    holds = [for_it.p <= ALPHA for for_it, _ in decisions]
+    fails = [against.p <= ALPHA for _, against in decisions]
+    if _extent(claim) == "some":
+        is_true, is_false = any(holds), all(fails)
+    else:
+        is_true, is_false = all(holds), any(fails)
+    if is_true:
         return "holds"
-    return "fails" if (all(fails) if some else any(fails)) else "undetermined"
+    return "fails" if is_false else "undetermined"
 
 
 def _extent(claim: Claim) -> Extent:

@@ -162,7 +162,10 @@ def _since(cell: Cell, data: str) -> dict[str, str]:
 
 
 def _compare(then: list[str], now: str, without_now: str = "") -> str:
-    change = "unchanged" if then == [now] else f"now {now}" if now else without_now
+    """Return what the runs reported and whether it is the same now."""
+    change = f"now {now}" if now else without_now
+    if then == [now]:
+        change = "unchanged"
     return f"{', '.join(then) or 'not known'}; {change}"
 
 

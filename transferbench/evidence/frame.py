@@ -37,6 +37,7 @@ CELL = ["row", "column", "x"]
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
 
+#: Columns of runs.csv that hold numbers, and those that hold texts.
 NUMBERS = (
     "x", *SCORES, "documents", "objective", "iterations", "seconds", "reused_seconds",
     "load_seconds", "peak_mib",
@@ -353,12 +354,12 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:
     keys = keys.where(keys.notna(), None).itertuples(index=False)
     outcomes = zip(*(shown[name] for name in Outcome._fields), strict=True)
     measured = zip(shown["value"], _variances(experiment, shown), strict=True)
-    cells: dict[Place, _Lines] = {}
+    cells: dict[Place, _CellLines] = {}
     for (row, column, x, seed), outcome, criteria, value in zip(
         keys, outcomes, shown["criteria"], measured, strict=True
     ):
         # The runs of a curve are planned without x; its points come from their iterations.
-        lines = cells.setdefault((row, column, None if curves else x), _Lines())
+        lines = cells.setdefault((row, column, None if curves else x), _CellLines())
         lines.runs.setdefault(seed, Outcome(*outcome))
         if outcome[0] == "done":
             lines.values.setdefault(x, {}).setdefault(seed, []).append(value)
@@ -376,7 +377,7 @@ Place = tuple[str, str, float | None]
 
 
 @dataclass
-class _Lines:
+class _CellLines:
     """The lines of a cell: its runs by seed, value and variance by x and seed, criteria by seed."""
 
     runs: dict[int | None, Outcome] = field(default_factory=dict)
@@ -389,7 +390,7 @@ class _Lines:
 def _cell(
     experiment: Experiment,
     place: Place,
-    lines: _Lines,
+    lines: _CellLines,
     values_by_seed: dict[int | None, list[tuple[float, float]]],
     best: float,
 ) -> Cell:
@@ -405,13 +406,13 @@ def _cell(
     unavailable = [run.reason for run in runs if run.status == "unavailable"]
     failed = [f"{r.status}: {r.reason}" for r in runs if r.status not in ("done", "missing")]
     if unavailable:
-        judged, reason = "unavailable", unavailable[0]
+        decision, reason = "unavailable", unavailable[0]
     elif failed:
-        judged, reason = "inconclusive", failed[0]
+        decision, reason = "inconclusive", failed[0]
     elif not finite or len(values) < min(MIN_RUNS, len(runs)):
-        judged, reason = "inconclusive", f"{len(values)} of {len(runs)} runs"
+        decision, reason = "inconclusive", f"{len(values)} of {len(runs)} runs"
     else:
-        judged, reason = verdict(mean - published, tolerance), ""
+        decision, reason = verdict(mean - published, tolerance), ""
     return Cell(
         row,
         column,
@@ -425,7 +426,7 @@ def _cell(
         published,
         math.nan if published_std is None else published_std,
         mean - published,
-        judged,
+        decision,
         reason,
         by_seed,
         {seed: dict(pd.DataFrame(each).mean()) for seed, each in lines.criteria.items()},
@@ -473,10 +474,10 @@ def identical_columns(experiment: Experiment, cells: Sequence[Cell]) -> list[lis
     columns: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
     for cell in cells:
         if cell.column in experiment.spec.columns and cell.metric not in COSTS:
-            values = tuple(cell.by_seed.items())
-            same = len({value for _, value in values}) == 1  # as a method without seeds
-            place = cell.row, str(cell.x)
-            columns.setdefault(cell.column, {})[place] = values[0][1:] if same else values
+            values: tuple[Any, ...] = tuple(cell.by_seed.items())
+            if len(set(cell.by_seed.values())) == 1:  # equals a method without seeds
+                values = values[0][1:]
+            columns.setdefault(cell.column, {})[cell.row, str(cell.x)] = values
     groups: list[list[str]] = []
     for name, known in columns.items():
         found = next((group for group in groups if columns[group[0]] == known), None)

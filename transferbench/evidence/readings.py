@@ -1,8 +1,8 @@
 """Readings of a paper: what its method gives under each way to fill what the paper leaves open.
 
 The columns of the experiment are the readings, fixed before the runs. For each printed value the
-page shows where it lies among them; for the whole row of printed values, the nearest reading and
-how often made-up rows are approached as closely.
+page shows where it lies among them. For all printed values together it shows the nearest reading,
+and the share of made-up rows to which some reading comes as close.
 """
 
 import math
@@ -58,8 +58,12 @@ def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         means = here["mean"].to_numpy()
         quartiles = np.quantile(means, (0, 0.25, 0.5, 0.75, 1))
         below = float((means < printed).mean() * 100)
-        position = "above" if printed > quartiles[-1] else "below" if printed < quartiles[0] else ""
-        line = [row, printed, *quartiles, below, position or "inside", here["std"].median()]
+        position = "inside"
+        if printed > quartiles[-1]:
+            position = "above"
+        elif printed < quartiles[0]:
+            position = "below"
+        line = [row, printed, *quartiles, below, position, here["std"].median()]
         lines.append([*line, here["best"].min(), here["best"].max()])
     return pd.DataFrame(lines, columns=STRIP_COLUMNS)
 
@@ -85,29 +89,29 @@ def nearest(experiment: Experiment, cells: Sequence[Cell]) -> Nearest | None:
 
 
 def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
-    """Return what the page says of the printed row as a whole."""
+    """Return sentences about the printed values as a whole."""
     table = strips(experiment, cells)
     positions = table["position"].value_counts()
     inside, above, below = (int(positions.get(p, 0)) for p in ("inside", "above", "below"))
     total = inside + above + below
-    said = [
+    result = [
         f"Of {total} printed values {inside} lie inside the range of the readings, {above} above "
         f"and {below} below all of them."
     ]
     if found := nearest(experiment, cells):
         digits = 2 if experiment.spec.unit == "percent" else 3
-        said.append(
+        result.append(
             f"Nearest to the whole row is {found.reading}: {found.distance:.{digits}f} away on "
             f"average. The same readings come as close to {found.as_close:.0%} of made-up rows "
             f"(printed values with normal noise of {NOISE:g} points): the higher this share, the "
             "less the fit shows."
         )
     if table["best_iteration_least"].notna().any():
-        said.append(
+        result.append(
             "Best iteration: the range if every run stopped at its best iteration by the labels of "
             "the target. No method may do that; the band only shows what such a choice could give."
         )
-    return said
+    return result
 
 
 def printed_values(experiment: Experiment) -> dict[str, float]:
@@ -147,6 +151,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
         ax.spines["left"].set_visible(False)
         ax.invert_yaxis()
         ax.grid(axis="x")
-        ax.set_xlabel(tables.measures(experiment, "per cent" * (experiment.spec.unit == "percent")))
+        unit = "per cent" if experiment.spec.unit == "percent" else ""
+        ax.set_xlabel(tables.measures(experiment, unit))
         figures.legend(drawing, ax.get_legend_handles_labels()[0])
         return figures.save(drawing, folder / "readings")

@@ -44,7 +44,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     best = values[experiment.spec.candidates].max(axis=1)
     chosen = _strategies(experiment, cells, values)
     regrets = pd.DataFrame({key: best - value for key, value in chosen.items()})
-    lost = {key: values[spec.reference] - value for key, value in chosen.items()}
+    below = {key: values[spec.reference] - value for key, value in chosen.items()}
     if regrets.empty:
         return pd.DataFrame(columns=[*COLUMNS, *corpora(experiment)])
     for kind in KINDS[:3] if len(set(corpus)) > 1 else ():
@@ -54,14 +54,14 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         name = f"best {kind} chosen elsewhere"
         picked = _chosen_elsewhere(regrets[of_kind], corpus)
         regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
-        lost[name, "chosen"] = pd.Series({row: lost[key][row] for row, key in picked.items()})
+        below[name, "chosen"] = pd.Series({row: below[key][row] for row, key in picked.items()})
     named = [group for group in corpora(experiment) if group in corpus]
     lines = []
     for strategy, kind in regrets:
         regret = regrets[strategy, kind]
         means = regret.groupby(corpus, sort=False).mean()[named]
         line = [strategy, kind, regret.mean(), regret.max(), regret.idxmax()]
-        lines.append([*line, lost[strategy, kind].max(), *means])
+        lines.append([*line, below[strategy, kind].max(), *means])
     return pd.DataFrame(lines, columns=[*COLUMNS, *named])
 
 
@@ -84,7 +84,7 @@ def _strategies(
     for name, rule in spec.rules.items():
         sources = {
             row: rule.column
-            if _at(by_place[row, rule.column], rule.criterion) >= rule.least
+            if _criterion_value(by_place[row, rule.column], rule.criterion) >= rule.least
             else spec.reference
             for row in values.index
         }
@@ -95,11 +95,15 @@ def _strategies(
 def _by_criterion(cells: Sequence[Cell], criterion: str) -> float:
     """Return the mean over seeds of the value of the cell that the criterion rates highest."""
     seeds = max((list(cell.by_seed) for cell in cells), key=len)
-    chosen = [(max(cells, key=lambda cell: _at(cell, criterion, s)), s) for s in seeds]
-    return fmean(cell.by_seed.get(seed, cell.mean) for cell, seed in chosen)
+    values = []
+    for seed in seeds:
+        ratings = [_criterion_value(cell, criterion, seed) for cell in cells]
+        chosen = cells[ratings.index(max(ratings))]
+        values.append(chosen.by_seed.get(seed, chosen.mean))
+    return fmean(values)
 
 
-def _at(cell: Cell, criterion: str, seed: int | None = None) -> float:
+def _criterion_value(cell: Cell, criterion: str, seed: int | None = None) -> float:
     """Return a criterion of a cell, by default its mean over seeds; −∞ without one."""
     found = cell.criteria.get(seed) or cell.criteria.get(None)
     values = [found] if found else list(cell.criteria.values())

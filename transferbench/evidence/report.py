@@ -56,6 +56,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for section in sections:
         papers.setdefault(section["spec"].paper.title, []).append(section)
     sections = [section for of_paper in papers.values() for section in of_paper]
+    # Each page has links to the one before and the one after it.
     names = ["", *(section["file"].name for section in sections), ""]
     pages = {
         f"{section['file'].name}.html": fill(
@@ -107,6 +108,8 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     judged = {(columns[e.column].model, e.verdict) for e in entries if e.row in spec.rows}
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
+    counts = [(word, verdicts[word]) for word in tables.MARKS if verdicts[word]]
+    counts += [(word, outcomes[word]) for word in claims.MARKS if outcomes[word]]
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
@@ -120,8 +123,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "verdicts": verdicts,
         "with_readings": with_readings,
         "outcomes": outcomes,
-        "counts": [(word, n) for word in tables.MARKS if (n := verdicts[word])]
-        + [(word, n) for word in claims.MARKS if (n := outcomes[word])],
+        "counts": counts,
         "pictures": {
             path.stem: base64.b64encode(path.read_bytes()).decode() for path in folder.glob("*.svg")
         },

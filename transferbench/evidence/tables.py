@@ -61,23 +61,25 @@ def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
 
 
 def totals(experiment: Experiment, entries: Sequence[Cell]) -> tuple[Counter[str], Counter[str]]:
-    """Count the verdicts of cells: as the paper is read first, and with readings of columns.
+    """Count the verdicts of the cells in two ways.
 
-    The first count leaves readings out; the second takes them in place of what they read. A control
-    of another experiment counts for nothing.
+    The first count leaves out columns that are second readings; in the second, they replace the
+    columns that they read. A control of another experiment is not counted.
     """
     if experiment.spec.control_of:
         return Counter(), Counter()
     rows, columns = experiment.spec.rows, experiment.spec.columns
-    read: dict[tuple[str, str], str] = {}
-    first: dict[tuple[str, str], str] = {}
+    as_printed: dict[tuple[str, str], str] = {}
+    second_readings: dict[tuple[str, str], str] = {}
     for entry in entries:
         if math.isnan(entry.published):
             continue
         if entry.row in rows and not rows[entry.row].reading_of:
-            named = columns[entry.column].reading_of
-            (read if named else first)[entry.row, named or entry.column] = entry.verdict
-    return Counter(first.values()), Counter((first | read).values())
+            if named := columns[entry.column].reading_of:
+                second_readings[entry.row, named] = entry.verdict
+            else:
+                as_printed[entry.row, entry.column] = entry.verdict
+    return Counter(as_printed.values()), Counter((as_printed | second_readings).values())
 
 
 def by_row(entries: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
@@ -97,7 +99,8 @@ def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]
     if experiment.spec.readings or experiment.spec.figure:
         return set()
     found = set()
-    for row, here in by_row(c for c in entries if c.is_decided and not math.isnan(c.mean)).items():
+    decided = [cell for cell in entries if cell.is_decided and not math.isnan(cell.mean)]
+    for row, here in by_row(decided).items():
         shown = {column: np.round(cell.mean, digits(experiment)) for column, cell in here.items()}
         lower = next(iter(here.values())).metric in LOWER_IS_BETTER
         first = min(shown.values()) if lower else max(shown.values())
@@ -116,7 +119,11 @@ def measures(experiment: Experiment, unit: str) -> str:
     shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
     shares = [TITLES[measure] for measure in shown if measure not in COSTS]
     costs = [TITLES[measure] for measure in shown if measure in COSTS]
-    return "; ".join([", ".join([*shares, *[unit] * bool(unit)])] * bool(shares) + costs)
+    if not shares:
+        return "; ".join(costs)
+    if unit:
+        shares.append(unit)
+    return "; ".join([", ".join(shares), *costs])
 
 
 def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:

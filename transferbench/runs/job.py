@@ -46,7 +46,7 @@ class TaskFile:
 class Job:
     """A run, the key of its record, the file of its task, its limits, the folder of artefacts.
 
-    Without a folder, or where it does not exist, the run makes all artefacts itself.
+    Without an existing folder of artefacts, the run makes all of them itself.
     """
 
     key: str

@@ -65,7 +65,7 @@ class ProgressBar:
         self._refresh()
 
     def skip(self) -> None:
-        """Count a run that took no time; leave it out of the estimate of the remaining time."""
+        """Count a reused or unavailable run; the estimate of the remaining time leaves it out."""
         if not self.tqdm.disable:
             self.tqdm.initial += 1
         self.ended += 1

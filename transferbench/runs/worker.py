@@ -71,7 +71,7 @@ def serve(connection: Connection) -> None:
             connection.send(perform(job, lambda *progress: connection.send(progress)))
             if not process.CAN_FORK:
                 return
-            artefacts.prepare()  # for the next fork; here it costs no run any time
+            artefacts.prepare()  # for the next fork, before the time of its run begins
 
 
 def _exit_with_parent() -> None:
@@ -200,16 +200,16 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     problem, truth = _load(job.task)
     loaded = time.perf_counter()
     watch = _Watch(job, truth, send)
-    with artefacts.use(job.artefacts, job.limits.threads) as usage:
+    with artefacts.use(job.artefacts, job.limits.threads) as costs:
         begin = time.perf_counter()
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = time.perf_counter() - begin
     measures = evaluate(fit, truth, problem)
     peak = artefacts.peak_mib()
-    judged = None
+    label_free = None
     if run.criteria:
-        judged = criteria.criteria(run.model, problem, run.params, run.seed, fit)
-    missing, missing_cpu = usage.missing.tolist()
+        label_free = criteria.criteria(run.model, problem, run.params, run.seed, fit)
+    correction, cpu_correction = costs.correction.tolist()
     return replace(
         record,
         metrics=measures,
@@ -218,13 +218,13 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
-        criteria=judged,
+        criteria=label_free,
         doubts=_doubts(run, problem, fit),
-        seconds=seconds + missing,
-        reused_seconds=usage.reused.tolist()[0],
+        seconds=seconds + correction,
+        reused_seconds=costs.reused.tolist()[0],
         load_seconds=loaded - start,
-        cpu_seconds=time.process_time() + cpu + missing_cpu,
-        peak_mib=None if peak is None else max(peak, usage.peak_mib),
+        cpu_seconds=time.process_time() + cpu + cpu_correction,
+        peak_mib=None if peak is None else max(peak, costs.peak_mib),
     )
 
 
@@ -248,7 +248,7 @@ def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
 class _Watch:
     """Called by a model after each iteration: send progress and, if asked for, extend the curve.
 
-    Numbers that are not counts are not shown.
+    Progress that is not given as integers is ignored.
     """
 
     def __init__(self, job: Job, truth: Truth, send: process.Send) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Suffixes of matrices.
 MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
-#: Documents that must have a label: all or some; "any": there may be no labels at all; with "none",
+#: Which documents must have a label: "all", "some", or "any" number of them, also zero. With "none"
 #: labels are not read.
 Labels = Literal["all", "some", "any", "none"]
 
@@ -110,13 +110,13 @@ def check_kind(documents: Sequence[Documents]) -> None:
 
 
 def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
-    """Return the domains that the names stand for.
+    """Return the domains of the names: files, folders or patterns.
 
     each_file: make each file a domain. Raises UserError for a name without files, a folder with
     anything but files, or a file given twice. A file that does not exist is no error here.
     """
     domains = [domain for name in names for domain in find_files(name, each_file=each_file)]
-    check_twice(domains)
+    check_unique(domains)
     return domains
 
 
@@ -131,12 +131,12 @@ def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> lis
     files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
     if each_file or files == [folder / user_path(name)]:
         return [DomainFiles(file.stem, file, (file,)) for file in files]
-    whole = folder / name
-    named = whole if os.path.isdir(whole) else files[0]  # noqa: PTH112
-    return [DomainFiles(named.stem, whole, tuple(files))]
+    path = folder / name
+    first = path if os.path.isdir(path) else files[0]  # noqa: PTH112
+    return [DomainFiles(first.stem, path, tuple(files))]
 
 
-def check_twice(domains: Iterable[DomainFiles]) -> None:
+def check_unique(domains: Iterable[DomainFiles]) -> None:
     """Raise UserError if a file occurs twice."""
     known = set()
     for domain in domains:

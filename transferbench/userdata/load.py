@@ -40,8 +40,8 @@ MAX_CLASSES = 1000
 #: spaces between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
-#: So many documents of each file, and characters of each, decide about the script.
-SAMPLE = 1000
+#: Documents of each file, and characters of each of them, from which the script is detected.
+SAMPLE_SIZE = 1000
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
     if values.get("tokens") == "auto":
-        texts = (text[:SAMPLE] for file in files for text in islice(_texts(file), SAMPLE))
+        texts = (text[:SAMPLE_SIZE] for file in files for text in islice(_texts(file), SAMPLE_SIZE))
         words = values["token_pattern"] != WORDS or has_spaces(texts)
         values["tokens"] = "words" if words else "characters"
     return values
@@ -182,7 +182,7 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     if len(classes) < 2:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
         raise UserError(f"{path}: {present}; expected documents of two classes or more.")
-    labelled = sum(map(bool, (label for file in files for label in file.labels)))
+    labelled = sum(bool(label) for file in files for label in file.labels)
     if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
         raise UserError(
             f"{path}: {len(classes)} different labels of {labelled} documents, expected several "

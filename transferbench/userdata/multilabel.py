@@ -37,9 +37,9 @@ def split_labels(label: str, separator: str | None) -> list[str]:
 
 
 def check_single(labels: Iterable[str], path: object) -> None:
-    """Raise UserError if labels are several with a separator between; a transfer model gives one.
+    """Raise UserError if a label looks like several ones: a transfer model gives one label.
 
-    They are if a part of a label with a separator is also, or is also part of, another label.
+    It does if it contains "|" and one of its parts is also another label, or part of one.
     """
     distinct = sorted(set(labels))
     parts = Counter(part for label in distinct for part in split_labels(label, SEPARATOR))
@@ -53,10 +53,10 @@ def check_single(labels: Iterable[str], path: object) -> None:
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:
-    """Return the domains of each task: one with a seen row, then those without that belong to it.
+    """Return the domains of each task: one that has seen rows, then those assigned to it.
 
-    These belong to the task whose mean document in the first view has the largest cosine with their
-    own; of equal ones to the first. Raise ValueError if no row is seen.
+    A domain without seen rows is assigned to the task whose mean document, in the first view, has
+    the largest cosine with its own; on a tie to the first. Raise ValueError if no row is seen.
     """
     means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
     length = np.linalg.norm(means, axis=1, keepdims=True)

@@ -46,17 +46,20 @@ def rows(
             row: Row = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            best = {
-                model: _best(scores[model][i]) if several else [fit.scores[t][i].argmax()]
+            decided = {
+                model: _labels_given(scores[model][i]) if several else [fit.scores[t][i].argmax()]
                 for model, fit in fits.items()
             }
-            labels = [separator.join(problem.classes[c] for c in cs) for cs in best.values()]
+            labels = [
+                separator.join(problem.classes[c] for c in classes) for classes in decided.values()
+            ]
             first, *others = scores
-            confidences = [_short(scores[first][i, c]) for c in best[first]]
+            confidences = [_short(scores[first][i, c]) for c in decided[first]]
             row[kind] = labels[0]
-            row["confidence"] = (
-                separator.join(f"{c:.6g}" for c in confidences) if several else confidences[0]
-            )
+            if several:
+                row["confidence"] = separator.join(f"{value:.6g}" for value in confidences)
+            else:
+                row["confidence"] = confidences[0]
             if others:
                 if kind == "label":  # clusters of different models have nothing in common
                     row["agree"] = _short(labels.count(labels[0]) / len(labels))
@@ -67,8 +70,8 @@ def rows(
             yield row
 
 
-def _best(scores: np.ndarray) -> list[int]:
-    """Return the labels of a document with scores (c,), best first."""
+def _labels_given(scores: np.ndarray) -> list[int]:
+    """Return the labels whose scores (c,) reach the threshold, best first."""
     return [int(c) for c in np.argsort(-scores, kind="stable") if scores[c] >= THRESHOLD]
 
 

@@ -39,8 +39,8 @@ from transferbench.runs.record import Record
 Identity = Mapping[str, str]
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
 TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
-#: Seconds for a cluster or a worker to close. Dask's may wait for ever if a signal ends one while
-#: the other closes.
+#: Most seconds for a cluster or a worker to close. Without a limit, dask may wait forever if a
+#: signal ends one while the other closes.
 CLOSING = 30.0
 
 

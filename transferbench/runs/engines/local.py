@@ -41,7 +41,7 @@ PRELOAD = (
     "sklearn.svm",
     "sparse_dot_topn",
 )
-#: Seconds after which a template process is killed that has not ended a run at its time limit.
+#: Seconds past the time limit of a run after which its template process is killed.
 GRACE = 5.0
 #: Seconds between two checks of a process.
 PAUSE = 0.1
@@ -72,7 +72,7 @@ class Local(Engine):
         schedule = Schedule([run_slot() for _ in range(self.n_jobs)], on_done)
         try:
             while True:
-                # Half of them wait, and start while the next job is prepared.
+                # A second job for each slot, so that no slot waits while the next task is built.
                 for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
                     schedule.submit(with_memory_limit(job, self.n_jobs))
                 if not schedule.pending:
@@ -106,7 +106,9 @@ class Schedule:
         self.pending = 0  # jobs submitted whose records were not returned yet
         self._waiting: SimpleQueue[Job | None] = SimpleQueue()
         self._events: SimpleQueue[Record | tuple[Any, ...]] = SimpleQueue()  # records, progress
-        self._threads = [Thread(target=self._use, args=(slot,), daemon=True) for slot in slots]
+        self._threads = [
+            Thread(target=self._perform_jobs, args=(slot,), daemon=True) for slot in slots
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -154,7 +156,7 @@ class Schedule:
             slot.close()
             thread.join()
 
-    def _use(self, slot: Slot) -> None:
+    def _perform_jobs(self, slot: Slot) -> None:
         def on_progress(*progress: Any) -> None:
             if progress:
                 self._events.put(progress)
@@ -170,7 +172,7 @@ class Schedule:
 
 
 class ProcessDied(Exception):
-    """A process ended before it had answered; the text says how."""
+    """A process ended before it answered; the text states how."""
 
 
 class Slot:
