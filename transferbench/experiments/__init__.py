@@ -111,8 +111,7 @@ def path(name: str, results: Path | None = None) -> Path:
         if others:
             raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")
         if first not in names():
-            remedy = "See `transferbench list experiments`, or give the path of a YAML file."
-            raise unknown("experiment", name, titles(results), remedy)
+            raise _unknown(name, results)
         return folder / f"{first}.yaml"
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
@@ -124,6 +123,25 @@ def path(name: str, results: Path | None = None) -> Path:
         message = f"the results cannot be in a folder named {brief(file.stem)}"
         raise UserError(f"{file}: {message}; use letters, digits and -_.+ in the name.")
     return file
+
+
+def _unknown(name: str, results: Path | None) -> UserError:
+    """Return the error for an unknown experiment; for a task it names the experiments with it."""
+    from transferbench import datasets, strict_yaml
+
+    try:
+        task = datasets.full_name(name.partition(":")[0])
+    except UserError:
+        remedy = "See `transferbench list experiments`, or give the path of a YAML file."
+        return unknown("experiment", name, titles(results), remedy)
+    having = []
+    for each in names():
+        rows = strict_yaml.load(path(each))[0]["rows"].values()
+        if any(row["task"].partition(":")[0] == task for row in rows):
+            having.append(each)
+    having.sort(key=lambda each: not PUBLISHED.fullmatch(each))
+    remedy = f"`transferbench run {name} --model MODEL`, or name an experiment that has it"
+    return UserError(f"{name} is a task: use {remedy}: {', '.join(having) or 'none'}.")
 
 
 def load(name: str, results: Path | None = None) -> Experiment:
