@@ -309,7 +309,7 @@ class NMTF:
     ) -> Fit:
         """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
-        `labels` holds the label factor V of each domain. Raises FloatingPointError if the
+        `labels` holds the label factor V of each domain. Raise FloatingPointError if the
         objective becomes infinite or NaN.
         """
         trace = []

@@ -98,7 +98,7 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
     prior: "equal", which supposes nothing else than the model; "source", those of the labelled
     documents; "estimated", see `estimate_shares`, for each target; or a number for each class, in
     the order of problem.classes, which hold for all targets. C: inverse regularisation of the
-    logistic regression. Warns if estimators disagree. Raises UserError for another number of
+    logistic regression. Warn if estimators disagree. Raise UserError for another number of
     shares.
     """
     if prior == "equal":

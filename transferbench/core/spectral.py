@@ -107,7 +107,7 @@ def spectral_weights(cost: np.ndarray, b: float) -> np.ndarray:
 
     Every such μ is a mixture of prefixes 1…j of the eigenvectors. The optimum is the value at b of
     the lower convex hull of the points (j, cost of prefix j), a mixture of at most two prefixes.
-    For b ≤ 1 it is the prefix with the least mean cost. Raises ValueError if b > r.
+    For b ≤ 1 it is the prefix with the least mean cost. Raise ValueError if b > r.
     """
     r = len(cost)
     if b > r:

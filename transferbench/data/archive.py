@@ -29,7 +29,7 @@ def digest(path: Path, scheme: str) -> str:
     tree: sha256 of the sorted lines "<path>\\t<sha256>\\n" of an archive's regular files; every
     packing of the same files has the same digest.
 
-    Raises UserError for a bad archive (tree), OSError for an unreadable file.
+    Raise UserError for a bad archive (tree), OSError for an unreadable file.
     """
     total = hashlib.sha256()
     if scheme == "tree":
@@ -47,7 +47,7 @@ def digest(path: Path, scheme: str) -> str:
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield (posix path, content) of the regular files of a tar, tar.gz or zip, in order.
 
-    Nothing is written to the disk. Raises UserError for a file that is no readable archive, or that
+    Nothing is written to the disk. Raise UserError for a file that is no readable archive, or that
     unpacks to more than MAX_UNPACKED bytes.
     """
     try:

@@ -197,7 +197,7 @@ def get(file: File, settings: Settings) -> Path:
 def plan(file: File, settings: Settings) -> FetchPlan:
     """Return what `get` would do, without using the network or changing anything.
 
-    Raises UserError if a copy in the cache cannot be read.
+    Raise UserError if a copy in the cache cannot be read.
     """
     path = settings.data / "raw" / file.name
     try:

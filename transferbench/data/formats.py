@@ -88,7 +88,7 @@ def read_rda(path: Path) -> dict[str, Any]:
     Values are Numbers, lists of texts, and lists (dicts if named): the part of R's binary format
     that data frames need ("R Internals", Serialization Formats). A package that reads the whole
     format stores every number: for a data frame of 47,337 columns and 6,000 rows it takes 6.8 GB
-    and 20 s, although one entry in 700 is not zero. Raises ValueError for other types of values.
+    and 20 s, although one entry in 700 is not zero. Raise ValueError for other types of values.
     """
     with lzma.open(path) as stream:
         stream.read(19)  # name and versions of the format

@@ -42,7 +42,7 @@ def problem_from_counts(
               domains together are kept.
     sources : number of domains, from the first, whose labels are seen in a transfer problem.
 
-    Weights (see `text.weight`) are fitted on all documents together. Raises ValueError if the
+    Weights (see `text.weight`) are fitted on all documents together. Raise ValueError if the
     domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
@@ -103,7 +103,7 @@ def cut_classes(
     unequal_in  : cut the targets alone, or the source too.
 
     Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
-    the same every time. Raises ValueError for another form of ratio, or if a class would be empty.
+    the same every time. Raise ValueError for another form of ratio, or if a class would be empty.
     """
     if not class_sizes:
         return dict(parts)
@@ -125,7 +125,7 @@ def cut_classes(
 
 
 def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
-    """Return the numbers (c,) of a text such as "1:10". Raises ValueError for another form."""
+    """Return the numbers (c,) of a text such as "1:10". Raise ValueError for another form."""
     try:
         ratio = np.array([float(part) for part in class_sizes.split(":")])
     except ValueError:
@@ -153,7 +153,7 @@ def assign_tasks_from(
     "train-labels" uses Y of the documents that are seen (n,) alone. Each other document belongs to
     the sub-category whose mean in X (n, d), over the seen documents that belong to it, has the
     largest cosine with the document. "random" draws tasks of equal size; each split another draw.
-    Raises ValueError for more tasks than documents.
+    Raise ValueError for more tasks than documents.
     """
     if tasks > len(Y):
         raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")

@@ -48,7 +48,7 @@ class Task:
     def named(cls, text: str, /, **options: Any) -> Self:
         """Return the task that a text names; `options` are added to those in the text.
 
-        Raises UserError for an unknown task or option, or a value of the wrong type.
+        Raise UserError for an unknown task or option, or a value of the wrong type.
         """
         if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
             text = f"own:path={Path(text).as_posix()}"
@@ -95,7 +95,7 @@ class Task:
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     """Load the built task; fetch, build, check and cache it first if necessary.
 
-    Raises Unavailable if originals cannot be obtained, ValueError if facts do not hold.
+    Raise Unavailable if originals cannot be obtained, ValueError if facts do not hold.
     """
     path = task.built_path(settings)
     facts(task, settings, path)
@@ -152,7 +152,7 @@ def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None
 
 
 def read(path: Path) -> tuple[Problem, Truth]:
-    """Read a built task. Raises ValueError for a damaged file, OSError for an unreadable one."""
+    """Read a built task. Raise ValueError for a damaged file, OSError for an unreadable one."""
     names = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
     with open_arrays(path) as (header, arrays):
         problem, truth = (unpack(each, arrays, names) for each in header["packed"])

@@ -30,7 +30,7 @@ BLOCK_ROWS = 1024
 def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return token counts (n, d) of the lower-cased texts, and the d tokens in alphabetical order.
 
-    Counts are int32. The texts are read once, one at a time. Raises ValueError if the pattern is
+    Counts are int32. The texts are read once, one at a time. Raise ValueError if the pattern is
     not a regular expression, has several groups or matches nothing.
     """
     from sklearn.feature_extraction.text import CountVectorizer

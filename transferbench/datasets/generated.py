@@ -52,7 +52,7 @@ def build(
     documents: number of all tasks together; 0 means the number in the task's description. tasks:
     number of tasks, or of domains. features: words that no document contains are dropped; 0 means
     2,000, or 50,000 for generated/transfer. words: mean number of words of a document; 0 means 60,
-    or 100 for generated/transfer. weighting, unit_length: see `text.weight`. Raises ValueError if a
+    or 100 for generated/transfer. weighting, unit_length: see `text.weight`. Raise ValueError if a
     class would have no document.
     """
     transfer = task.endswith("transfer")

@@ -64,7 +64,7 @@ def build(
 
     weighting, unit_length: see `text.weight`, fitted on all documents; the defaults leave the words
     0 and 1. train: fraction of the documents whose labels are seen, drawn at random; split: number
-    of the draw. Raises ValueError for weights for a set of numbers.
+    of the draw. Raise ValueError for weights for a set of numbers.
     """
     data, labels = (files[name] for name in needed(task))
     table, Y, classes = read_arff(data, label_names(labels))

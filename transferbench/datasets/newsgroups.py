@@ -126,7 +126,7 @@ def build(
     `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
     measure time and memory; see `text.replicate`. class_sizes, unequal_in: cut the classes of a
     transfer task, see `problems.cut_classes`; weights and document frequencies are those of the
-    documents that remain. Raises ValueError if they are given for a clustering task.
+    documents that remain. Raise ValueError if they are given for a clustering task.
     """
     clustering = task.startswith("mtc/")
     stated, split = stated_options(task), SPLITS[task]

@@ -107,7 +107,7 @@ def build(
 
     path: the folder, if it is not own/nus-wide. verify: compare the files with the known ones.
     views: kinds of features, or "tags", joined by +. tasks, tasks_from, train, split: see
-    `rcv1/subset1`. Raises Unavailable without a path, ValueError for files that are missing, in
+    `rcv1/subset1`. Raise Unavailable without a path, ValueError for files that are missing, in
     another format or, with verify, other ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
@@ -193,7 +193,7 @@ def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
 def _numbers(file: Path, images: int | None = None) -> np.ndarray:
     """Return the numbers (images, d) of a text file.
 
-    Raises ValueError if the file is missing or has other content. images: None for any number.
+    Raise ValueError if the file is missing or has other content. images: None for any number.
     """
     try:
         with warnings.catch_warnings():

@@ -164,7 +164,7 @@ def undo_shifts(X: sp.csr_array, Y: np.ndarray) -> Table:
 def _shift(rows: sp.csr_array, features: int) -> int:
     """Return by how many columns the labels are shifted to the left, into the features.
 
-    With the right shift every row has length one. Raises ValueError if there is none.
+    With the right shift every row has length one. Raise ValueError if there is none.
     """
     square = rows.multiply(rows)
     for shift in range(len(TOPICS)):

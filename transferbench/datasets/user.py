@@ -162,7 +162,7 @@ def _keys(
 
 
 def read_yaml(path: Path) -> TaskFile:
-    """Read the YAML file. Raises UserError with file and line for a mistake in it."""
+    """Read the YAML file. Raise UserError with file and line for a mistake in it."""
     content, places = strict_yaml.load(path)
     if not isinstance(content, dict):
         raise places.error((), "expected family, source, targets, …; see `describe own`.")
@@ -256,7 +256,7 @@ def _view(file: Path) -> Matrix:
 def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     """Return the user's folder.
 
-    Raises Unavailable, with `problem` and `remedy`, if none is given; UserError if it does not
+    Raise Unavailable, with `problem` and `remedy`, if none is given; UserError if it does not
     exist.
     """
     place = f"own/{task.partition('/')[0]} of the data folder"

@@ -61,7 +61,7 @@ def registry() -> dict[str, Model]:
 
 
 def get(name: str) -> Model:
-    """Return a model by name. Raises UserError for an unknown name."""
+    """Return a model by name. Raise UserError for an unknown name."""
     if name not in registry():
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]
@@ -70,7 +70,7 @@ def get(name: str) -> Model:
 def load(name: str) -> Callable[..., Fit]:
     """Return the `fit` function of a model.
 
-    Raises UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
+    Raise UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
     """
     model = get(name)
     try:

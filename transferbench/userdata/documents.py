@@ -112,7 +112,7 @@ def check_kind(documents: Sequence[Documents]) -> None:
 def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
     """Return the domains of the names: files, folders or patterns.
 
-    each_file: make each file a domain. Raises UserError for a name without files, a folder with
+    each_file: make each file a domain. Raise UserError for a name without files, a folder with
     anything but files, or a file given twice. A file that does not exist is no error here.
     """
     domains = [domain for name in names for domain in find_files(name, each_file=each_file)]

@@ -109,7 +109,7 @@ def documents_problem(
     Classes are the labels of the sources in alphabetical order; without sources those of the
     targets, or `clusters` classes without names. Labelled documents of the targets are scored.
     separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
-    them whole. Raises UserError if the documents make no problem.
+    them whole. Raise UserError if the documents make no problem.
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]

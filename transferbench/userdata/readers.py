@@ -57,7 +57,7 @@ def read_domain(
 ) -> Documents:
     """Read the documents of all files of a domain.
 
-    Raises UserError as `read` does, and for files of several kinds.
+    Raise UserError as `read` does, and for files of several kinds.
     """
     parts = [read(file, reading, labels) for file in domain.files]
     if len(parts) == 1:
@@ -80,7 +80,7 @@ def read_domain(
 def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
     """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
 
-    Raises UserError for a file that cannot be read, with the line at fault if there is one.
+    Raise UserError for a file that cannot be read, with the line at fault if there is one.
     """
     check_size(path)
     suffix = path.suffix.lower()
@@ -133,7 +133,7 @@ def _line_error(path: Path, line: int, message: object) -> UserError:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbers and lines of a file, with one line in memory at a time.
 
-    Raises UserError for a line that is too long or is not UTF-8 text.
+    Raise UserError for a line that is too long or is not UTF-8 text.
     """
     number = 0
     with path.open("rb") as file:
@@ -152,7 +152,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _name(value: object, column: str) -> str:
-    """Return a label or id as text, "" for none. Raises ValueError for another value."""
+    """Return a label or id as text, "" for none. Raise ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
@@ -168,7 +168,7 @@ def _name(value: object, column: str) -> str:
 def _label(value: object, column: str, labels: Labels) -> str:
     """Return a label with composed characters, so that equal-looking labels are one class.
 
-    Raises ValueError as `_name` does, and for an empty one if every document needs one.
+    Raise ValueError as `_name` does, and for an empty one if every document needs one.
     """
     label = "" if labels == "none" else _name(value, column)
     if labels == "all" and not label:
@@ -202,7 +202,7 @@ def _version(path: Path) -> tuple[int, int]:
 def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     """Read labels and ids of the documents of a table, and check their texts.
 
-    Labels and ids are texts or numbers; null and blanks mean none. Raises UserError, with the line
+    Labels and ids are texts or numbers; null and blanks mean none. Raise UserError, with the line
     at fault, for a missing column, a value of another type, a missing label or too much text.
     """
     needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
@@ -239,7 +239,7 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
     """Return the names of the columns and the numbers (n, d) of a table; binary: all are 0 or 1.
 
-    Raises UserError, with the line at fault, for anything but finite numbers of 0 or more.
+    Raise UserError, with the line at fault, for anything but finite numbers of 0 or more.
     """
     names: list[str] = []
     values = array("f")
@@ -261,7 +261,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
     """Yield number and values of each row; columns that are not wanted may be missing.
 
-    Raises UserError for a file in another format, with the line at fault.
+    Raise UserError for a file in another format, with the line at fault.
     """
     return TABLES[path.suffix.lower()](path, wanted)
 
@@ -433,7 +433,7 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
 def _load_npz(path: Path) -> sp.csr_array:
     """Read a matrix (n, d) of limited size; nothing in the file is executed.
 
-    Raises ValueError for a matrix of another form; libraries raise others for other files.
+    Raise ValueError for a matrix of another form; libraries raise others for other files.
     """
     with zipfile.ZipFile(path) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())

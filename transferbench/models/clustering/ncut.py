@@ -31,7 +31,7 @@ def fit(
     """Return one-hot clusters (n, c).
 
     p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them. Raises ValueError unless
+    nearest documents are found; "auto" is exact up to 50,000 of them. Raise ValueError unless
     there are more documents than clusters, some of which share a feature.
     """
     from sklearn.cluster import SpectralClustering

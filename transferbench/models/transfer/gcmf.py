@@ -71,7 +71,7 @@ def fit(
     in the document graph: those of the domain, or of all domains, of which only those of the domain
     are then kept. search: how nearest documents are found; "auto" is exact up to 50,000 of them.
     The feature graphs are always exact, in time linear in the number of documents. prior: shares of
-    the classes in the targets, see `class_priors`. Raises ValueError if a domain has no feature.
+    the classes in the targets, see `class_priors`. Raise ValueError if a domain has no feature.
     """
     priors = class_priors(problem, prior, C, search)
     rng = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ def fit(
     relatedness of the targets. normalize_U: what sums to one in every U. normalize_at: when, see
     above. max_iter: iterations. C: inverse regularisation of the logistic regression whose
     probabilities or decisions are the start of V. prior: shares of the classes in the targets, see
-    `class_priors`. Raises ValueError if k1 > k2 or there is no target.
+    `class_priors`. Raise ValueError if k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")

@@ -52,7 +52,7 @@ def fit(
     documents of length one. epsilon (ε): falling values; the least must be small compared with the
     squared lengths of the w_t, 100 to 300 on 20 Newsgroups. max_iter: iterations for each ε; one
     domain of two classes needs two, three domains are within 0.02 per cent of the minimum after 50.
-    Raises ValueError if the values of epsilon do not fall.
+    Raise ValueError if the values of epsilon do not fall.
     """
     if list(epsilon) != sorted(set(epsilon), reverse=True) or not epsilon:
         raise ValueError(f"epsilon: expected one or more falling values, got {epsilon}")

@@ -57,7 +57,7 @@ def fit(
     as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs:
     largest number of pairs of signs switched before retraining; None switches all. share: fraction
     of each target's unlabelled documents in the second of two classes; None takes each class's
-    share of the labelled documents. Raises ValueError if a share is given for more than two
+    share of the labelled documents. Raise ValueError if a share is given for more than two
     classes.
     """
     X, y = seen_rows(problem)

@@ -30,7 +30,7 @@ Member = Literal["lr", "svm", "graph-only", "lr-kmeans", "tsvm", "cocc"]
 def fit(problem: Problem, *, members: tuple[Member, ...] = ("graph-only", "tsvm", "cocc")) -> Fit:
     """Return shares of votes (n, c) of every domain; the labels of every source.
 
-    members: models that vote. Raises ValueError without members or if one is named twice.
+    members: models that vote. Raise ValueError without members or if one is named twice.
     """
     if not members or len(set(members)) < len(members):
         raise ValueError(f"members: expected different models, got {', '.join(members) or 'none'}")

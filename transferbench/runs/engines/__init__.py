@@ -33,7 +33,7 @@ BUILT_IN = {
 class ProgressCallback(Protocol):
     """Progress of a run: its key, the iteration, and how many are planned.
 
-    Called without arguments it is a heartbeat. Raises KeyboardInterrupt if the user interrupted.
+    Called without arguments it is a heartbeat. Raise KeyboardInterrupt if the user interrupted.
     """
 
     def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
