@@ -92,6 +92,7 @@ def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
         ("labels.csv", "up,down\n1,2\n", "labels.csv:2: expected 0 or 1"),
         ("labels.csv", "up,down\n1\n", "labels.csv:2: 1 columns, but the first line has 2"),
         ("labels.csv", "up,up\n1,1\n", "labels.csv:1: column 'up' occurs twice"),
+        ("labels.csv", "up,\n" + "0,1\n1,0\n" * 3, "a name for each label"),
         ("tasks.csv", "group\n" + "a\n" * 6, "in the column task"),
         ("train.csv", "train\n" + "1\n" * 6, "some documents for training and some not"),
         ("train.csv", "id,train\n" + "0,1\n1,0\n" * 3, "expected the one column train"),

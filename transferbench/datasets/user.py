@@ -231,10 +231,10 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
         if size != len(Y):
             raise UserError(f"{folder}: {name} has {size} documents, labels.csv has {len(Y)}.")
-    if not views or not all(tasks) or seen.all() or not seen.any():
+    if not views or not all([*tasks, *classes]) or seen.all() or not seen.any():
         raise UserError(
-            f"{folder}: expected files in views/, a name for each document in the column task, and "
-            f"some documents for training and some not; {LAYOUT}."
+            f"{folder}: expected files in views/, a name for each label, and for each document in "
+            f"the column task, and some documents for training and some not; {LAYOUT}."
         )
     names = list(dict.fromkeys(tasks))
     assigned = np.array([names.index(name) for name in tasks], np.intp)
