@@ -93,7 +93,7 @@ def test_a_mark_has_the_colour_of_its_verdict(capsys, monkeypatch):
     ]  # fmt: skip
 
 
-def test_doctor_is_short_and_fails_where_nothing_can_be_reached(call, home):
+def test_doctor_is_short_and_fails_where_no_file_has_a_source(call, home):
     code, out, _ = call("doctor")
     lines = out.splitlines()
     assert (code, len(lines)) == (1, 11)
@@ -106,37 +106,24 @@ def test_doctor_is_short_and_fails_where_nothing_can_be_reached(call, home):
         "memory_gib ",
     ):
         assert text in out
-    assert lines[-1].startswith("faults     no original file is cached or can be reached")
+    assert lines[-1].startswith("faults     no original file is cached or has an allowed source")
     assert lines[-2].count("newsgroups") == 3, "and mtc-newsgroups, zhuang-newsgroups"
 
 
-def test_doctor_succeeds_where_a_file_can_be_reached(call, home, tmp_path):
+def test_doctor_succeeds_where_a_file_has_a_source(call, home, tmp_path):
     mirror = tmp_path / "mirror" / "eurlex"
     mirror.mkdir(parents=True)
     files = [name for name in datasets.modules()["eurlex"].FILES if name.startswith("eurlex/")]
     for name in files:
         (tmp_path / "mirror" / name).touch()
-    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor", "--no-network"]
+    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor"]
     code, out, _ = call(*arguments)
     assert (code, "faults" in out) == (0, False)
     found = json.loads(call(*arguments, "--json")[1])
     assert found["faults"] == []
-    assert found["originals"].keys() == {"reachable", "no allowed source"}
-    assert found["originals"]["reachable"] == ["eurlex"]
+    assert found["originals"].keys() == {"to fetch", "no allowed source"}
+    assert found["originals"]["to fetch"] == ["eurlex"]
     assert found["data"]["free_gib"] > 0
-
-
-def test_doctor_asks_each_server_once(home, monkeypatch):
-    asked = []
-
-    def answer(server, network):
-        asked.append(server)
-        return "no answer" if network else "not tried"
-
-    monkeypatch.setattr(doctor, "_state", answer)
-    assert doctor._originals(home.replace(offline=False), True).keys() == {"no answer"}
-    assert len(asked) == len(set(asked)) > 1
-    assert doctor._originals(home.replace(offline=False), False).keys() == {"not tried"}
 
 
 def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,15 +17,11 @@ from transferbench.runs import engines
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.experiments.experiment import PlannedRun
     from transferbench.runs.job import TaskFiles
     from transferbench.runs.record import Limits, Record, Run
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-HEADER = ["rows", "column", "model", "varied", "seeds", "done", "to run"]
-#: A varied parameter with more values than this shows the first and the last.
-MAX_VALUES = 4
 MAX_SEEDS = 100_000  # of one command
 MAX_REPEATS = 1000
 #: Type of `--repeats`.
@@ -109,7 +104,6 @@ class Execution:
         default_limits: limits of a run if the command line gives none; on_record, task_files: see
         `runner.run`.
         """
-        from transferbench.experiments.experiment import PlannedRun
         from transferbench.runs import runner
         from transferbench.runs.job import is_built
         from transferbench.runs.record import Limits
@@ -118,10 +112,10 @@ class Execution:
             self.jobs, self.scheduler, parse(self.slurm), settings.results / "jobs"
         )
         chosen = engines.choose(self.engine, options)
-        if self.dry_run:  # a row for each task, no column
+        if self.dry_run:
             states = [done and not self.force for done in runner.done(runs, settings)]
-            planned = [PlannedRun(run.task, "", None, run) for run in runs]
-            echo_table(planned_table(planned, dict(zip(runs, states, strict=True))))
+            by_task = [(run.task, run) for run in runs]
+            echo_table(planned_table("task", by_task, dict(zip(runs, states, strict=True))))
             return []
         if self.force or not all(is_built(name, settings) for name in {run.task for run in runs}):
             chosen.prepare()
@@ -159,59 +153,19 @@ class Execution:
 execution_options = passing("execution", Execution, declared(Execution))
 
 
-def planned_table(planned: Sequence[PlannedRun], done: Mapping[Run, bool]) -> list[list[str]]:
-    """Return the rows of the table.
+def planned_table(
+    what: str, planned: Iterable[tuple[str, Run]], done: Mapping[Run, bool]
+) -> list[list[str]]:
+    """Return a header and a line for each label and model of the planned runs.
 
-    Rows of the experiment that have the same column, model and counts of runs, done and to run,
-    share a line. `varied` are the parameters that differ between the runs of the line, with their
-    values. Columns of the table that are empty on every line are left out.
+    what: heading of the labels; planned: label and run, of which equal ones count once.
     """
-    cells: dict[tuple[str, str, str], list[PlannedRun]] = {}
-    for each in planned:
-        cells.setdefault((each.row, each.column, each.run.model), []).append(each)
-    groups: dict[tuple[Any, ...], list[PlannedRun]] = {}
-    for (_, column, model), runs in cells.items():
-        ready = sum(done[each.run] for each in runs)
-        facts = (column, model, _varied(runs), _seeds(runs), ready, len(runs) - ready)
-        groups.setdefault(facts, []).extend(runs)
-    all_rows = len({each.row for each in planned})
-    lines = [HEADER]
-    for (*texts, _, _), runs in groups.items():
-        rows = list(dict.fromkeys(each.row for each in runs))
-        states = Counter(done[run] for run in {each.run for each in runs})  # rows may share runs
-        lines.append([_rows(rows, all_rows), *texts, f"{states[True]}", f"{states[False]}"])
-    used = [i for i, cells in enumerate(zip(*lines[1:], strict=True)) if any(cells)]
-    return [[line[i] for i in used] for line in lines]
-
-
-def _rows(rows: Sequence[str], of: int) -> str:
-    """Return the names of a few rows, or how many there are."""
-    if len(rows) == 1:
-        return rows[0]
-    if len(rows) == of:
-        return f"all {of}"
-    return ", ".join(rows) if len(rows) <= 3 else f"{len(rows)} of {of}: {rows[0]}, …"
-
-
-def _varied(runs: Sequence[PlannedRun]) -> str:
-    """Return the parameters that differ between runs: 'lam=0.1, 1, 10'."""
-    values: dict[str, dict[str, None]] = {}
-    for each in runs:
-        for name, value in each.run.params.items():
-            values.setdefault(name, {})[_text(value)] = None
-    return "; ".join(f"{name}={_values(list(v))}" for name, v in values.items() if len(v) > 1)
-
-
-def _values(values: Sequence[str]) -> str:
-    if len(values) <= MAX_VALUES:
-        return ", ".join(values)
-    return f"{values[0]} … {values[-1]} ({len(values)} values)"
-
-
-def _seeds(runs: Sequence[PlannedRun]) -> str:
-    seeds = {each.run.seed for each in runs} - {None}
-    return str(len(seeds)) if seeds else "none"
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    groups: dict[tuple[str, str], set[Run]] = {}
+    for label, run in planned:
+        groups.setdefault((label, run.model), set()).add(run)
+    lines = [[what, "model", "seeds", "done", "to run"]]
+    for (label, model), runs in groups.items():
+        seeds = {run.seed for run in runs} - {None}
+        ready = sum(done[run] for run in runs)
+        lines.append([label, model, f"{len(seeds) or 'none'}", f"{ready}", f"{len(runs) - ready}"])
+    return lines

@@ -92,7 +92,8 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
         ready = dict(zip(runs, runner.done(runs, settings), strict=True))
         kept = dict.fromkeys(rebuild.kept, True)
         states = {run: done and not force for run, done in ready.items()} | kept
-        echo_table(planned_table(rebuild.planned, states))
+        by_column = [(each.column, each.run) for each in rebuild.planned]
+        echo_table(planned_table("column", by_column, states))
     else:
         lines = [["experiment", "done", "to run", "minutes of one core"]]
         for rebuild in rebuilds:
