@@ -81,7 +81,9 @@ def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
 
 def test_the_hint_fits_an_installed_copy(monkeypatch, tmp_path):
     monkeypatch.setattr(messages, "__file__", str(tmp_path / "transferbench" / "messages.py"))
-    assert install_hint("modern") == "run `pip install 'transferbench[modern]'`"
+    wanted = ["numpy>=2", "skada>=0.5; extra == 'modern'", 'pot>=0.9; extra == "modern"']
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: wanted)
+    assert install_hint("modern") == "run `pip install 'skada>=0.5' 'pot>=0.9'`"
 
 
 def test_the_hint_fits_a_checkout():

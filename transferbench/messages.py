@@ -51,11 +51,19 @@ def counted(count: float, noun: str) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an extra to this copy of transferbench: "run `pip install …`"."""
+    """Return how to add an extra to this copy of transferbench: "run `pip install …`".
+
+    Outside a checkout it names the packages: on an index, the name of this package may be another's.
+    """
+    from importlib.metadata import requires
+
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
-    return f"run `pip install 'transferbench[{extra}]'`"
+    wanted = (line.partition(";") for line in requires("transferbench") or ())
+    marker = re.compile(rf"""extra == ["']{extra}["']""")
+    packages = [f"'{name.strip()}'" for name, _, condition in wanted if marker.search(condition)]
+    return f"run `pip install {' '.join(packages)}`"
 
 
 def reason(error: BaseException) -> str:
