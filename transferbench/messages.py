@@ -53,7 +53,7 @@ def counted(count: float, noun: str) -> str:
 def install_hint(extra: str) -> str:
     """Return how to add an extra to this copy of transferbench: "run `pip install …`".
 
-    Outside a checkout it names the packages: on an index, the name of this package may be another's.
+    Outside a checkout it names the packages: on an index, our own name may be another's.
     """
     from importlib.metadata import requires
 
