@@ -27,7 +27,6 @@ def test_a_task_states_its_files_and_facts(name):
     assert name in module.FACTS
     if name not in {*ELSEWHERE, *OWN}:
         assert "digest" in module.FACTS[name]
-        assert name in EMBEDDED or "items" in module.FACTS[name]
     assert tasks.Task.named(name).has_default_options
     needed = tasks.needed(tasks.Task.named(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all

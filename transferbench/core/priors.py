@@ -9,8 +9,8 @@ To decide with shares is a transport problem: from scores L (n, c), and counts n
     max over classes a(i)  Σ_i L_i,a(i)   s.t.  n_c documents i have a(i) = c
 
 Its dual variables are one offset b_c for each class: a(i) = argmax_c (L_ic + b_c). Two classes need
-one sort. With more, each offset in turn is set so that its class has its count, which comes near to
-the solution; then single documents move along shortest paths between classes, which is exact.
+one sort. With more, each offset in turn is set so that its class has its count. This is coordinate
+descent in the dual: it met the counts of random scores, but may stop near them.
 """
 
 import warnings
@@ -34,8 +34,8 @@ LEAST_PROBABILITY = 1e-12
 EM_STEPS = 1000
 #: A class is decided rarely if its share is less than this part of its mean probability.
 RARE = 0.2
-#: Times that each class's offset is set before single documents move, and most such moves.
-SWEEPS, MAX_MOVES = 20, 1000
+#: Times that the offset of each of more than two classes is set.
+SWEEPS = 20
 
 
 @dataclass(frozen=True)
@@ -206,9 +206,9 @@ def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
 def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return b (c,), of mean 0, so that argmax(L + b) gives each class its share of the documents.
 
-    L (n, c) finite scores, shares (c,) of sum one. The counts are exact except for documents with
-    equal differences of scores, which no offset separates. Between the offsets that give them b is
-    in the middle.
+    L (n, c) finite scores, shares (c,) of sum one. The counts of two classes are exact except for
+    documents with equal differences of scores, which no offset separates; b is in the middle of the
+    offsets that give them. More classes come near to their counts.
     """
     n, c = L.shape
     counts = whole_counts(shares, n)
@@ -221,13 +221,7 @@ def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
     for label in (*range(c),) * SWEEPS:
         others = np.delete(L + b, label, axis=1).max(axis=1, initial=-np.inf)
         b[label] = _threshold(others - L[:, label], counts[label])
-    decided = (L + b).argmax(axis=1)
-    for _ in range(MAX_MOVES):
-        surplus = np.bincount(decided, minlength=c) - counts
-        if not surplus.any():
-            break
-        _move_one(L, decided, surplus)
-    return _middle(L, decided)
+    return np.asarray(b - b.mean())
 
 
 def match_counts(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -251,62 +245,3 @@ def _threshold(needed: np.ndarray, count: int) -> float:
     if not 0 < count < len(needed):
         return float(needed[-1] + 1 if count else needed[0] - 1)
     return float(needed[count - 1] / 2 + needed[count] / 2)
-
-
-def _losses(L: np.ndarray, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is lost at least if a document moves from class a to b (c, c), and which moves.
-
-    The loss is infinite if no document is in class a.
-    """
-    c = L.shape[1]
-    loss, which = np.full((c, c), np.inf), np.zeros((c, c), int)
-    for a in range(c):
-        rows = np.flatnonzero(decided == a)
-        if rows.size:
-            lost = L[rows, a][:, None] - L[rows]
-            best = lost.argmin(axis=0)
-            loss[a], which[a] = lost[best, range(c)], rows[best]
-    return loss, which
-
-
-def _paths(loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least loss of moves from class a to b by any path, and the first step (c, c)."""
-    c = len(loss)
-    least, step = loss.copy(), np.tile(np.arange(c), (c, 1))
-    np.fill_diagonal(least, 0.0)
-    for through in range(c):
-        detour = least[:, [through]] + least[[through]]
-        shorter = detour < least - 1e-12
-        least = np.where(shorter, detour, least)
-        step = np.where(shorter, step[:, [through]], step)
-    return least, step
-
-
-def _move_one(L: np.ndarray, decided: np.ndarray, surplus: np.ndarray) -> None:
-    """Move one document along the shortest path from a class with too many to one with too few."""
-    loss, which = _losses(L, decided)
-    least, step = _paths(loss)
-    wanted = np.where((surplus[:, None] > 0) & (surplus < 0), least, np.inf)
-    a, end = np.unravel_index(wanted.argmin(), wanted.shape)
-    while a != end:
-        label = step[a, end]
-        decided[which[a, label]] = label
-        a = label
-
-
-def _middle(L: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Return offsets (c,) of mean 0 whose argmax is `decided`, in the middle of those that are.
-
-    b_b − b_a is at most the least loss of a path from a to b. A class without documents gets an
-    offset that no document prefers.
-    """
-    loss, _ = _losses(L, decided)
-    least, _ = _paths(loss)
-    used = np.unique(decided)
-    between = least[np.ix_(used, used)]
-    b = np.zeros(L.shape[1])
-    # The mean over roots of the highest and lowest offsets with that of the root at 0.
-    b[used] = (between - between.T).mean(axis=0) / 2
-    for empty in np.setdiff1d(np.arange(len(b)), used):
-        b[empty] = (b[used] + loss[used, empty]).min() - 1
-    return np.asarray(b - b.mean())

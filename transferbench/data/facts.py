@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.problem import Domain, Family, Problem, Truth
+from transferbench.problem import Family, Problem, Truth
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,6 @@ class Facts:
     digest    : 16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows.
                 It does not cover the values, which libraries may round differently.
     files     : names and digests of the user's own files that the task is built from; often none.
-    items     : first, tenth and last document of each domain: stored entries and class names. Known
-                only when a task is built.
     """
 
     family: Family
@@ -39,7 +37,6 @@ class Facts:
     weight: float
     digest: str
     files: tuple[str, ...] = ()
-    items: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
@@ -69,10 +66,6 @@ class Facts:
             weight=float(f"{total:.6g}"),
             digest=digest.hexdigest()[:16],
             files=tuple(files),
-            items={
-                domain.name: _items(domain, Y, problem.classes)
-                for domain, Y in zip(problem.domains, truth.Y, strict=True)
-            },
         )
 
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
@@ -90,14 +83,14 @@ class Facts:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as plain data, without family and items, and without files if none.
+        """Return the facts as plain data, without family, and without files if there are none.
 
         Keys of run records are digests of this; any change of it makes finished runs run again.
         """
         return {
             name: value
             for name, value in asdict(self).items()
-            if name not in ("family", "items") and (name != "files" or value)
+            if name != "family" and (name != "files" or value)
         }
 
     @classmethod
@@ -106,11 +99,3 @@ class Facts:
         lists = ("classes", "features", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}
         return cls(family, **{**facts, **tuples})
-
-
-def _items(domain: Domain, Y: np.ndarray, classes: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """Return stored entries and class names of the first, tenth and last document."""
-    rows = [row for row in (0, 9, len(Y) - 1) if row < len(Y)]
-    entries = np.sum([np.diff(sp.csr_array(view).indptr)[rows] for view in domain.views], axis=0)
-    labels = [[classes[int(c)] for c in np.flatnonzero(Y[row])] for row in rows]
-    return list(zip(entries.tolist(), labels, strict=True))
