@@ -313,7 +313,7 @@ def test_a_dry_run_prints_what_would_run_and_runs_nothing(shell):
     code, out, _ = shell(*call, "--dry-run")
     assert code == 0
     header, line = (line.split() for line in out.splitlines())
-    assert header == ["rows", "model", "seeds", "done", "to", "run"]
+    assert header == ["task", "model", "seeds", "done", "to", "run"]
     assert line == ["own/small", "good", "2", "1", "1"]
     assert shell.log.seeds() == [0]
 
