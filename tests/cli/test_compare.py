@@ -84,7 +84,7 @@ def test_json_has_every_sign_and_measure(call, here):
     row = found["results"][-1]
     assert row["params"]["k"] == 12
     assert sum(row["shares"].values()) == pytest.approx(1)
-    assert sum(map(sum, row["confusion"])) == row["scored"] == row["documents"] == 30
+    assert row["scored"] == row["documents"] == 30
     for name in (
         "agreement_lr",
         "agreement_vote",
@@ -93,12 +93,12 @@ def test_json_has_every_sign_and_measure(call, here):
         "balanced_accuracy",
     ):
         assert 0.5 <= row[name] <= 1
-    assert row["recall"]["cat"] == row["confusion"][0][0] / 15
+    assert 0 <= row["recall"]["cat"] <= 1
 
 
 def without_measures(found: dict) -> dict:
     """Return the answer without what only a labelled target has, and without times."""
-    measures = ("accuracy", "balanced_accuracy", "f1", "recall", "scored", "confusion", "seconds")
+    measures = ("accuracy", "balanced_accuracy", "f1", "recall", "scored", "seconds")
     rows = [{k: v for k, v in row.items() if k not in measures} for row in found["results"]]
     return found | {"results": rows}
 

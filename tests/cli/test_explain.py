@@ -69,7 +69,7 @@ def test_the_command_makes_the_number_again(real, tmp_path, capfd):
 
 
 def test_a_number_is_explained(explain):
-    code, out, _ = explain("gtl-unit-length", "comp-vs-rec", "gcmf")
+    code, out, _ = explain("gtl-unit-length", "comp vs rec", "GCMF")
     assert code == 0
     for text in (
         "gtl-unit-length, comp vs rec, GCMF\n",

@@ -60,7 +60,6 @@ def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call)
         ("comp-vs-rec", "task", {"summary", "text", "facts", "options", "files"}),
         ("gtl-table3", "experiment", {"title", "paper", "rows", "columns", "published"}),
         ("newsgroups", "dataset", {"text", "tasks"}),
-        ("gtl", "paper", {"experiments"}),
         ("mtc Figure 1", "experiment", {"title", "paper", "rows", "columns", "figure"}),
     ],
 )

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from transferbench.choose.compare import Comparison
-    from transferbench.problem import Truth
     from transferbench.userdata.load import Loaded
 
 WIDTH = 100
@@ -127,7 +126,7 @@ def command(
     print_entries(compared.entries)
     frame = table(compared, truth)
     if as_json:
-        echo_json(_to_json(compared, frame, truth))
+        echo_json(_to_json(compared, frame))
     else:
         _print(compared, frame, names)
     worthless = compared.worthless and not user.force
@@ -209,31 +208,17 @@ def _percent(value: float, std: float = math.nan) -> str:
     return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
 
 
-def _to_json(compared: Comparison, frame: DataFrame, truth: Truth | None) -> dict[str, Any]:
-    """Return what `--json` prints: classes, source, results by target and model, recommendation.
-
-    A result has the number of documents by true class (row) and decided class, if labels are known.
-    """
-    from sklearn.metrics import confusion_matrix
-
+def _to_json(compared: Comparison, frame: DataFrame) -> dict[str, Any]:
+    """Return what `--json` prints: classes, source, results by target and model, recommendation."""
     classes = compared.problem.classes
     results = []
     for numbers in frame.to_dict("records"):
         # JSON has no NaN.
         line: dict[str, Any] = {f"{k}": None if v != v else v for k, v in numbers.items()}
-        entry = compared.entries[line["model"]]
-        line["params"] = dict(entry.params)
+        line["params"] = dict(compared.entries[line["model"]].params)
         if compared.problem.family == "transfer":
             for key, name in (("share", "shares"), ("recall", "recall")):
                 line[name] = {label: line.pop(f"{key} {label}", None) for label in classes}
-            if entry.fits and truth is not None:
-                i = truth.names.index(line["target"])
-                rows = truth.scored[i]
-                if rows.any():
-                    true = truth.Y[i][rows].argmax(axis=1)
-                    decided = entry.fits[0].scores[i][rows].argmax(axis=1)
-                    counts = confusion_matrix(true, decided, labels=range(len(classes)))
-                    line["confusion"] = counts.tolist()
         results.append(line)
     return {
         "classes": classes,

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(settings: Settings, name: str, as_json: bool) -> None:
-    """Describe a model, a task, a dataset, an experiment or a paper, by name or by your FILE.yaml.
+    """Describe a model, a task, a dataset or an experiment, by name or by your FILE.yaml.
 
     A model: objective and parameters. A task: facts, options and original files. A dataset: its
-    tasks. An experiment: the paper, rows, columns and settings. A paper: its experiments.
+    tasks. An experiment: the paper, rows, columns and settings; `list gtl` lists those of a paper.
 
     \b
     With --json, an object with kind, name and
@@ -36,12 +36,9 @@ def command(settings: Settings, name: str, as_json: bool) -> None:
                   licence); of your own: family and facts
       dataset     text, tasks
       experiment  the keys of its file
-      paper       experiments (name, title, place)
     """
     if name in _options.model_names():
         found, lines = _model(name)
-    elif name in experiments.papers():
-        found, lines = _paper(name)
     elif _options.experiments_named(name) or name in experiments.own_names(settings.results):
         found, lines = _experiment(name, settings)
     else:
@@ -134,15 +131,6 @@ def _task(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip
-
-
-def _paper(name: str) -> tuple[dict[str, Any], list[str]]:
-    from transferbench.cli.list import of_paper
-
-    found = of_paper(name)
-    lines = [f"{each['name']}: {each['place']}: {each['title']}" for each in found]
-    paper = {"kind": "paper", "name": name, "experiments": found}
-    return paper, [f"{name} (paper)", *_section("Experiments", lines)]
 
 
 def _experiment(name: str, settings: Settings) -> tuple[dict[str, Any], list[str]]:

@@ -5,7 +5,6 @@ import inspect
 import json
 import math
 import platform
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,13 +47,14 @@ def find(
 ) -> Cell:
     """Return the cell or point of these names; of a curve over iterations, the last point.
 
-    Names may differ in case, blanks and punctuation. Raise UserError if there is no such cell, or
-    if x is needed to tell which.
+    Raise UserError if there is no such cell, or if x is needed to tell which.
     """
-    row = _match("row", row, [cell.row for cell in cells])
-    here = [cell for cell in cells if cell.row == row]
-    column = _match("column", column, [cell.column for cell in here])
-    here = [cell for cell in here if cell.column == column]
+    of_row = [cell for cell in cells if cell.row == row]
+    if not of_row:
+        raise unknown("row", row, {cell.row for cell in cells})
+    here = [cell for cell in of_row if cell.column == column]
+    if not here:
+        raise unknown("column", column, {cell.column for cell in of_row})
     if experiment.spec.figure and experiment.spec.figure.iterations:
         here = here[-1:]
     at_x = here if x is None else [cell for cell in here if cell.x == x]
@@ -64,19 +64,6 @@ def find(
     raise UserError(
         f"expected --x, one of {places}." if places else "there is no x; leave out --x."
     )
-
-
-def _match(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the known name that equals `name` but for case, blanks and punctuation."""
-
-    def bare(text: str) -> str:
-        return re.sub(r"[\W_]+", "", text).casefold() or text
-
-    known = list(dict.fromkeys(known))
-    same = [name] if name in known else [each for each in known if bare(each) == bare(name)]
-    if len(same) != 1:
-        raise unknown(what, name, known)
-    return same[0]
 
 
 def objective(cell: Cell, store: Store) -> tuple[list[float], str]:

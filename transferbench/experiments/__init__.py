@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
-from contextlib import suppress
 from functools import lru_cache
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from transferbench import settings
 from transferbench.errors import UserError, brief, unknown
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from transferbench.experiments.experiment import Experiment
-
-    Part = TypeVar("Part", bound=BaseModel)
 
 SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
@@ -162,14 +157,13 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
 
     name: of the experiment; by default that of the file. The same text is checked once in a
-    process. All mistakes are reported at once: of a file with wrong keys or types, also the wrong
-    names in rows and columns that have neither.
+    process. All wrong keys and types are reported at once; of a file without them, all wrong names.
     """
     from pydantic import ValidationError
 
     from transferbench import strict_yaml
     from transferbench.experiments import checks
-    from transferbench.experiments.experiment import Column, Experiment, Row, Schema
+    from transferbench.experiments.experiment import Experiment, Schema
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
@@ -179,20 +173,7 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
         spec = Schema.model_validate(data)
     except ValidationError as error:
         errors.add_all(error, Schema)
-        rows, columns = _valid(data.get("rows"), Row), _valid(data.get("columns"), Column)
-        checks.check_parts(Schema.model_construct(rows=rows, columns=columns), errors)
-    else:
-        checks.check(spec, errors)
+        errors.check()
+    checks.check(spec, errors)
     errors.check()
     return Experiment(name or path.stem, spec, text, path)
-
-
-def _valid(parts: object, model: type[Part]) -> dict[str, Part]:
-    """Return the rows or columns of a file, by label, that have no mistake of their own."""
-    from pydantic import ValidationError
-
-    valid = {}
-    for label, part in parts.items() if isinstance(parts, dict) else ():
-        with suppress(ValidationError):
-            valid[str(label)] = model.model_validate(part)
-    return valid

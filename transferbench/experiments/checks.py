@@ -118,7 +118,8 @@ def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def check(spec: Schema, errors: ErrorList) -> None:
     """Check that the parts of a file fit together and that everything they name exists."""
-    check_parts(spec, errors)
+    _check_tasks(spec, errors)
+    _check_models(spec, errors)
     _check_measures(spec, errors)
     _check_labels(spec, errors)
     if spec.figure:
@@ -136,12 +137,6 @@ def check(spec: Schema, errors: ErrorList) -> None:
         errors.expect(spec.candidates, message, "regret")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
-
-
-def check_parts(spec: Schema, errors: ErrorList) -> None:
-    """Check what rows and columns name: tasks, domains, models, parameters and options."""
-    _check_tasks(spec, errors)
-    _check_models(spec, errors)
 
 
 def _families(spec: Schema) -> dict[str, Family]:
