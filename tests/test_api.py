@@ -55,18 +55,5 @@ def test_inconsistent_domain_raises():
         transferbench.Domain("d", target.views, source.Y, target.seen)
 
 
-def test_scores_as_a_frame():
-    problem, _ = make_problem(targets=1, classes=3)
-    fit = transferbench.fit("lr", problem)
-    frame = transferbench.to_frame(fit, problem)
-    assert frame.columns.tolist() == ["a", "b", "c"]
-    assert frame.index.names == ["domain", "document"]
-    assert (frame.loc["target-1"].to_numpy() == fit.scores[1]).all()
-    assert frame.loc[("source", 3)].tolist() == fit.scores[0][3].tolist()
-    other, _ = make_problem(targets=1, classes=3, documents=30)
-    with pytest.raises(ValueError, match="scores of other documents"):
-        transferbench.to_frame(fit, other)
-
-
 def test_completion_offers_the_public_names_alone():
     assert dir(transferbench) == sorted(transferbench.__all__)

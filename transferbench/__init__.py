@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "1.0.0rc1"
 __all__ = [
     "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
-    "load_task", "results", "summary", "to_frame",
+    "load_task", "results",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from transferbench.api import compare, evaluate, fit, load_task, results, summary, to_frame
+    from transferbench.api import compare, evaluate, fit, load_task, results
     from transferbench.core.priors import estimate_shares
     from transferbench.problem import Domain, Fit, Problem, Truth
 

@@ -127,41 +127,6 @@ def _user_problem(
     return loaded.problem, loaded.truth
 
 
-def to_frame(fit: Fit, problem: Problem) -> DataFrame:
-    """Return the scores of a fit as a DataFrame with a line for each document.
-
-        frame = transferbench.to_frame(fit, problem)
-        frame.loc["target"].idxmax(axis=1)     # the class of each document
-
-    The index has two levels, the domain's name and the document's number in it, from 0. Columns are
-    the classes, or the clusters 0, 1, …. Raise ValueError if the fit is not one of the problem.
-    """
-    import pandas as pd
-
-    sizes = [
-        (len(scores), len(domain.seen))
-        for scores, domain in zip(fit.scores, problem.domains, strict=True)
-    ]
-    if any(rows != n for rows, n in sizes):
-        raise ValueError(f"{problem.name}: the fit has scores of other documents: {sizes}")
-    columns = list(problem.classes) if fit.columns == "classes" else None
-    names = [domain.name for domain in problem.domains]
-    parts = [pd.DataFrame(scores, columns=columns) for scores in fit.scores]
-    return pd.concat(parts, keys=names, names=["domain", "document"])
-
-
-def summary(results: DataFrame) -> DataFrame:
-    """Return mean, std and count of the finished values of each row, column and measure.
-
-        transferbench.summary(transferbench.results("gtl-table3"))
-
-    The settings are those that the published table shows.
-    """
-    done = results[(results.status == "done") & results.chosen]
-    by = ["row", "column", "measure"]
-    return done.groupby(by, sort=False).value.agg(["mean", "std", "count"]).reset_index()
-
-
 def results(name: str) -> DataFrame:
     """Return the observations of an experiment, by name or path of its file, from its runs.csv.
 

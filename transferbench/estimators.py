@@ -16,7 +16,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
 from sklearn.neighbors import NearestNeighbors
@@ -70,8 +69,6 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
         """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
-        if reset:
-            self._index = getattr(X, "index", None) if hasattr(X, "columns") else None
         X = validate_data(
             self,
             X,
@@ -153,21 +150,6 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     ) -> float:
         """Return the accuracy of `predict` (of several labels: of whole label sets)."""
         return float(super().score(X, y, sample_weight))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame of the fitted documents: `label`, and the confidence in each class.
-
-        It has the index of the DataFrame that was fitted, else 0, 1, …. Several labels are columns
-        of 0 and 1 under `label`; columns have two levels, "label" or "confidence", and the class.
-        """
-        check_is_fitted(self)
-        decided, classes = self.transduction_, list(self.classes_)
-        names = [("label", "")] if decided.ndim == 1 else [("label", name) for name in classes]
-        columns = [*names, *(("confidence", name) for name in classes)]
-        values = [*np.atleast_2d(decided.T), *self.label_distributions_.T]
-        frame = pd.DataFrame(dict(enumerate(values)), index=self._index)
-        frame.columns = pd.MultiIndex.from_tuples(columns)
-        return frame
 
     def _transduce(
         self, problem: Problem, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -11,8 +10,6 @@ import scipy.sparse as sp
 
 Matrix: TypeAlias = np.ndarray | sp.csr_array
 Family = Literal["transfer", "clustering", "multilabel"]
-#: Rows, and columns by class, of a table that a notebook shows.
-MAX_SHOWN = 20
 #: Called by a model after each iteration with the iteration (from 1), the number of planned
 #: iterations and the scores of every domain. The caller can follow the accuracy; the model never
 #: receives the truth.
@@ -123,18 +120,6 @@ class Problem:
                 )
         return ""
 
-    def _repr_html_(self) -> str:
-        rows = [
-            {
-                "domain": domain.name,
-                "documents": len(domain.seen),
-                "labelled": int(domain.seen.sum()),
-                "features": " + ".join(str(view.shape[1]) for view in domain.views),
-            }
-            for domain in self.domains
-        ]
-        return _html(f"{self.name}: {self.family} problem of {len(self.classes)} classes", rows)
-
     @property
     def sources(self) -> tuple[Domain, ...]:
         """Domains in which every label is seen."""
@@ -161,15 +146,6 @@ class Truth:
     Y: tuple[np.ndarray, ...]
     scored: tuple[np.ndarray, ...]
 
-    def _repr_html_(self) -> str:
-        domains = zip(self.names, self.Y, self.scored, strict=True)
-        rows = [
-            {"domain": name, "documents": len(Y), "scored": int(scored.sum())}
-            | dict(zip(self.classes[:MAX_SHOWN], Y.sum(axis=0).astype(int), strict=False))
-            for name, Y, scored in domains
-        ]
-        return _html(f"truth of a {self.family} problem of {len(self.classes)} classes", rows)
-
 
 @dataclass(frozen=True)
 class Fit:
@@ -188,27 +164,6 @@ class Fit:
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            {
-                "documents": len(S),
-                self.columns: S.shape[1],
-                "least score": S.min(),
-                "largest": S.max(),
-            }
-            for S in self.scores
-        ]
-        known = "".join(f"; {name} {value:.4g}" for name, value in self.diagnostics.items())
-        trace = f"; objective {self.trace[-1]:.4g} after {len(self.trace)}" if self.trace else ""
-        return _html(f"fit with scores of {self.columns}{trace}{known}", rows)
-
-
-def _html(title: str, rows: list[dict[str, Any]]) -> str:
-    """Return a table that a notebook shows; long ones are cut."""
-    import pandas as pd
-
-    return f"<p>{escape(title)}</p>{pd.DataFrame(rows).to_html(max_rows=MAX_SHOWN)}"
 
 
 def canonical(X: Any) -> Matrix:

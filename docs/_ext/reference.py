@@ -25,7 +25,7 @@ FAMILIES = {
     "clustering": "Clustering of several tasks",
     "multilabel": "Several labels for each document",
 }
-METHODS = ("fit", "fit_predict", "predict", "predict_proba", "score", "to_frame", "set_params")
+METHODS = ("fit", "fit_predict", "predict", "predict_proba", "score", "set_params")
 #: Parameters that mean the same in every model, for docstrings that do not explain them.
 COMMON = {
     "dtype": "Precision of the matrices and factors during the fit.",
