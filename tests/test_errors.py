@@ -14,7 +14,7 @@ MANY = [f"name-{i:02}" for i in range(30)]
     [
         ("gmcf", ["gcmf", "lr"], " Did you mean 'gcmf'?"),
         ("GCMF", ["gcmf", "lr"], " Did you mean 'gcmf'?"),
-        ("ab-x", ["ab-y", "ab-z", "cc"], " Did you mean 'ab-z' or 'ab-y'?"),
+        ("ab-x", ["ab-y", "ab-z", "cc"], " Did you mean 'ab-z'?"),
         ("zzz", ["gcmf", "lr"], ""),
     ],
 )

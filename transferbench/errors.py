@@ -63,22 +63,16 @@ def brief(name: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean …?' for the closest known names, or '' if none is close."""
+    """Return ' Did you mean …?' for the closest known name, or '' if none is close."""
     by_folded = {other.casefold(): other for other in known}
-    close = difflib.get_close_matches(name.casefold(), list(by_folded), n=3, cutoff=0.5)
-
-    def ratio(other: str) -> float:
-        return difflib.SequenceMatcher(None, other, name.casefold()).ratio()
-
-    # Others are named only if they are as close as the closest.
-    near = [repr(by_folded[other]) for other in close if ratio(other) > ratio(close[0]) - 0.01]
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    close = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
+    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
     """Return the error for a name that is not in `known`.
 
-    It shows the closest known names. If none is close, it shows the names if they are few, else
+    It shows the closest known name. If none is close, it shows the names if they are few, else
     their number and the remedy, such as "See `transferbench list`."
     """
     known = sorted(known)

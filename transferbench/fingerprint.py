@@ -10,7 +10,7 @@ alone          nothing else: its neighbours in a folder without `__init__.py` ma
 
 import ast
 import hashlib
-import sys
+import re
 from functools import cache
 from importlib.util import find_spec
 from itertools import takewhile
@@ -61,27 +61,12 @@ def summary(path: Path) -> str:
 
 
 def missing_libraries(path: Path) -> list[str]:
-    """Return the libraries that a module imports at any level of its code and that are missing.
+    """Return the libraries that a module asks for by `need("library.module")` and that are missing.
 
-    A call `need("library.module")` of an optional library is an import, too. The module is not
-    imported.
+    The module is not imported.
     """
-    names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        match node:
-            case ast.Import():
-                names += [alias.name for alias in node.names]
-            case ast.ImportFrom(module=str(name), level=0):
-                names.append(name)
-            case ast.Call(func=ast.Name(id="need"), args=[ast.Constant(value=str(name)), *_]):
-                names.append(name)
-    tops = {name.partition(".")[0] for name in names}
-    return sorted(top for top in tops if not _is_installed(top))
-
-
-@cache
-def _is_installed(library: str) -> bool:
-    return library in sys.modules or find_spec(library) is not None
+    names = re.findall(r"""\bneed\(["'](\w+)""", path.read_text(encoding="utf-8"))
+    return sorted(name for name in set(names) if find_spec(name) is None)
 
 
 @cache

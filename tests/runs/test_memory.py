@@ -1,8 +1,6 @@
-"""The smallest limit of machine, control groups and Slurm job is found."""
+"""The smallest limit of machine and control groups is found."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
@@ -35,26 +33,5 @@ def test_limits_of_control_groups(tmp_path, groups, files, expected):
         file = tmp_path / "sys/fs/cgroup" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{content}\n")
-    machine = memory.total(tmp_path / "nothing", {})
-    assert memory.total(tmp_path, {}) == (machine if expected is None else expected * MIB)
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"MEM_PER_NODE": "500"}, 500),
-        ({"MEM_PER_NODE": "1G"}, 1024),
-        ({"MEM_PER_NODE": "0"}, None),
-        ({"MEM_PER_CPU": "200", "CPUS_ON_NODE": "3"}, 600),
-        ({"MEM_PER_CPU": "200", "CPUS_PER_TASK": "2"}, 400),
-        ({"MEM_PER_CPU": "200"}, None),
-        ({"MEM_PER_GPU": "300", "GPUS_ON_NODE": "2"}, 600),
-        ({"MEM_PER_GPU": "300"}, None),
-        ({"MEM_PER_NODE": "junk"}, None),
-    ],
-)
-def test_limits_of_a_slurm_job(variables, expected):
-    environment = {f"SLURM_{name}": value for name, value in variables.items()}
-    machine = memory.total(Path("/nothing"), {})
-    found = memory.total(Path("/nothing"), environment)
-    assert found == (machine if expected is None else expected * MIB)
+    machine = memory.total(tmp_path / "nothing")
+    assert memory.total(tmp_path) == (machine if expected is None else expected * MIB)
