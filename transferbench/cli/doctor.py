@@ -10,40 +10,26 @@ from typing import Any
 import click
 
 from transferbench import __version__
-from transferbench.cli._terminal import echo, echo_json
+from transferbench.cli._terminal import echo
 from transferbench.settings import Settings, config_path
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
-def command(settings: Settings, as_json: bool) -> int:
+def command(settings: Settings) -> int:
     """Show what is installed, which folders are used, and which original files are cached.
 
     The exit code is 1 if a required library is missing, a folder cannot be written, or no original
     file is cached or has a source. No network is used. `fetch --dry-run` shows every original file
     with its source.
-
-    \b
-    With --json, an object with
-      python, libraries   versions
-      extras              missing libraries of each that is not installed
-      engines             those that can be used
-      memory_gib, settings, mirrors
-      data, results       folder, free_gib, writable
-      originals           corpora by the state of their files
-      faults              texts
     """
     found = _environment(settings)
-    if as_json:
-        echo_json(found)
-    else:
-        for name, value in found.items():
-            if name != "faults":
-                echo(f"{name:<10} {_text(value)}")
-        for fault in found["faults"]:
-            echo(f"faults     {fault}", fg="red")
-    return 1 if found["faults"] else 0
+    faults = found.pop("faults")
+    for name, value in found.items():
+        echo(f"{name:<10} {_text(value)}")
+    for fault in faults:
+        echo(f"faults     {fault}", fg="red")
+    return 1 if faults else 0
 
 
 def _text(value: Any) -> str:
@@ -53,7 +39,7 @@ def _text(value: Any) -> str:
 
 
 def _environment(settings: Settings) -> dict[str, Any]:
-    """Return what --json prints."""
+    """Return what is printed, by name, and the faults."""
     import platform
 
     from transferbench.messages import hide_passwords, install_hint

@@ -1,13 +1,13 @@
 """transferbench explain."""
 
+import math
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import click
 
 from transferbench.cli._options import completing, experiment_names
-from transferbench.cli._terminal import echo, echo_json, echo_marked
+from transferbench.cli._terminal import echo, echo_marked
 from transferbench.messages import counted
 from transferbench.settings import Settings
 
@@ -17,24 +17,15 @@ from transferbench.settings import Settings
 @click.argument("row", required=False)
 @click.argument("column", required=False)
 @click.option("--x", type=float, default=None, help="Place on a figure's x axis.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,
-    x: float | None, as_json: bool,
+    x: float | None,
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
 
     Print the command that runs it again, its runs, what they took, and what has changed since.
     EXPERIMENT is a name, a place in a paper ("gtl table 3"), or your own FILE.yaml.
-
-    \b
-    With --json, an object with
-      experiment, row, column, x; mean, std, published (in the table's unit)
-      number     texts: ours, paper, verdict, again (the command), setting, …
-      since      texts: data, code and versions, then and now
-      model      title, text
-      objective  a list, one value an iteration
     """
     from transferbench import experiments
     from transferbench.data import tasks
@@ -50,20 +41,17 @@ def command(
     cell = explain.find(file, read_cells(file, settings.results / file.name), row, column, x)
     task = tasks.Task.named(cell.outcomes[0].run.task)
     digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
-    explanation = explain.explain(file, cell, digest)
+    title, text = explain.model_text(cell.outcomes[0].run.model)
     trace, note = explain.objective(cell, Store(settings.results))
-    if as_json:
-        echo_json(asdict(explanation) | {"objective": trace})
-        return
     if trace:
         note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {counted(len(trace), 'iteration')}, {note}"
-    place = "" if explanation.x is None else f", x = {explanation.x:g}"
+    place = "" if math.isnan(cell.x) else f", x = {cell.x:g}"
     echo(f"{file.name}, {cell.row}, {cell.column}{place}", bold=True)
-    _echo_facts(explanation.number, cell.verdict)
+    _echo_facts(explain.facts(file, cell), cell.verdict)
     echo("\nSince then:")
-    _echo_facts(explanation.since)
-    echo(f"\n{explanation.model['title']}")
-    echo(textwrap.indent(explanation.model["text"], "  "))
+    _echo_facts(explain.since(cell, digest))
+    echo(f"\n{title}")
+    echo(textwrap.indent(text, "  "))
     echo(f"\nObjective: {note.rstrip(', ')}")
 
 

@@ -7,7 +7,6 @@ import math
 import platform
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from transferbench import models, parameters
@@ -17,29 +16,6 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run, Store
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What `explain` shows of a number; the fields of its JSON.
-
-    row, column, x  : the place; x is None if there is none.
-    mean, std, published : in the table's unit, None if there is none.
-    number : texts by name: ours, paper, verdict, again (the command), setting, ….
-    since  : texts by name: when it was run, and what has changed since: data, code, versions.
-    model  : title and text of the model's documentation.
-    """
-
-    experiment: str
-    row: str
-    column: str
-    x: float | None
-    mean: float | None
-    std: float | None
-    published: float | None
-    number: dict[str, str]
-    since: dict[str, str]
-    model: dict[str, str]
 
 
 def find(
@@ -80,20 +56,12 @@ def objective(cell: Cell, store: Store) -> tuple[list[float], str]:
     return [], "its record is not here; run the command above, then ask again"
 
 
-def explain(experiment: Experiment, cell: Cell, data: str) -> Explanation:
-    """Explain a number; data: digest of the task built here, "" if none."""
-    module = importlib.import_module(models.get(cell.outcomes[0].run.model).module)
+def model_text(model: str) -> tuple[str, str]:
+    """Return title and text of a model's documentation, without its objective."""
+    module = importlib.import_module(models.get(model).module)
     title, *paragraphs = (inspect.getdoc(module) or "").split("\n\n")
     objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
-    x, mean, std, published = (
-        None if math.isnan(value) else value
-        for value in (cell.x, cell.mean, cell.std, cell.published)
-    )
-    return Explanation(
-        experiment.name, cell.row, cell.column, x, mean, std, published,
-        facts(experiment, cell), _since(cell, data),
-        {"title": title, "text": "\n\n".join(paragraphs[objective + 1 :])},
-    )  # fmt: skip
+    return title, "\n\n".join(paragraphs[objective + 1 :])
 
 
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
@@ -131,8 +99,11 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     }
 
 
-def _since(cell: Cell, data: str) -> dict[str, str]:
-    """Return date, data, code and versions of the runs, and what differs here."""
+def since(cell: Cell, data: str) -> dict[str, str]:
+    """Return date, data, code and versions of the runs, and what differs here.
+
+    data: digest of the task built here, "" if none.
+    """
     now = {"python": platform.python_version()} | worker.versions()
     versions = cell.reported("versions")
     then: dict[str, str] = json.loads(versions[0]) if versions else {}
