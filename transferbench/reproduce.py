@@ -13,7 +13,7 @@ from statistics import fmean
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.data import fetch, tasks
+from transferbench.data import tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
@@ -168,8 +168,7 @@ def forecast(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame,
     expected = _forecasts(planned, settings)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
     count = counted(len(rebuilds), "experiment")
-    size = _megabytes(planned, settings)
-    return expected, f"{count}: {_summary(expected)}; {size:.0f} MB to fetch"
+    return expected, f"{count}: {_summary(expected)}"
 
 
 def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> pd.DataFrame:
@@ -203,18 +202,6 @@ def _summary(forecast: pd.DataFrame) -> str:
     known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{count}; {known}{unknown}"
-
-
-def _megabytes(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> float:
-    """Return how much is to be fetched, as far as sizes are known."""
-    names = {each.run.task for runs in planned.values() for each in runs}
-    files: dict[str, fetch.File] = {}
-    for name in names:
-        task = tasks.Task.named(name)
-        if not task.built_path(settings).is_file():
-            files |= tasks.needed(task)
-    plans = [fetch.plan(file, settings) for file in files.values()]
-    return sum(plan.size or 0 for plan in plans if plan.source and not plan.cached) / 1e6
 
 
 def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
@@ -284,10 +271,6 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> in
         done = rebuild.name not in (*unchanged, *unwritten)
         if done and any(c.also for c in rebuild.experiment.spec.claims):
             write(rebuild)
-    if several:
-        ends = Counter(f"{record.status}: {record.reason}" for record in records)
-        for end, count in ends.most_common():
-            say(f"{count:6d}  {end.removesuffix(': ')}")
     if unchanged:
         message = f"{', '.join(unchanged)}: nothing could be run; the results are left as they are"
         if len(unchanged) == len(rebuilds):

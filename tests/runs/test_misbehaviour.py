@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
@@ -178,15 +177,6 @@ def test_a_fork_whose_parent_is_gone_ends(monkeypatch):
         patch.setattr(os, "getpid", lambda: pid + 1)
         ended = process.call(lambda send: "went on", print, 60.0)
     assert (ended.result, ended.exitcode) == (None, 1)
-
-
-@linux
-def test_runs_need_no_c_library(monkeypatch):
-    def fail(name):
-        raise OSError("a static Python")
-
-    monkeypatch.setattr(ctypes, "CDLL", fail)
-    assert process.call(lambda send: "went on", print, 60.0).result == "went on"
 
 
 @linux

@@ -62,8 +62,8 @@ def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
         read(path, columns, "all")
 
 
-def test_numeric_labels_have_the_same_name_in_every_format(tmp_path):
-    """JSON and Parquet have 1 and 1.0, SVMlight also +1; null and NaN mean none."""
+def test_labels_are_names(tmp_path):
+    """In JSON 1 and 1.0 are one number; SVMlight has texts; null and NaN mean none."""
     rows = [("a", 1), ("b", 1.0), ("c", 2.5), ("d", True), ("e", None), ("f", float("nan"))]
     labels = read(write_jsonl(tmp_path / "a.jsonl", rows), labels="some").labels
     assert labels == ["1", "1", "2.5", "true", "", ""]
@@ -71,7 +71,7 @@ def test_numeric_labels_have_the_same_name_in_every_format(tmp_path):
         "+1 1:1\n1.0 1:1\n2.5 1:1\nspam 1:1 # 1:2\n? 1:1\n1000001 1:1\n"
     )
     labels = read(tmp_path / "a.svm", labels="some").labels
-    assert labels == ["1", "1", "2.5", "spam", "", "1000001"]
+    assert labels == ["+1", "1.0", "2.5", "spam", "", "1000001"]
 
 
 def npz(path: Path, **arrays) -> bytes:

@@ -291,8 +291,3 @@ def shares_text(classes: Sequence[str], shares: np.ndarray) -> str:
     order = np.argsort(-shares, kind="stable")
     parts = [f"{classes[i]} {100 * shares[i]:.0f} %" for i in order]
     return ", ".join(parts if len(parts) < 7 else [*parts[:3], "…", *parts[-3:]])
-
-
-def source_shares(problem: Problem) -> np.ndarray | None:
-    """Return (c,) the shares of the classes in the sources; None without a source."""
-    return labelled_shares(problem) if problem.sources else None

@@ -237,14 +237,15 @@ def by_class(values: Sequence[float]) -> str:
 
 def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Print the sizes, classes and options that are used to stderr."""
-    from transferbench.choose.criteria import shares_text, source_shares
+    from transferbench.choose.criteria import shares_text
+    from transferbench.core.priors import labelled_shares
 
     sizes = zip(names, problem.domains, strict=True)
     files = ", ".join(f"{name} {len(domain.seen)}" for name, domain in sizes)
     echo(f"documents: {files}; features: {problem.domains[0].X.shape[1]}", err=True)
-    shares = source_shares(problem)
-    if shares is not None:
-        echo(f"classes of the source: {shares_text(problem.classes, shares)}", err=True)
+    if problem.sources:
+        shares = shares_text(problem.classes, labelled_shares(problem))
+        echo(f"classes of the source: {shares}", err=True)
     plain = {k: str(v).lower() if isinstance(v, bool) else v for k, v in options.items()}
     if plain:
         shown = ", ".join(f"{name}={value}" for name, value in plain.items())

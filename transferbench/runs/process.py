@@ -4,6 +4,7 @@ The fork has a session and an output of its own and holds no other file of its p
 messages, one a line, by a pipe that nobody else writes to; a line that is not a message is ignored.
 """
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -16,7 +17,6 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from transferbench.messages import Excerpt
 
@@ -208,25 +208,13 @@ def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    if library := _libc():
-        library.fflush(None)
-
-
-def _libc() -> Any:
-    """Return the C library; None if it cannot be called, as in a static Python."""
-    if sys.platform == "win32":
-        return None
-    with suppress(ImportError, OSError):
-        import ctypes
-
-        return ctypes.CDLL(None)
-    return None
+    if sys.platform != "win32":
+        ctypes.CDLL(None).fflush(None)
 
 
 def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux" and (library := _libc()):
-        with suppress(AttributeError):
-            library.prctl(option, value, 0, 0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _children() -> frozenset[int]:

@@ -386,7 +386,7 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
                 raise ValueError(f"expected {form}; the label is ? if unknown.")
             if columns and columns[-1] >= MAX_FEATURES:
                 raise ValueError(f"expected numbers of features below {MAX_FEATURES:,}.")
-            label = "" if match[1] == UNKNOWN else _class_name(match[1])
+            label = "" if match[1] == UNKNOWN else match[1]
             names.append(_label(label, "label", labels))
         except ValueError as error:
             raise _line_error(path, number, error) from None
@@ -395,15 +395,6 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         starts.append(len(indices))
     shape = len(names), max(indices, default=-1) + 1
     return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
-
-
-def _class_name(text: str) -> str:
-    """Return the name of a label; "+1", "1" and "1.0" are one class."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
