@@ -55,10 +55,7 @@ def call(home, capfd):
 
 
 #: Tasks whose original files are only on the open network: their tests may skip in CI too.
-ELSEWHERE = {
-    *("email-spam", "eurlex/directory-codes", "eurlex/directory-codes-all"),
-    "eurlex/subject-matters",
-}
+ELSEWHERE = {"email-spam", "eurlex/directory-codes"}
 
 
 @contextlib.contextmanager

@@ -31,12 +31,12 @@ def text(labels=LABELS, rows=ROWS, features=4, kind="numeric") -> str:
 
 @pytest.fixture
 def law(tmp_path):
-    """Writes a file for both labels; returns the files by name."""
+    """Writes the file; returns the files by name."""
 
     def write(content: str):
         path = tmp_path / "eurlex-made-up.arff"
         path.write_text(content, encoding="utf-8")
-        return {eurlex.CODES: path, eurlex.SUBJECTS: path}
+        return {eurlex.CODES: path}
 
     return write
 
@@ -58,30 +58,8 @@ def test_codes_of_the_first_level_are_unions_in_numerical_order(law):
         np.testing.assert_array_equal(domain.Y, Y * domain.seen[:, None])
 
 
-def test_all_codes_and_subject_matters_are_those_of_the_file(law):
-    names = {"views": "tf-idf", "tasks": 1}
-    problem, truth = eurlex.build("eurlex/directory-codes-all", law(text()), **names)
-    assert problem.classes == LABELS
-    expected = [
-        *([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]),
-        *([0, 0, 0, 1, 0], [0, 0, 0, 1, 1]),
-    ]
-    np.testing.assert_array_equal(truth.Y[0], expected)
-    subjects = ("oils", "courts", "visas", "steel", "coal")
-    problem, truth = eurlex.build("eurlex/subject-matters", law(text(subjects)), **names)
-    assert problem.classes == subjects
-    np.testing.assert_array_equal(truth.Y[0], expected)
-    problem, truth = eurlex.build(
-        "eurlex/subject-matters", law(text(subjects)), views="topics", topics=3, tasks=3
-    )
-    # Largest labels: courts and steel of two documents, then oils and visas of one, in turn.
-    assert [len(Y) for Y in truth.Y] == [3, 2, 1]
-    assert [view.shape[1] for view in problem.domains[0].views] == [3]
-
-
-@pytest.mark.parametrize("task", eurlex.TASKS)
-def test_each_task_needs_one_file_with_a_known_id(task):
-    (name,) = eurlex.needed(task)
+def test_the_file_has_a_known_id():
+    name = eurlex.CODES
     file = eurlex.FILES[name]
     assert isinstance(file, File)
     assert file.digest.startswith("git-blob:")
@@ -90,7 +68,7 @@ def test_each_task_needs_one_file_with_a_known_id(task):
 
 @pytest.mark.parametrize("task", eurlex.TASKS)
 def test_a_file_with_another_digest_is_not_used(task, home):
-    (name,) = eurlex.needed(task)
+    name = eurlex.CODES
     path = home.data / "raw" / name
     path.parent.mkdir(parents=True)
     path.write_text(text(), encoding="utf-8")

@@ -8,15 +8,14 @@ another as target. Reviews are in the order of the files, the negative ones firs
 
 from itertools import permutations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
-from transferbench.data.text import StopWords, Weighting, select
+from transferbench.data.text import Weighting
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count, CountOrZero
+from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
 
 CLASSES = ("negative", "positive")
@@ -41,10 +40,7 @@ def build(
     task: str,
     files: dict[str, Path],
     *,
-    terms: Literal["both", "unigrams", "bigrams"] = "both",
-    stop_words: StopWords = "none",
     min_df: Count = 5,
-    max_features: CountOrZero = 0,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     class_sizes: str = "",
@@ -52,32 +48,19 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    terms: single words, pairs of adjacent words, or both. stop_words: drop these single words.
-    min_df: drop terms in fewer reviews, counted over both domains. max_features: keep only so many,
-    of highest document frequency; 0 keeps all. weighting, unit_length: see `text.weight`; fitted on
-    both domains together. class_sizes, unequal_in: cut the classes, see `problems.cut_classes`;
-    weights and document frequencies are those of the documents that remain.
+    min_df: drop terms in fewer reviews, counted over both domains. weighting, unit_length: see
+    `text.weight`; fitted on both domains together. class_sizes, unequal_in: cut the classes, see
+    `problems.cut_classes`; weights and document frequencies are those of the documents that remain.
     """
-    counts, y, vocabulary = _read([files[name] for name in needed(task)])
-    pairs = np.char.find(vocabulary, "_") >= 0
-    chosen = np.flatnonzero({"both": pairs | ~pairs, "unigrams": ~pairs, "bigrams": pairs}[terms])
-    counts, vocabulary = counts[:, chosen], vocabulary[chosen]
-    rows, half = np.arange(len(y)), len(y) // 2
-    whole = {"source": (rows[:half], y[:half]), "target": (rows[half:], y[half:])}
-    parts = cut_classes(whole, CLASSES, class_sizes, unequal_in)
-    columns = select(
-        counts[np.concatenate([rows for rows, _ in parts.values()])],
-        vocabulary,
-        stop_words=stop_words,
-        min_df=min_df,
-        max_features=max_features or None,
-    )
+    counts, y, _ = _read([files[name] for name in needed(task)])
+    half = len(y) // 2
+    whole = {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
     return problem_from_counts(
         task,
         "transfer",
         CLASSES,
-        {name: (counts[rows], y) for name, (rows, y) in parts.items()},
-        columns=columns,
+        cut_classes(whole, CLASSES, class_sizes, unequal_in),
+        min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,
     )

@@ -1,21 +1,19 @@
 """EUR-Lex: 19,348 documents of European Union law and their classes (Loza Mencía, Fürnkranz 2010).
 
-Data of the multi-label paper's Tables 1 and 10, as ARFF files of tf-idf weights of 5,000 words, one
-with the directory codes as labels, one with the subject matters. The files are verified by their
-git blob ids. Attributes of the type {0,1} are the labels (codes are named tag_11.30.40.0), all
-others the weights.
+Data of the multi-label paper's Tables 1 and 10, as an ARFF file of tf-idf weights of 5,000 words
+with the directory codes as labels. The file is verified by its git blob id. Attributes of the type
+{0,1} are the labels (codes are named tag_11.30.40.0), all others the weights.
 
-Labels: the 20 directory codes of the first level (`eurlex/directory-codes`; a document has code 11
-if it has any label tag_11.…), all 412 (…-all) or the 201 subject matters. The paper's Table 1
-counts the deepest codes (412 labels, cardinality 1.292, diversity 1,615), but its Hamming losses
-are near 2 · density · (1 − F1), which implies a density of about .06: that of the first level is
-.059, that of the deepest .003.
+Labels: the 20 directory codes of the first level; a document has code 11 if it has any label
+tag_11.…. The paper's Table 1 counts the deepest codes (412 labels, cardinality 1.292, diversity
+1,615), but its Hamming losses are near 2 · density · (1 − F1), which implies a density of about
+.06: that of the first level is .059, that of the deepest .003.
 
 Views: the published weights, each document scaled to length one, and topics by PLSA. Both are
 choices: the paper states no scale, and its PLSA is of term counts, which these files lack; here it
 is of the weights.
 
-Tasks: the codes of the second level (of the subject matters: all) are assigned in turn within each
+Tasks: the codes of the second level are assigned in turn within each
 code of the first; a document belongs to its largest code. The paper states neither its assignment
 nor the fraction it trains on. The task of a document thus depends on true labels, including those
 of test documents; `tasks=1` and `tasks_from` avoid that.
@@ -42,20 +40,13 @@ from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 
 FILES = originals("eurlex")
-CODES, SUBJECTS = FILES
+(CODES,) = FILES
 TASKS = {
     "eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks",
-    "eurlex/directory-codes-all": "EUR-Lex: all 412 directory codes, 4 tasks",
-    "eurlex/subject-matters": "EUR-Lex: 201 subject matters, 4 tasks",
 }
 FACTS = facts(TASKS)
 #: The first numbers of a directory code.
 Code = tuple[int, ...]
-
-
-def needed(task: str) -> list[str]:
-    """Return the file of the labels."""
-    return [SUBJECTS if task == "eurlex/subject-matters" else CODES]
 
 
 def build(
@@ -73,18 +64,14 @@ def build(
 
     views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`.
     """
-    (name,) = needed(task)
-    table, Y, classes = read_arff(files[name])
-    Y_sub, tops = Y, [""] * len(classes)
-    if name == CODES:
-        # The first two levels of each code: tag_11.30.40.0 → (11, 30).
-        numbers = [label.removeprefix("tag_").split(".") for label in classes]
-        parts: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
-        second, Y_sub = _union(Y, parts)
-        tops = [str(code[0]) for code in second]
-        if task == "eurlex/directory-codes":
-            first, Y = _union(Y, [code[:1] for code in parts])
-            classes = [str(code[0]) for code in first]
+    table, Y_all, labels = read_arff(files[CODES])
+    # The first two levels of each code: tag_11.30.40.0 → (11, 30).
+    numbers = [label.removeprefix("tag_").split(".") for label in labels]
+    parts: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
+    second, Y_sub = _union(Y_all, parts)
+    tops = [str(code[0]) for code in second]
+    first, Y = _union(Y_all, [code[:1] for code in parts])
+    classes = [str(code[0]) for code in first]
     X = sp.csr_array(table)
     matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
     if views != "tf-idf":

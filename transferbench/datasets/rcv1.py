@@ -9,9 +9,9 @@ The files have a defect. In one half of the rows of each (the last 3,000; the fi
 labels among their features those rows are longer than one, and the label frequencies of the two
 halves are uncorrelated (−0.07 to 0.17). The tasks correct it: the smallest shift that gives every
 row length one is undone, and the label frequencies of the halves must then agree (correlation 0.997
-or more). `rcv1/subset1-as-published` has the file as it is (its topics view is that of the
-corrected file); its cardinality and diversity are those of the paper's Table 1. The corrected
-labels are the first 101 topics in alphabetical order, and no story has a topic without its parent.
+or more). Cardinality and diversity of the uncorrected file of subset 1 are those of the paper's
+Table 1. The corrected labels are the first 101 topics in alphabetical order, and no story has a
+topic without its parent.
 MCAT and M143 are missing; MCAT is the union of M11, M12, M13 and M14.
 
 Labels: the four top topics CCAT, ECAT, GCAT and MCAT, or (…-101) all. The paper states 101, but its
@@ -54,9 +54,6 @@ FILES = originals("rcv1")
 TASKS = {
     **{f"rcv1/subset{n}": f"RCV1-v2, subset {n}: four top topics, 4 tasks" for n in range(1, 6)},
     **{f"rcv1/subset{n}-101": f"RCV1-v2, subset {n}: 101 topics, 4 tasks" for n in range(1, 6)},
-    "rcv1/subset1-as-published": (
-        "RCV1-v2, subset 1 as published, where a label is two different topics: 4 tasks"
-    ),
 }
 FACTS = facts(TASKS)
 
@@ -99,18 +96,14 @@ def build(
     fraction of the stories whose labels are seen, drawn at random; split: number of the draw.
     """
     path = files[needed(task)[0]]
-    published = task.endswith("published")
-    X, Y = _published(path) if published else _corrected(path)
-    if published:
-        classes, Y_sub, tops = [f"Class{n + 1}" for n in range(len(TOPICS))], Y, [""] * len(TOPICS)
-    else:
-        classes = TOPICS
-        below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
-        Y_sub, tops = Y[:, below], [TOPICS[n][0] for n in below]
-        if not task.endswith("101"):
-            classes = list(TOPS)
-            columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
-            Y = np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
+    X, Y = _corrected(path)
+    classes = TOPICS
+    below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
+    Y_sub, tops = Y[:, below], [TOPICS[n][0] for n in below]
+    if not task.endswith("101"):
+        classes = list(TOPS)
+        columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
+        Y = np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
         matrices.append(_topics(path, topics))

@@ -5,42 +5,34 @@
 X_k (n_k, d) documents of task k; P_k (n_k, c) clusters; M_k (d, c) means of the task; M (l, c)
 means shared by all tasks in the subspace W (d, l). In each sweep, M is found by least squares, then
 for each task M_k by least squares and P_k by the multiplicative update of semi-nonnegative
-factorisation, then W. P_k starts uniformly at random. The objective never rises.
+factorisation. P_k starts uniformly at random. The objective never rises.
 
-There are two subspaces:
-
-- nonnegative, the authors': also W ≥ 0, W starts at the first l unit vectors. With the Lagrangian
-  of WᵀW = I, C = Σ_k X_kᵀX_k and D = Σ_k X_kᵀP_kMᵀ, the multiplicative update is
-  W ← W · [(D⁺ + WWᵀ(CW + D⁻)) / (CW + D⁻ + WWᵀD⁺)]^½. It leaves this start unchanged: entries of
-  zero stay zero, and for the others the fraction is one. So W is not computed: the "subspace" is
-  the first l features, nothing is learned about it, and the order of features matters. The tasks
-  share no more than the means of these features.
-- orthonormal: W of any sign, the l smallest eigenvectors of Xᵀ(I − P(PᵀP)⁻¹Pᵀ)X with the tasks
-  stacked, found before M. W is restricted to the span of the documents: a direction in which every
-  document is zero would be optimal for any clusters. Needs memory for a dense (d, d) matrix.
+Also W ≥ 0, and W starts at the first l unit vectors. With the Lagrangian of WᵀW = I,
+C = Σ_k X_kᵀX_k and D = Σ_k X_kᵀP_kMᵀ, the authors' multiplicative update is
+W ← W · [(D⁺ + WWᵀ(CW + D⁻)) / (CW + D⁻ + WWᵀD⁺)]^½. It leaves this start unchanged: entries of
+zero stay zero, and for the others the fraction is one. So W is not computed: the "subspace" is the
+first l features, nothing is learned about it, and the order of features matters. The tasks share no
+more than the means of these features.
 
 Reconstructed without access to the paper: the objective, settings and order of updates are those of
 the code that the authors published. They use counts. Departure from it: a pseudo-inverse in place
 of the inverse.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from annotated_types import Ge, Le
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from transferbench.core.documents import split_by_domain
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
-#: Form of W: the authors', which stays at its start, or one that is learned.
-Subspace = Literal["nonnegative", "orthonormal"]
+#: Form of W: the authors', which stays at its start.
+Subspace = Literal["nonnegative"]
 
 TINY = 1e-12
-SHIFT = 1e-4
 
 
 def fit(
@@ -55,19 +47,16 @@ def fit(
 ) -> Fit:
     """Return P_k (n_k, c) of every task, and the objective after each iteration.
 
-    subspace: the first l features, as in the authors' code, or learned orthonormal directions. l:
-    dimensions of the shared subspace. lam (λ): weight of the term of each task's own means. Raises
-    ValueError if the documents span fewer than two directions and the subspace is learned.
+    subspace: "nonnegative", the form of the authors' code: the first l features. l: dimensions of
+    the shared subspace. lam (λ): weight of the term of each task's own means.
     """
     Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
-    project = _learned_subspace(X, l) if subspace == "orthonormal" else None
-    first_features = X[:, :l].toarray()
+    Z = X[:, :l].toarray()
     P = np.random.default_rng(seed).random((X.shape[0], c))
     Ps = split_by_domain(problem, P)  # views: updating P_k updates P
     X_norm2, trace = float((X.data**2).sum()), []
     for iteration in range(max_iter):
-        Z = project(P) if project else first_features
         M = (Z.T @ P) @ np.linalg.pinv(P.T @ P)
         A, Bs = (1 - lam) * (Z @ M), []
         As = split_by_domain(problem, A)
@@ -85,40 +74,3 @@ def fit(
         if watch:
             watch(iteration + 1, max_iter, Ps)
     return Fit(Ps, tuple(trace), columns="clusters")
-
-
-def _learned_subspace(X: sp.csr_array, size: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of P (n, c) that returns XW for the best orthonormal W (d, size)."""
-    values, basis = np.linalg.eigh((X.T @ X).toarray())
-    spanned = values > 1e-10 * values[-1]
-    values, basis = values[spanned], basis[:, spanned]
-    if len(values) < 2:
-        raise ValueError("the documents span fewer than two directions; use subspace=nonnegative.")
-
-    def project(P: np.ndarray) -> np.ndarray:
-        W = basis @ _smallest_eigenvectors(values, basis.T @ (X.T @ P), P, size)
-        return np.asarray(X @ W)
-
-    return project
-
-
-def _smallest_eigenvectors(
-    values: np.ndarray, U: np.ndarray, P: np.ndarray, size: int
-) -> np.ndarray:
-    """Return the smallest eigenvectors (r, size) of diag(values) − U (PᵀP)⁻¹ Uᵀ.
-
-    values (r,) positive, U (r, c). Lanczos iterations on the inverse (Woodbury) of that matrix plus
-    a small multiple of I, which changes no eigenvector. Without it the matrix can be singular, if
-    there are fewer documents than features.
-    """
-    r, shifted = len(values), values + SHIFT * values[-1]
-    scaled = U / shifted[:, None]
-    middle = np.linalg.inv(P.T @ P - U.T @ scaled)
-
-    def invert(v: np.ndarray) -> np.ndarray:
-        inverse = shifted if v.ndim == 1 else shifted[:, None]
-        return np.asarray(v / inverse + scaled @ (middle @ (scaled.T @ v)))
-
-    operator = LinearOperator((r, r), matvec=invert, matmat=invert, dtype=np.float64)
-    _, vectors = eigsh(operator, min(size, r - 1), which="LA", v0=np.ones(r))
-    return np.asarray(vectors[:, ::-1])
