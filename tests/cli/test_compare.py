@@ -242,15 +242,7 @@ def test_no_common_feature_names_the_options(call, here):
         ((*FILES, "--out", "no/a.csv"), "there is no folder no; make it first."),
         ((*FILES, "--out", "folder.csv"), "is a folder; name a file."),
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
-        (("--source", "s.csv"), "expected --source and --target, or a TASK"),
-        (("gtl/comp-vs-rec", *FILES), "expected --source and --target, or a TASK"),
-        (("gtl/comp-vs-rec", *FILES[:2]), "expected --source and --target, or a TASK"),
-        (("gtl/comp-vs-rec", "--like", "gtl"), "--like, --text-column"),
-        (
-            ("gtl/comp-vs-rec", "--each-file"),
-            "--each-file are for --source and --target, not for a TASK",
-        ),
-        (("gtl/comp-vs-rec", "-m", "gcfm"), "Did you mean 'gcmf'?"),
+        (("--source", "s.csv"), "Missing option '--target'"),
         ((*FILES, "--label-separator", "|", "--equal-shares"), "--equal-shares is for one label"),
         ((*FILES, "-m", "tram", "--equal-shares"), "--equal-shares is for one label"),
     ],
@@ -453,21 +445,17 @@ def test_several_labels_that_are_formulas_are_escaped_on_request(call, several):
     assert ",'=1+1," in escaped
 
 
-def test_a_task_of_several_labels_is_compared(call, several):
-    code, out, err = call("compare", "./many.yaml", "-m", "linear-svm")
-    assert code == 0, err
-    assert [line.split()[0] for line in out.splitlines()[:2]] == ["model", "linear-svm"]
-    assert "No model is recommended" in out
-    code, _, err = call("compare", "./many.yaml", "-m", "dtl")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "dtl is a transfer model and this is a multilabel problem" in err
+def test_a_task_of_several_labels_is_compared(several):
+    table = api.compare("./many.yaml", models="linear-svm")
+    assert list(table.model) == ["linear-svm"]
+    with pytest.raises(UserError, match="dtl is a transfer model and this is a multilabel"):
+        api.compare("./many.yaml", models="dtl")
 
 
-def test_a_task_without_a_source_is_refused(call, here):
+def test_a_task_without_a_source_is_refused(here):
     (here / "groups.yaml").write_text("family: clustering\ntasks: [s.csv, t.csv]\n")
-    code, _, err = call("compare", "./groups.yaml")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "expected a source with labels and a target to compare" in err
+    with pytest.raises(UserError, match="expected a source with labels and a target to compare"):
+        api.compare("./groups.yaml")
 
 
 def test_several_labels_are_compared_in_python(several):

@@ -116,11 +116,8 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {error}", 2
         case EngineLost() | Worthless():
             return f"Error: {error}", 1
-        case click.NoSuchOption(option_name=name, ctx=context) if name in _global_options():
-            after = context.command_path.partition(" ")[2] if context else "COMMAND"
-            before = f"{name}{_global_options()[name]}"
-            example = f"`transferbench {before} {after} …`"
-            return f"Error: {name} is a global option: write it before the command: {example}.", 2
+        case click.NoSuchOption(option_name=name) if any(name in o.opts for o in main.params):
+            return f"Error: {name} is a global option; write it before the command.", 2
         case click.ClickException():
             context = getattr(error, "ctx", None)
             usage = f" See `{context.command_path} --help`." if context else ""
@@ -134,15 +131,6 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {place}{error.strerror or error}", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1
-
-
-def _global_options() -> dict[str, str]:
-    """Return the options of the program itself, with a placeholder for the value of each."""
-    return {
-        name: "" if getattr(option, "is_flag", False) else f" {option.name}".upper()
-        for option in main.params
-        for name in option.opts
-    }
 
 
 def entry() -> None:

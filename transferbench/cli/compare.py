@@ -15,24 +15,20 @@ from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
     FEW_CLASSES,
     FILE,
-    READING,
     WORTHLESS,
     UserData,
     by_class,
     escape_formulas,
     print_doubts,
     print_entries,
-    print_used,
     user_data,
 )
 from transferbench.messages import counted
-from transferbench.settings import Settings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from transferbench.choose.compare import Comparison
-    from transferbench.userdata.load import Loaded
 
 WIDTH = 100
 #: Columns of label-free signs, shares between 0 and 1, and their headings.
@@ -46,8 +42,7 @@ SIGNS = {
 
 
 @click.command()
-@click.argument("task", required=False)
-@user_data()
+@user_data("sources", "targets")
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
@@ -60,17 +55,15 @@ SIGNS = {
     "--out", type=FILE, help="File for the predictions of the recommended model, .csv or .jsonl."
 )
 @escape_formulas
-@click.pass_obj
 def command(
-    settings: Settings, /, task: str | None, user: UserData, repeats: int, jobs: int,
-    equal_shares: bool, as_json: bool, out: Path | None, escape_formulas: bool,
+    user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool, out: Path | None,
+    escape_formulas: bool,
 ) -> int:  # fmt: skip
-    """Compare models on your own documents, or on a task, and recommend one.
+    """Compare models on your own documents and recommend one.
 
     \b
     transferbench compare --source labelled.csv --target mail.csv
     transferbench compare --source s.csv --target t.csv -m dtl -m svm --out found.csv
-    transferbench compare amazon/books-vs-dvd --repeats 3 --jobs 2
 
     No label of the target is used: models are judged by the shares of their classes, by agreement
     with logistic regression (=lr) and with most models (=vote), and by the accuracy on the source
@@ -83,37 +76,17 @@ def command(
     """
     from tqdm import tqdm
 
-    from transferbench import models
-    from transferbench.choose.compare import check_problem, compare, model_names, plan, table
-    from transferbench.data import tasks
-    from transferbench.userdata.documents import Reading
+    from transferbench.choose.compare import compare, model_names, plan, table
 
-    given = bool(task), bool(user.sources), bool(user.targets)
-    if given not in ((True, False, False), (False, True, True)) or (task and out):
-        raise click.UsageError("expected --source and --target, or a TASK without --out.")
-    if task and (user.options or user.like or user.reading != Reading()):
-        message = f"--option, --like, {', '.join(READING.values())} are for --source and --target"
-        raise click.UsageError(f"{message}, not for a TASK; leave them out.")
     if out:
         user.check_out(out)
-    loaded: Loaded | None = None
     family = user.family
-    if task:
-        for name in user.models:
-            models.get(name)
-        problem, truth = tasks.load(tasks.Task.named(task), settings)
-        check_problem(problem)
-        family = problem.family
     if family == "multilabel" and equal_shares:
         raise click.UsageError("--equal-shares is for one label a document, not for several.")
     params = user.params(model_names(family, user.models, equal_shares), family)
-    if task:
-        names = [domain.name for domain in problem.targets]
-        print_used(problem, [domain.name for domain in problem.domains], {})
-    else:
-        loaded = user.read("any")
-        problem, truth = loaded.problem, loaded.truth
-        names = [str(target.path) for target in loaded.targets]
+    loaded = user.read("any")
+    problem = loaded.problem
+    names = [str(target.path) for target in loaded.targets]
     plans = plan(
         problem, user.models, params, repeats=repeats, seed=user.seed, equal_shares=equal_shares
     )
@@ -124,13 +97,13 @@ def command(
         )  # fmt: skip
     print_doubts(compared.doubts)
     print_entries(compared.entries)
-    frame = table(compared, truth)
+    frame = table(compared, loaded.truth)
     if as_json:
         echo_json(_to_json(compared, frame))
     else:
         _print(compared, frame, names)
     worthless = compared.worthless and not user.force
-    if out and loaded and not worthless:
+    if out and not worthless:
         fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
         # The labels are those of the recommended model, or else of the first named one.
         first = compared.choice.model or next(n for n in (*user.models, *fits) if n in fits)
