@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,7 +43,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Part of every key; change it with the format of the files or of the keys.
-FORMAT = 2
+FORMAT = 3
 SUFFIX = ".artefact"
 #: A result that takes fewer seconds to make is not stored.
 LEAST_SECONDS = 0.05
@@ -62,7 +62,7 @@ class Folder:
 
 @dataclass
 class ArtefactCosts:
-    """What artefacts changed in the cost of a block. Arrays: seconds of wall and of CPU time.
+    """What artefacts changed in the cost of a block; times are seconds of wall time.
 
     reused     : what it took to make the artefacts that were reused.
     correction : what to add to the times of the block so that they include `reused`, but not the
@@ -70,8 +70,8 @@ class ArtefactCosts:
     peak_mib   : largest resident memory of the processes that made the reused artefacts, in MiB.
     """
 
-    reused: np.ndarray = field(default_factory=lambda: np.zeros(2))
-    correction: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    reused: float = 0.0
+    correction: float = 0.0
     peak_mib: float = 0.0
 
 
@@ -135,30 +135,29 @@ class _Cache:
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
-        costs, asked = self.costs, _clock()
+        costs, asked = self.costs, time.perf_counter()
         path = self.folder.path / f"{function.__name__}-{self._key(function, args, kwargs)}{SUFFIX}"
         with suppress(Exception):  # whatever is wrong with the file, make it again
-            with open_arrays(path) as ((packed, seconds, peak), arrays):
+            with open_arrays(path) as ((packed, cost, peak), arrays):
                 result = unpack(packed, arrays, function.__globals__)
             with suppress(OSError):
                 os.utime(path)  # the time of its last use, see `_make_room`
-            cost = np.array(seconds)
-            costs.reused = costs.reused + cost
+            costs.reused += cost
             costs.peak_mib = max(costs.peak_mib, peak)
-            costs.correction = costs.correction + cost - (_clock() - asked)
+            costs.correction += cost - (time.perf_counter() - asked)
             return result
-        called = _clock()
-        costs.correction = costs.correction - (called - asked)
+        called = time.perf_counter()
+        costs.correction -= called - asked
         before = costs.correction
         result = function(*args, **kwargs)
-        returned = _clock()
+        returned = time.perf_counter()
         # Artefacts made or reused by the function itself count in full, as if made here.
         cost = returned - called + costs.correction - before
-        if cost[0] >= LEAST_SECONDS:
+        if cost >= LEAST_SECONDS:
             # A full disk, a folder that is read-only, a result of another type.
             with suppress(UserError, MemoryError, NotImplementedError):
                 self._write(path, result, cost)
-        costs.correction = costs.correction - (_clock() - returned)
+        costs.correction -= time.perf_counter() - returned
         return result
 
     def _key(
@@ -179,12 +178,12 @@ class _Cache:
             digest.update(np.ascontiguousarray(ordered).reshape(-1).data)
         return digest.hexdigest()[:32]
 
-    def _write(self, path: Path, result: Any, cost: np.ndarray) -> None:
+    def _write(self, path: Path, result: Any, cost: float) -> None:
         arrays: dict[str, np.ndarray] = {}
         packed = pack(result, arrays)
         if not all(array.flags.forc for array in arrays.values()):
             return  # such a layout would not come back as it is
-        header = [packed, cost.tolist(), peak_mib() or 0.0]
+        header = [packed, cost, peak_mib() or 0.0]
         size = sum(array.nbytes for array in arrays.values())
         if size > self.folder.max_bytes:
             return
@@ -210,10 +209,6 @@ class _Cache:
 #: Files of the functions marked as artefacts.
 _files: set[Path] = set()
 _cache: ContextVar[_Cache | None] = ContextVar("artefacts", default=None)
-
-
-def _clock() -> np.ndarray:
-    return np.array([time.perf_counter(), time.process_time()])
 
 
 def peak_mib() -> float | None:

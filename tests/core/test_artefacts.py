@@ -98,7 +98,7 @@ def test_without_a_folder_the_function_is_only_called(X, tmp_path):
     for nowhere in (None, Folder(tmp_path / "missing", ROOM)):
         with use(nowhere) as usage:
             slow(X), slow(X)
-        assert not usage.correction.any()
+        assert usage.correction == 0
     slow(X)
     assert len(calls) == 5
     assert not (tmp_path / "missing").exists()
@@ -111,7 +111,7 @@ def test_a_result_comes_back_with_its_types_and_layouts(folder, X):
     assert len(list(folder.path.iterdir())) == 1
     with use(folder) as usage:
         assert parts(varied(X)) == expected
-    assert usage.reused.any()
+    assert usage.reused > 0
 
 
 def test_a_layout_that_would_be_lost_is_not_stored(folder, X):
@@ -256,8 +256,7 @@ def clock(monkeypatch):
         now += seconds
 
     monkeypatch.setattr(time, "sleep", sleep)
-    for name in ("perf_counter", "process_time"):
-        monkeypatch.setattr(time, name, lambda: now)
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
 
 
 def timed(folder, function, *args) -> tuple[float, float, float]:
@@ -266,7 +265,7 @@ def timed(folder, function, *args) -> tuple[float, float, float]:
         start = time.perf_counter()
         function(*args)
         seconds = time.perf_counter() - start
-    return seconds, seconds + usage.correction[0], usage.reused[0]
+    return seconds, seconds + usage.correction, usage.reused
 
 
 def test_times_are_as_if_every_artefact_had_been_made(folder, X, clock):

@@ -134,7 +134,7 @@ def wait_until(condition, seconds: float = 60.0):
     return value
 
 
-MEASURED = {"seconds", "reused_seconds", "load_seconds", "cpu_seconds", "peak_mib"}
+MEASURED = {"seconds", "reused_seconds", "load_seconds", "peak_mib"}
 CHANGING = MEASURED | {"sha256", "finished", "traceback"}
 
 

@@ -175,7 +175,6 @@ def test_runs_do_not_share_state_memory_or_time(shell, tmp_path):
     for record in finished(shell.results):
         big = record["params"]["mib"] == 400
         assert (record["peak_mib"] > 400) == big
-        assert (record["cpu_seconds"] > 1) == big
 
 
 def test_a_finished_run_is_not_repeated_unless_forced(shell):

@@ -127,6 +127,6 @@ def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeyp
         given = {"search": search} if search else {}
         params = parameters.resolve(models.load(model), given, model)
         job = Job("key", Run("t", model, params, None), task)
-        record = worker._measure(job.record("done"), job, 0.0, 0.0, lambda message: None)
+        record = worker._measure(job.record("done"), job, 0.0, lambda message: None)
         assert record.diagnostics == expected
         assert Record.from_json(record.to_json()).diagnostics == expected

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -136,7 +135,8 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
             )
     trace: tuple[object, ...] = fit.trace
     for i, value in enumerate(trace):
-        if not isinstance(value, Real) or not math.isfinite(value):
+        largest = sys.float_info.max
+        if not isinstance(value, Real) or not abs(value) <= largest:  # type: ignore[operator]
             shown = shorten(repr(value))
             raise ValueError(f"{name} returned the objective {shown} at {i}, expected a number.")
 

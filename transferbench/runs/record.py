@@ -113,7 +113,6 @@ class Record:
     data          : digest of the built task (`Facts.digest`).
     metrics       : domain → measure → value, as fractions.
     documents     : domain → number of scored documents.
-    columns       : "classes" or "clusters", see `Fit.columns`.
     diagnostics   : name → value, see `Fit.diagnostics`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
@@ -122,7 +121,6 @@ class Record:
     seconds       : wall time of the fit, as if it had made all its artefacts (`artefacts`).
     reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
     load_seconds  : wall time to load the task.
-    cpu_seconds   : processor time of both, as if the run had made all its artefacts.
     peak_mib      : largest resident memory in MiB, of this process and of those that made the
                     artefacts it reused; None if the system does not report it.
     threads       : largest number of threads of a numerical library; None if none was loaded.
@@ -145,7 +143,6 @@ class Record:
     data: str = ""
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Mapping[str, int] = field(default_factory=dict)
-    columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
@@ -154,7 +151,6 @@ class Record:
     seconds: float | None = None
     reused_seconds: float | None = None
     load_seconds: float | None = None
-    cpu_seconds: float | None = None
     peak_mib: float | None = None
     threads: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def perform(
     Libraries, model code and task are loaded here once and shared by the forks. If forking is not
     safe (outside Linux), perform the job in this process, which then takes no other.
     """
-    start, cpu = time.perf_counter(), time.process_time()
+    start = time.perf_counter()
     record = replace(
         job.record("done"),
         data=job.task.facts.digest,
@@ -105,12 +105,9 @@ def perform(
     with suppress(BaseException):  # the fork raises the same error and records it
         _load(job.task)
         models.load(job.run.model)
-    cpu = time.process_time() - cpu
 
     def attempt(send: process.Send) -> str:
-        return _to_json(
-            _attempt(record, job, start, cpu if process.CAN_FORK else 0.0, send), record
-        )
+        return _to_json(_attempt(record, job, start, send), record)
 
     def on_message(message: str) -> None:
         with suppress(ValueError):  # a run may send anything
@@ -140,14 +137,14 @@ def _record(job: Job, record: Record, ended: process.Ended) -> Record:
     return replace(record, status="crashed", reason=f"its process ended {cause}", finished=now())
 
 
-def _attempt(record: Record, job: Job, start: float, cpu: float, send: process.Send) -> Record:
+def _attempt(record: Record, job: Job, start: float, send: process.Send) -> Record:
     """Perform the job and return its completed record; an error becomes its status and reason."""
     limits = job.limits
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
         with threadpool_limits(limits.threads):
             _limit_memory(limits.memory)
-            record = _measure(record, job, start, cpu, send)
+            record = _measure(record, job, start, send)
             threads = [info["num_threads"] for info in threadpool_info()]
             record = replace(record, threads=max(threads, default=None))
     except MemoryError as error:
@@ -189,11 +186,10 @@ def _load(task: TaskFile) -> tuple[Problem, Truth]:
     return tasks.read(task.path)
 
 
-def _measure(record: Record, job: Job, start: float, cpu: float, send: process.Send) -> Record:
+def _measure(record: Record, job: Job, start: float, send: process.Send) -> Record:
     """Fit the model and add metrics, times and memory to the record.
 
     start : time when loading began.
-    cpu   : CPU seconds that the parent process spent on loading.
     send  : takes progress.
     """
     run = job.run
@@ -209,21 +205,18 @@ def _measure(record: Record, job: Job, start: float, cpu: float, send: process.S
     label_free = None
     if run.criteria:
         label_free = criteria.criteria(run.model, problem, run.params, run.seed, fit)
-    correction, cpu_correction = costs.correction.tolist()
     return replace(
         record,
         metrics=measures,
         documents=_documents(truth, measures),
-        columns=fit.columns,
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
         criteria=label_free,
         doubts=_doubts(run, problem, fit),
-        seconds=seconds + correction,
-        reused_seconds=costs.reused.tolist()[0],
+        seconds=seconds + costs.correction,
+        reused_seconds=costs.reused,
         load_seconds=loaded - start,
-        cpu_seconds=time.process_time() + cpu + cpu_correction,
         peak_mib=None if peak is None else max(peak, costs.peak_mib),
     )
 
