@@ -7,11 +7,8 @@ import pytest
 import scipy.sparse as sp
 from conftest import originals
 
-from transferbench.data import tasks
 from transferbench.data.formats import read_arff
 from transferbench.datasets import mulan
-from transferbench.errors import UserError
-from transferbench.settings import Settings
 
 #: Documents, features, labels and cardinality that the publishers state.
 STATED = {
@@ -81,25 +78,6 @@ def test_options_have_their_documented_effect():
     one = built()
     assert built(train=0.2).seen.sum() == 196
     assert (built(split=1).seen != one.seen).any()
-    X = built(unit_length=True).X
-    np.testing.assert_allclose(np.sqrt((X.multiply(X)).sum(axis=1)), 1, rtol=1e-5)
-    rare, common = (int(f(one.X.sum(axis=0))) for f in (np.argmin, np.argmax))
-    X = built(weighting="tf-idf").X
-    assert X[:, [rare]].max() > X[:, [common]].max() > 1
-
-
-@pytest.mark.parametrize("option", [{"weighting": "tf-idf"}, {"unit_length": True}])
-def test_weights_of_words_are_refused_for_numbers(option):
-    with pytest.raises(ValueError, match="its features are no words"):
-        mulan.build("mulan/emotions", originals("mulan/emotions"), **option)
-
-
-def test_a_refused_option_is_a_user_error(monkeypatch, tmp_path):
-    files = originals("mulan/emotions")
-    monkeypatch.setattr(tasks.fetch, "get", lambda file, settings: files[file.name])
-    task = tasks.Task.named("emotions:weighting=tf-idf")
-    with pytest.raises(UserError, match=r"^mulan/emotions:weighting=tf-idf: .*; try other options"):
-        tasks.load(task, Settings(data=tmp_path, results=tmp_path, offline=True))
 
 
 def test_label_names_flat_and_nested(tmp_path):

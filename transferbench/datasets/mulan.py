@@ -27,7 +27,6 @@ import scipy.sparse as sp
 
 from transferbench.data.formats import read_arff
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.data.text import Weighting, weight
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
@@ -55,26 +54,17 @@ def build(
     task: str,
     files: dict[str, Path],
     *,
-    weighting: Weighting = "tf",
-    unit_length: bool = False,
     train: TrainFraction = 0.5,
     split: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    weighting, unit_length: see `text.weight`, fitted on all documents; the defaults leave the words
-    0 and 1. train: fraction of the documents whose labels are seen, drawn at random; split: number
-    of the draw. Raise ValueError for weights for a set of numbers.
+    train: fraction of the documents whose labels are seen, drawn at random; split: number of the
+    draw.
     """
     data, labels = (files[name] for name in needed(task))
     table, Y, classes = read_arff(data, label_names(labels))
-    X: Matrix
-    if task in NUMERIC:
-        if weighting != "tf" or unit_length:
-            raise ValueError("its features are no words; weighting and unit_length are for words")
-        X = scale(np.asarray(table))
-    else:
-        X = weight(sp.csr_array(table), weighting, unit_length)
+    X: Matrix = scale(np.asarray(table)) if task in NUMERIC else sp.csr_array(table)
     everything, seen = np.zeros(len(Y), np.intp), train_mask(len(Y), train, split)
     return problem_from_views(task, classes, [X], Y, everything, seen)
 
