@@ -104,16 +104,32 @@ def test_outside_a_checkout_results_go_to_the_current_folder(home, installed, mo
     assert settings.load({}).results == folder / "results"
 
 
-def test_all_mistakes_are_told_at_once(call, tmp_path):
+WRONG_KEYS = {"metric: accuracy": "metric: acuracy", "repeats: 1": "repaets: 1"}
+WRONG_NAMES = {"n_init: 1,": "n_init: 0,", "generated/clusters": "generated/clutsers"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "places"),
+    [
+        (
+            WRONG_NAMES | WRONG_KEYS,
+            [(3, "metric: expected"), (4, "unknown key 'repaets'. Did you mean 'repeats'?")],
+        ),
+        (
+            WRONG_NAMES,
+            [(6, "Did you mean 'generated/clusters'?"), (8, "n_init: expected integer ≥ 1")],
+        ),
+    ],
+)
+def test_all_mistakes_of_a_kind_are_told_at_once(call, tmp_path, wrong, places):
     path = tmp_path / "mine.yaml"
-    text = MINE.replace("metric: accuracy", "metric: acuracy").replace("repeats: 1", "repaets: 1")
-    text = text.replace("kmeans, params: {n_init: 1,", "kmeans, params: {n_init: 0,")
-    path.write_text(text.replace("generated/clusters", "generated/clutsers"))
+    text = MINE
+    for right, mistake in wrong.items():
+        text = text.replace(right, mistake, 1)
+    path.write_text(text)
     code, out, err = call("reproduce", str(path))
     first, *lines = err.splitlines()
-    assert (code, out, first) == (2, "", "Error: 4 mistakes:")
-    places = [(3, "metric: expected"), (4, "unknown key 'repaets'. Did you mean 'repeats'?")]
-    places += [(6, "Did you mean 'generated/clusters'?"), (8, "n_init: expected integer ≥ 1")]
+    assert (code, out, first) == (2, "", "Error: 2 mistakes:")
     for line, (number, message) in zip(lines, places, strict=True):
         assert line.startswith(f"{path}:{number}: ")
         assert message in line

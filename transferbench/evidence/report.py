@@ -19,14 +19,13 @@ from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 
 
-def write(results: Path, folder: Path, site: str = "") -> list[UserError]:
+def write(results: Path, folder: Path) -> list[UserError]:
     """Write index.html and a page for each experiment that has runs to the folder.
 
-    results: folder of results, of which the pages are made. site: address of the documentation,
-    for a link to it. Return the errors of experiments that cannot be read and are left out. Raise
-    UserError if none is left or a file cannot be written.
+    results: folder of results, of which the pages are made. Return the errors of experiments that
+    cannot be read and are left out. Raise UserError if none is left or a file cannot be written.
     """
-    pages, errors = render(results, site)
+    pages, errors = render(results)
     for name, text in pages.items():
         write_text(folder / name, text)
     return errors
@@ -35,7 +34,7 @@ def write(results: Path, folder: Path, site: str = "") -> list[UserError]:
 def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
     """Return the pages by file name, and the errors of experiments left out; see `write`.
 
-    The same results give the same pages.
+    site: address of the documentation, for a link to it. The same results give the same pages.
     """
     errors: list[UserError] = []
     sections: list[dict[str, Any]] = []
