@@ -105,7 +105,6 @@ class Execution:
         `runner.run`.
         """
         from transferbench.runs import runner
-        from transferbench.runs.job import is_built
         from transferbench.runs.record import Limits
 
         options = engines.Options(
@@ -117,8 +116,6 @@ class Execution:
             by_task = [(run.task, run) for run in runs]
             echo_table(planned_table("task", by_task, dict(zip(runs, states, strict=True))))
             return []
-        if self.force or not all(is_built(name, settings) for name in {run.task for run in runs}):
-            chosen.prepare()
 
         def limits(run: Run) -> Limits:
             default = default_limits(run) if default_limits else Limits()

@@ -94,8 +94,3 @@ class TaskFiles:
         file = self.get(run.task)
         models.check_family(run.model, file.facts.family)
         return file
-
-
-def is_built(name: str, settings: Settings) -> bool:
-    """True if there is a built file of the task."""
-    return tasks.Task.named(name).built_path(settings).is_file()

@@ -11,7 +11,7 @@ from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
-from transferbench.runs.job import Job, TaskFiles, is_built
+from transferbench.runs.job import Job, TaskFiles
 from transferbench.runs.progress import DeferInterrupt, ProgressBar
 from transferbench.runs.record import Limits, Record, Run, Store
 from transferbench.settings import Settings
@@ -83,7 +83,8 @@ def artefacts_folder(settings: Settings) -> Folder | None:
 def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
     """True for each run with a finished record; nothing is run, fetched or built."""
     store, files = Store(settings.results), TaskFiles(settings)
-    built = {name: is_built(name, settings) for name in {run.task for run in runs}}
+    names = {run.task for run in runs}
+    built = {name: tasks.Task.named(name).built_path(settings).is_file() for name in names}
 
     def finished(run: Run) -> bool:
         try:

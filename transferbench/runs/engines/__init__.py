@@ -59,10 +59,6 @@ class Options:
 class Engine(Protocol):
     """Performs runs; the base class of all engines."""
 
-    def prepare(self) -> None:
-        """Start slow work in the background; called only if there are runs to perform."""
-        return
-
     def records(
         self,
         jobs: Iterable[Job],

@@ -53,10 +53,6 @@ class Local(Engine):
 
     n_jobs: int = 1
 
-    def prepare(self) -> None:
-        """See Engine."""
-        start_server()
-
     def records(
         self,
         jobs: Iterable[Job],
