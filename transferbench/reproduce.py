@@ -14,7 +14,6 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
 from transferbench.evidence.frame import IDENTITY, read_lines, read_runs, to_runs
@@ -57,7 +56,7 @@ class Rebuild:
         """
 
         @cache
-        def facts(task: str) -> Facts | None:
+        def facts(task: str) -> tasks.Facts | None:
             with suppress(Unavailable):
                 return tasks.facts(tasks.Task.named(task), settings)
             return None

@@ -123,7 +123,12 @@ class _Builder:
         if len(keys) == MAX_DEPTH:
             raise self._error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._list(keys)
+            items: list[Any] = []
+            while not isinstance(each := next(self._events), yaml.SequenceEndEvent):
+                path = (*keys, str(len(items)))
+                self._lines[path] = each.start_mark.line + 1
+                items.append(self._value(each, path))
+            return items
         return self._mapping(keys)
 
     def _scalar(self, event: Any) -> Any:
@@ -134,14 +139,6 @@ class _Builder:
             return value
         except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
             raise self._error(event, f"{error}; expected valid YAML.") from None
-
-    def _list(self, keys: tuple[str, ...]) -> list[Any]:
-        items: list[Any] = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            path = (*keys, str(len(items)))
-            self._lines[path] = event.start_mark.line + 1
-            items.append(self._value(event, path))
-        return items
 
     def _mapping(self, keys: tuple[str, ...]) -> dict[Any, Any]:
         data: dict[Any, Any] = {}

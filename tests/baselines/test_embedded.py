@@ -14,7 +14,7 @@ from conftest import originals, reachable
 from transferbench import settings
 from transferbench.baselines import embedded
 from transferbench.data import fetch, tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint

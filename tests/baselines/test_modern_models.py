@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 import transferbench
 from transferbench import datasets, models
 from transferbench.baselines import _dense
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint
 from transferbench.problem import Domain, Problem

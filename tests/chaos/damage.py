@@ -20,7 +20,7 @@ from chaos.home import EXPERIMENT
 from chaos.watched import run_in_process, within
 from transferbench import experiments
 from transferbench.data import fetch, tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
 from transferbench.evidence import pages
 from transferbench.runs.record import Store, runs_csv

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from conftest import make_problem
 
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
 
 DATASET = """

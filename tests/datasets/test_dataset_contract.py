@@ -8,7 +8,7 @@ from conftest import ELSEWHERE, originals, slow_unless
 
 from transferbench import datasets, parameters
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import Unavailable
 
 OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}

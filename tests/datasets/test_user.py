@@ -11,7 +11,7 @@ from own_documents import CAT, SEA, SOURCE, TARGET, write_csv
 
 import transferbench
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
 from transferbench.runs import runner
 from transferbench.runs.record import Record

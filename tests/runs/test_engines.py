@@ -24,7 +24,7 @@ from standin_slurm import StandIn
 
 import transferbench
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
 from transferbench.runs import engines
 from transferbench.runs.job import TaskFile

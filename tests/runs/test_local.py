@@ -11,7 +11,7 @@ from threading import Event, Lock
 
 import pytest
 
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.runs.engines import local
 from transferbench.runs.engines.local import ProcessDied, Schedule, Slot
 from transferbench.runs.job import Job, TaskFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transferbench.runs import memory
+from transferbench.runs.engines.local import total_memory
 
 MIB = 2**20
 
@@ -33,5 +33,5 @@ def test_limits_of_control_groups(tmp_path, groups, files, expected):
         file = tmp_path / "sys/fs/cgroup" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{content}\n")
-    machine = memory.total(tmp_path / "nothing")
-    assert memory.total(tmp_path) == (machine if expected is None else expected * MIB)
+    machine = total_memory(tmp_path / "nothing")
+    assert total_memory(tmp_path) == (machine if expected is None else expected * MIB)

@@ -14,7 +14,7 @@ import pytest
 import toys
 
 import transferbench
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.runs import process, worker
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Run

@@ -12,7 +12,7 @@ from conftest import make_problem
 from transferbench import artefacts, measures, models, parameters
 from transferbench.artefacts import Folder
 from transferbench.core import graph
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.problem import Fit, Truth
 from transferbench.runs import worker
 from transferbench.runs.job import Job, TaskFile

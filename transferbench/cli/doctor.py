@@ -43,9 +43,14 @@ def _environment(settings: Settings) -> dict[str, Any]:
     import platform
 
     from transferbench.messages import hide_passwords, install_hint
-    from transferbench.runs import engines, memory
+    from transferbench.runs import engines
+    from transferbench.runs.engines.local import total_memory
 
-    extras = _requirements()
+    extras: dict[str, list[str]] = {}  # by "" the distributions that are always required
+    for line in metadata.requires("transferbench") or ():
+        name, *found = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
+        extras.setdefault("".join(found), []).append(name)
+    extras = {extra: found for extra, found in extras.items() if extra not in ("test", "browser")}
     versions = {name: _version(name) for name in extras.pop("")}
     lacking = {extra: [n for n in names if not _version(n)] for extra, names in extras.items()}
     folders = {name: _folder(getattr(settings, name)) for name in ("data", "results")}
@@ -70,22 +75,13 @@ def _environment(settings: Settings) -> dict[str, Any]:
             for extra, names in lacking.items()
         },
         "engines": list(filter(engines.installed, engines.names())),
-        "memory_gib": round((memory.total() or 0) / 2**30, 1) or "unknown",
+        "memory_gib": round((total_memory() or 0) / 2**30, 1) or "unknown",
         **folders,
         "settings": f"{path}{'' if path.is_file() else ' (none)'}",
         "mirrors": [hide_passwords(mirror) for mirror in settings.mirrors],
         "originals": originals,
         "faults": faults,
     }
-
-
-def _requirements() -> dict[str, list[str]]:
-    """Return the distributions of each extra for users, by "" those that are required."""
-    extras: dict[str, list[str]] = {}
-    for line in metadata.requires("transferbench") or ():
-        name, *found = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
-        extras.setdefault("".join(found), []).append(name)
-    return {extra: names for extra, names in extras.items() if extra not in ("test", "browser")}
 
 
 def _version(distribution: str) -> str:

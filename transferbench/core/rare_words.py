@@ -43,7 +43,12 @@ def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
     X (n, d) nonnegative rows of length one or zero; `words` (d, n) its transpose, which is
     truncated in place.
     """
-    _truncate(words)
+    # Of a frequent word, keep the largest weights, of ties those of the first rows.
+    words.sort_indices()
+    for word in np.flatnonzero(np.diff(words.indptr) > POSTINGS):
+        weights = words.data[words.indptr[word] : words.indptr[word + 1]]
+        weights[np.argsort(-weights, kind="stable")[POSTINGS:]] = 0
+    words.eliminate_zeros()
     edges = _merged(_first(X, words, p))
     return _merged(_second(X, edges, p))
 
@@ -65,15 +70,6 @@ def _merged(parts: Iterator[Edges]) -> Edges:
     none = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     rows, cols, values = (np.concatenate(part) for part in zip(none, *parts, strict=True))
     return rows, cols, values
-
-
-def _truncate(words: sp.csr_matrix) -> None:
-    """Keep the `POSTINGS` largest weights of each word, of ties those of the first rows."""
-    words.sort_indices()
-    for word in np.flatnonzero(np.diff(words.indptr) > POSTINGS):
-        weights = words.data[words.indptr[word] : words.indptr[word + 1]]
-        weights[np.argsort(-weights, kind="stable")[POSTINGS:]] = 0
-    words.eliminate_zeros()
 
 
 def _first(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Iterator[Edges]:

@@ -152,11 +152,10 @@ def safe_scale(views: list[Matrix], name: str, stacklevel: int = 2) -> list[Matr
     exponent = math.frexp(largest)[1]
     text = f"the largest number is {largest:.3g}, so all were divided by 2**{exponent}"
     warnings.warn(f"{name}: {text}; {REMEDY}", stacklevel=stacklevel + 1)
-    return [_divided(view, exponent) for view in views]
-
-
-def _divided(X: Matrix, exponent: int) -> Matrix:
-    """Return X / 2**exponent; the power itself may be too large for a number."""
-    if isinstance(X, np.ndarray):
-        return np.asarray(np.ldexp(X, -exponent))
-    return sp.csr_array((np.ldexp(X.data, -exponent), X.indices, X.indptr), shape=X.shape)
+    # 2**exponent itself may be too large for a number.
+    return [
+        sp.csr_array((np.ldexp(X.data, -exponent), X.indices, X.indptr), shape=X.shape)
+        if isinstance(X, sp.csr_array)
+        else np.ldexp(X, -exponent)
+        for X in views
+    ]

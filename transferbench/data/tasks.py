@@ -8,22 +8,23 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from transferbench import datasets, parameters
 from transferbench.artefacts import open_arrays, pack, unpack, write_arrays
 from transferbench.data import fetch
-from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
 from transferbench.parameters import Params
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.problem import Domain, Family, Problem, Truth
 from transferbench.settings import Settings
 
 #: Suffixes of a file that describes a task from the user's own files.
@@ -90,6 +91,95 @@ class Task:
         inputs = [FORMAT, dict(self.options), code, *files]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a built task.
+
+    family    : transfer, clustering or multilabel.
+    classes   : names of the classes.
+    documents : documents by domain.
+    per_class : documents of each class, by domain.
+    features  : features of each view.
+    nonzeros  : stored entries of all matrices.
+    weight    : sum of all entries, to six digits.
+    digest    : 16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows.
+                It does not cover the values, which libraries may round differently.
+    files     : names and digests of the user's own files that the task is built from; often none.
+    """
+
+    family: Family
+    classes: tuple[str, ...]
+    documents: dict[str, int]
+    per_class: dict[str, list[int]]
+    features: tuple[int, ...]
+    nonzeros: int
+    weight: float
+    digest: str
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
+        """Compute the facts of a built task."""
+        digest = hashlib.sha256()
+        total, nonzeros = 0.0, 0
+        for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
+            for view in domain.views:
+                X = sp.csr_array(view)
+                digest.update(np.asarray(X.shape, np.int64).tobytes())
+                for positions in (X.indptr, X.indices):
+                    digest.update(positions.astype(np.int64).tobytes())
+                total += float(X.data.sum(dtype=np.float64))
+                nonzeros += X.nnz
+            for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
+                digest.update(labels.tobytes())
+        return cls(
+            family=problem.family,
+            classes=problem.classes,
+            documents={domain.name: len(domain.seen) for domain in problem.domains},
+            per_class={
+                name: [int(count) for count in Y.sum(axis=0)]
+                for name, Y in zip(truth.names, truth.Y, strict=True)
+            },
+            features=tuple(view.shape[1] for view in problem.domains[0].views),
+            nonzeros=nonzeros,
+            weight=float(f"{total:.6g}"),
+            digest=digest.hexdigest()[:16],
+            files=tuple(files),
+        )
+
+    def check(self, task: str, expected: Mapping[str, Any]) -> None:
+        """Raise ValueError naming the first expected fact that does not hold.
+
+        Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
+        """
+        facts = json.loads(json.dumps(asdict(self)))  # tuples as lists
+        for name, value in expected.items():
+            actual = facts[name]
+            close = name == "weight" and np.isclose(actual, value, rtol=1e-5, atol=0)
+            if actual != value and not close:
+                raise ValueError(
+                    f"{task} was not built as expected: {name} is {actual}, expected {value}"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as plain data, without family, and without files if there are none.
+
+        Keys of run records are digests of this; any change of it makes finished runs run again.
+        """
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name != "family" and (name != "files" or value)
+        }
+
+    @classmethod
+    def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Self:
+        """Return the facts from what `to_json` returned."""
+        lists = ("classes", "features", "files")
+        tuples = {name: tuple(facts[name]) for name in lists if name in facts}
+        return cls(family, **{**facts, **tuples})
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:

@@ -52,7 +52,10 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         if not of_kind:
             continue
         name = f"best {kind} chosen elsewhere"
-        picked = _chosen_elsewhere(regrets[of_kind], corpus)
+        # The strategy with the least mean regret on the rows of other corpora.
+        here = pd.Series(corpus, regrets.index)
+        best_for = {c: regrets.loc[here != c, of_kind].mean().idxmin() for c in set(corpus)}
+        picked = {row: best_for[c] for row, c in here.items()}
         regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
         below[name, "chosen"] = pd.Series({row: below[key][row] for row, key in picked.items()})
     named = [group for group in corpora(experiment) if group in corpus]
@@ -109,10 +112,3 @@ def _criterion_value(cell: Cell, criterion: str, seed: int | None = None) -> flo
     values = [found] if found else list(cell.criteria.values())
     known = [each[criterion] for each in values if criterion in each]
     return fmean(known) if known else -math.inf
-
-
-def _chosen_elsewhere(regrets: pd.DataFrame, corpus: list[str]) -> dict[str, tuple[str, str]]:
-    """Return for each row the strategy with the least mean regret on the rows of other corpora."""
-    here = pd.Series(corpus, regrets.index)
-    best = {name: regrets[here != name].mean().idxmin() for name in dict.fromkeys(corpus)}
-    return {row: best[name] for row, name in here.items()}

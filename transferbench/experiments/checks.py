@@ -294,7 +294,11 @@ def _check_readings(spec: Schema, errors: ErrorList) -> None:
     for label, row in spec.rows.items():
         if spec.readings:
             with errors.at(*(("rows", label, "printed") if row.printed else ("readings",))):
-                _check_printed(spec.readings, label, row)
+                name, printed_row = row.printed or (spec.readings.experiment, label)
+                table = _printed_table(spec.readings.model_copy(update={"experiment": name}))
+                if table.published(printed_row, spec.readings.column) is None:
+                    known = [r for r in table.spec.rows if table.published(r, spec.readings.column)]
+                    raise unknown("row with a published value", printed_row, known)
     rows = {name: row for name, row in spec.rows.items() if not row.reading_of}
     for name in [name for name in spec.rows if name not in rows]:
         row, keys = spec.rows[name], ("rows", name, "reading_of")
@@ -321,15 +325,6 @@ def _check_readings(spec: Schema, errors: ErrorList) -> None:
         )
         only = readings.count(column.reading_of) == 1
         errors.expect(only and not column.control, message, *keys)
-
-
-def _check_printed(readings: Printed, label: str, row: Row) -> None:
-    """Raise UserError if a row of readings has no published value."""
-    name, printed_row = row.printed or (readings.experiment, label)
-    table = _printed_table(readings.model_copy(update={"experiment": name}))
-    if table.published(printed_row, readings.column) is None:
-        known = [row for row in table.spec.rows if table.published(row, readings.column)]
-        raise unknown("row with a published value", printed_row, known)
 
 
 def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: ErrorList) -> None:

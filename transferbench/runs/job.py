@@ -8,7 +8,6 @@ from pathlib import Path
 from transferbench import models
 from transferbench.artefacts import Folder, stored_digest
 from transferbench.data import tasks
-from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.runs.record import Limits, Record, Run, Status
 from transferbench.settings import Settings
@@ -24,10 +23,10 @@ class TaskFile:
     name: str
     path: Path
     digest: bytes
-    facts: Facts = field(compare=False)
+    facts: tasks.Facts = field(compare=False)
 
     @classmethod
-    def of(cls, name: str, path: Path, facts: Facts) -> TaskFile:
+    def of(cls, name: str, path: Path, facts: tasks.Facts) -> TaskFile:
         """Return the task file at `path`. Raise OSError if it cannot be read."""
         return cls(name, path, stored_digest(path), facts)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from transferbench import models
-from transferbench.data.facts import Facts
+from transferbench.data.tasks import Facts
 from transferbench.errors import Doubt
 from transferbench.files import exclusive, write_text
 from transferbench.fingerprint import PACKAGE, fingerprint

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -143,7 +143,11 @@ def _attempt(record: Record, job: Job, start: float, send: process.Send) -> Reco
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
         with threadpool_limits(limits.threads):
-            _limit_memory(limits.memory)
+            if limits.memory is not None and sys.platform == "linux":
+                import resource
+
+                # Allocations past the limit raise MemoryError.
+                resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, resource.RLIM_INFINITY))
             record = _measure(record, job, start, send)
             threads = [info["num_threads"] for info in threadpool_info()]
             record = replace(record, threads=max(threads, default=None))
@@ -205,10 +209,12 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
     label_free = None
     if run.criteria:
         label_free = criteria.criteria(run.model, problem, run.params, run.seed, fit)
+    scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
+    counts = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     return replace(
         record,
         metrics=measures,
-        documents=_documents(truth, measures),
+        documents={name: counts[name] for name in measures},
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
@@ -228,14 +234,6 @@ def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
     reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
     fit_doubts = criteria.check_fit(problem, run.params, fit, reverse)
     return (*criteria.check_data(problem), *fit_doubts)
-
-
-def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
-    """Return the number of scored documents of each domain, or group of all domains."""
-    pairs = zip(truth.names, truth.scored, strict=True)
-    counts = {name: int(np.count_nonzero(scored)) for name, scored in pairs}
-    counts[ALL] = sum(counts.values())
-    return {name: counts[name] for name in domains}
 
 
 class _Watch:
@@ -259,11 +257,3 @@ class _Watch:
             if due and max(abs(iteration), abs(planned)) < 2**63:
                 self.sent = time.perf_counter()
                 self.send(f"{iteration} {planned}")
-
-
-def _limit_memory(memory: int | None) -> None:
-    """Make allocations past `memory` bytes raise MemoryError (on Linux only)."""
-    if memory is not None and sys.platform == "linux":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.RLIM_INFINITY))

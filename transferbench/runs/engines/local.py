@@ -16,12 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from multiprocessing import current_process
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
-from transferbench.runs import memory
 from transferbench.runs.engines import Engine, Options, ProgressCallback
 from transferbench.runs.job import Job
 from transferbench.runs.record import Record
@@ -287,10 +287,44 @@ def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Jo
     """
     if job.limits.memory is not None:
         return job
-    available = available or memory.total()
+    available = available or total_memory()
     if available is None:
         return job
     return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))
+
+
+def total_memory(root: Path = Path("/")) -> int | None:
+    """Return the bytes that this process may use: the machine's, or less in a container or a job.
+
+    None if the system does not report any. root: folder with `proc` and `sys`.
+    """
+    limits = [*_control_groups(root)]
+    with suppress(AttributeError, ValueError, OSError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(limits, default=None)
+
+
+def _control_groups(root: Path) -> Iterator[int]:
+    """Yield the limits of this process's control groups (versions 1 and 2) and of their parents.
+
+    In a container a group's path may be that of the host: then only its parents are found.
+    """
+    groups = ""
+    with suppress(OSError):
+        groups = (root / "proc/self/cgroup").read_text()
+    for line in groups.splitlines():
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if "memory" in controllers.split(","):
+            mounts, file = ["memory"], "memory.limit_in_bytes"
+        elif not controllers:
+            mounts, file = ["", "unified"], "memory.max"
+        else:
+            continue
+        group = Path(path.lstrip("/"))
+        for mount in mounts:
+            for folder in (group, *group.parents):
+                with suppress(OSError, ValueError):  # no such group, or "max": no limit
+                    yield int((root / "sys/fs/cgroup" / mount / folder / file).read_text())
 
 
 def start_server() -> BaseContext:
