@@ -232,7 +232,11 @@ class TransferClassifier(TransductiveClassifier):
         problem = self._problem("transfer", X, domain, Y, seen)
         remedy = "fit the documents to label, too, with a negative domain"
         confidence = self._transduce(problem, X, domain, Y, seen, remedy)
-        self._means = _class_means(X, confidence, seen)
+        decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
+        targets = np.where(seen[:, None], 0, decided)
+        # The mean of a class without documents of a target is that of the sources' documents.
+        weights = np.where(targets.any(axis=0), targets, decided)
+        self._means = np.asarray(normalize(normalize(X).T @ weights, axis=0))  # (d, c)
         return self
 
     def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
@@ -413,14 +417,3 @@ def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
     for start, end in zip(X.indptr, X.indptr[1:], strict=False):
         row = indices[start:end].tobytes() + data[start:end].tobytes()
         yield hashlib.blake2b(row, digest_size=16).digest()
-
-
-def _class_means(X: sp.csr_array, confidence: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return unit means (d, c) of the classes over the targets' documents.
-
-    For a class without documents there, use the sources' documents.
-    """
-    decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
-    targets = np.where(seen[:, None], 0, decided)
-    weights = np.where(targets.any(axis=0), targets, decided)
-    return np.asarray(normalize(normalize(X).T @ weights, axis=0))

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -216,7 +217,7 @@ def test_progress_is_reported(shell, slurm, tmp_path, engine):
 
 
 def test_late_progress_of_an_ended_run_is_not_shown():
-    with ProgressBar(2, True) as bar:
+    with closing(ProgressBar(2, True)) as bar:
         bar.start("one", "a run")
         bar.start("two", "another")
         bar.update("one", 1, 2)

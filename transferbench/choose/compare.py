@@ -102,7 +102,11 @@ def plan(
     the problem cannot be compared on, or for an unknown or unsuitable model or parameter.
     """
     repeats = parameters.convert(repeats, Count, "repeats")
-    check_problem(problem, equal_shares)
+    labelled = {"transfer": bool(problem.sources), "multilabel": True}.get(problem.family, False)
+    if not labelled or not problem.targets:
+        raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
+    if problem.family == "multilabel" and equal_shares:
+        raise UserError(f"{problem.name}: equal_shares is for one label a document; leave it out.")
     params = params or {}
     documents = sum(len(domain.seen) for domain in problem.domains)
     names = model_names(problem.family, names, equal_shares, documents)
@@ -118,15 +122,6 @@ def plan(
         resolved = parameters.resolve(function, params.get(name, {}), name)
         plans.append(FitPlan(name, resolved, tuple(seeds)))
     return plans
-
-
-def check_problem(problem: Problem, equal_shares: bool = False) -> None:
-    """Raise UserError if models cannot be compared on a problem."""
-    labelled = {"transfer": bool(problem.sources), "multilabel": True}.get(problem.family, False)
-    if not labelled or not problem.targets:
-        raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
-    if problem.family == "multilabel" and equal_shares:
-        raise UserError(f"{problem.name}: equal_shares is for one label a document; leave it out.")
 
 
 @dataclass(frozen=True)
@@ -346,7 +341,9 @@ def fit_plan(
                     reverse_accuracies(planned.model, problem, planned.params, seed, fit)
                 )
         except (ValueError, ArithmeticError, MemoryError) as error:
-            return _failed(planned, fit_failed(planned.model, error))
+            why = str(error).rstrip(".") or "out of memory"
+            message = f"{planned.model}: {why}; other parameters are given by --set."
+            return _failed(planned, message)
     means = {
         target: fmean(by_target[target] for by_target in reverse)
         for target in reverse[0]
@@ -360,12 +357,6 @@ def fit_plan(
 def _failed(planned: FitPlan, text: str) -> Entry:
     """Return the entry of a model without a fit; text: why."""
     return Entry(planned.model, planned.params, (), math.nan, {}, (Doubt(text, True),))
-
-
-def fit_failed(model: str, error: Exception) -> str:
-    """Return the message that a model could not be fitted, with the remedy."""
-    reason = str(error).rstrip(".") or "out of memory"
-    return f"{model}: {reason}; other parameters are given by --set."
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:

@@ -108,9 +108,14 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
     if prior == "estimated":
         by_target = dict(zip(targets, estimate_shares(problem, C=C, search=search), strict=True))
         diagnostics = _check_agreement(problem, by_target, C)
+    elif prior == "source":
+        by_target = dict.fromkeys(targets, labelled_shares(problem))
     else:
-        shares = labelled_shares(problem) if prior == "source" else _given(problem, prior)
-        by_target = dict.fromkeys(targets, shares)
+        given, c = np.atleast_1d(np.asarray(prior, float)), len(problem.classes)
+        if len(given) != c:
+            expected = f"one for each class, in the order {', '.join(problem.classes)}"
+            raise UserError(f"prior: {len(given)} shares given; expected {c}, {expected}.")
+        by_target = dict.fromkeys(targets, given / given.sum())
     return ClassPriors(tuple(map(by_target.get, range(len(problem.domains)))), diagnostics)
 
 
@@ -118,15 +123,6 @@ def labelled_shares(problem: Problem) -> np.ndarray:
     """Return the shares (c,) of the classes among the labelled documents of all domains."""
     total = np.sum([domain.Y[domain.seen].sum(axis=0) for domain in problem.domains], axis=0)
     return np.asarray(total / (total.sum() or 1.0))
-
-
-def _given(problem: Problem, prior: object) -> np.ndarray:
-    shares = np.atleast_1d(np.asarray(prior, float))
-    c = len(problem.classes)
-    if len(shares) != c:
-        expected = f"one for each class, in the order {', '.join(problem.classes)}"
-        raise UserError(f"prior: {len(shares)} shares given; expected {c}, {expected}.")
-    return np.asarray(shares / shares.sum())
 
 
 def _check_agreement(

@@ -323,7 +323,8 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     # A curve has the first measure of the model's family.
     first = {name: MEASURES[models.get(name).family][0].name for name in joined["model"].unique()}
     curves = joined["curve"].where(joined["measure"] == joined["model"].map(first))
-    joined["best"] = curves.map(_greatest).astype(float) * joined["scale"]
+    greatest = curves.map(lambda curve: max(curve or [math.nan]), na_action="ignore")
+    joined["best"] = greatest.astype(float) * joined["scale"]
     if figure and figure.rows:
         joined["x"] = joined["row"].map(lambda row: spec.rows[row].x).astype(float)
     curve = done & joined["curve"].notna()
@@ -338,10 +339,6 @@ def _with_values(experiment: Experiment, joined: pd.DataFrame) -> pd.DataFrame:
     # A model that reports no iterations has an empty curve.
     points.loc[points["value"].isna(), "status"] = "missing"
     return pd.concat([joined[~curve], points]).sort_index(kind="stable")
-
-
-def _greatest(curve: list[float] | float | None) -> float:
-    return max(curve) if isinstance(curve, list) and curve else math.nan
 
 
 def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:

@@ -20,7 +20,6 @@ from transferbench.experiments.experiment import (
     Printed,
     Row,
     Schema,
-    Span,
     average_label,
     choice_label,
 )
@@ -356,18 +355,15 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
         errors.expect(not stated, "expected over or value, not both.", *keys, "value")
         message = "expected by or fewer_errors, not both."
         errors.expect(not (given.by and given.fewer_errors), message, *keys, "fewer_errors")
+    figure = spec.figure
     with errors.at(*keys):
         for span in (getattr(given, key, None) for key in ("x", "at", "than")):
-            if span is not None:
-                _check_span(span, spec.figure)
-
-
-def _check_span(span: Span, figure: Figure | None) -> None:
-    """Raise UserError if the figure has no x from the first to the last of the span."""
-    if figure is None or not (figure.params or figure.iterations):
-        raise UserError("x, at and than are for figures over parameters or iterations.")
-    first, last = span if isinstance(span, tuple) else (span, span)
-    if first > last:
-        raise UserError(f"expected the smaller x first, got {first:g} and {last:g}.")
-    if figure.params and not any(first <= value <= last for value in figure.values):
-        raise UserError(f"no value of the figure lies from {first:g} to {last:g}.")
+            if span is None:
+                continue
+            if figure is None or not (figure.params or figure.iterations):
+                raise UserError("x, at and than are for figures over parameters or iterations.")
+            first, last = span if isinstance(span, tuple) else (span, span)
+            if first > last:
+                raise UserError(f"expected the smaller x first, got {first:g} and {last:g}.")
+            if figure.params and not any(first <= value <= last for value in figure.values):
+                raise UserError(f"no value of the figure lies from {first:g} to {last:g}.")

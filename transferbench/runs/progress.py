@@ -39,10 +39,8 @@ class ProgressBar:
             bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
+        """Remove the bar from the terminal."""
         self.tqdm.close()
 
     def start(self, key: str, run: Hashable) -> None:

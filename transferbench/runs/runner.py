@@ -58,26 +58,20 @@ def run(
     """
     with (
         DeferInterrupt() as interrupt,
-        ProgressBar(len(set(runs)), progress) as bar,
+        closing(ProgressBar(len(set(runs)), progress)) as bar,
     ):
         files = task_files or TaskFiles(settings)
-        store, folder = Store(settings.results), artefacts_folder(settings)
+        store, size = Store(settings.results), int(settings.max_artefacts * 2**30)
+        folder = Folder(settings.data.absolute() / "artefacts", size) if size else None
+        with suppress(OSError):  # without it, runs make their artefacts themselves
+            if folder:
+                folder.path.mkdir(parents=True, exist_ok=True)
         batch = Batch(store, files, limits, force, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
         with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
             for record in records:
                 batch.finish(record)
     return [batch.records[run] for run in runs]
-
-
-def artefacts_folder(settings: Settings) -> Folder | None:
-    """Return the folder of artefacts, created if necessary; None if none are to be stored."""
-    folder = Folder(settings.data.absolute() / "artefacts", int(settings.max_artefacts * 2**30))
-    if not folder.max_bytes:
-        return None
-    with suppress(OSError):  # without it, runs make their artefacts themselves
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def done(runs: Sequence[Run], settings: Settings) -> list[bool]:

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -209,12 +209,10 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
     label_free = None
     if run.criteria:
         label_free = criteria.criteria(run.model, problem, run.params, run.seed, fit)
-    scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
-    counts = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     return replace(
         record,
         metrics=measures,
-        documents={name: counts[name] for name in measures},
+        documents=_documents(truth, measures),
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
@@ -225,6 +223,13 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         load_seconds=loaded - start,
         peak_mib=None if peak is None else max(peak, costs.peak_mib),
     )
+
+
+def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
+    """Return the number of scored documents of each domain, or group of all domains."""
+    scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
+    counts = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
+    return {name: counts[name] for name in domains}
 
 
 def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:

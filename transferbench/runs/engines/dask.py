@@ -92,7 +92,14 @@ class Dask(Engine):
         """Return a client of the scheduler, or of a new local one; `stack` closes them."""
         if self.scheduler is None:
             stack.callback(_close_slots)
-            cluster = stack.enter_context(closing(_local_cluster(min(self.n_jobs, len(jobs)))))
+            protocol, n_threads = "inproc://", min(self.n_jobs, len(jobs))
+            options = {"nthreads": n_threads, "protocol": protocol, "silence_logs": QUIET}
+            local = SpecCluster(
+                scheduler={"cls": Scheduler, "options": {"protocol": protocol, "dashboard": False}},
+                workers={0: {"cls": Worker, "options": options}},
+                silence_logs=QUIET,
+            )
+            cluster = stack.enter_context(closing(local))
             client: Client = stack.enter_context(Client(cluster))
             return client
         try:
@@ -188,16 +195,6 @@ class JobWorker(Worker):
         end.daemon = True
         end.start()
         await super().close(*arguments, **options)
-
-
-def _local_cluster(n_jobs: int) -> SpecCluster:
-    """Return a scheduler and a worker with `n_jobs` threads, both in this process."""
-    options = {"nthreads": n_jobs, "protocol": "inproc://", "silence_logs": QUIET}
-    return SpecCluster(
-        scheduler={"cls": Scheduler, "options": {"protocol": "inproc://", "dashboard": False}},
-        workers={0: {"cls": Worker, "options": options}},
-        silence_logs=QUIET,
-    )
 
 
 @contextmanager
