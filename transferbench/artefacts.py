@@ -62,7 +62,7 @@ class Folder:
 
 @dataclass
 class ArtefactCosts:
-    """What artefacts changed in the cost of a block; times are seconds of wall time.
+    """Time (wall, in seconds) and memory that artefacts saved or added in a block.
 
     reused     : what it took to make the artefacts that were reused.
     correction : what to add to the times of the block so that they include `reused`, but not the

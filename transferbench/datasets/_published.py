@@ -1,4 +1,4 @@
-"""What is known of the datasets: originals.json and facts.json."""
+"""Read originals.json and facts.json."""
 
 import json
 from collections.abc import Iterable

@@ -56,7 +56,7 @@ UNDECIDED = ("inconclusive", "unavailable")
 
 
 class Outcome(NamedTuple):
-    """What a run of a cell reports; NaN, or empty, if it does not. See `transferbench.results`."""
+    """Report of one run of a cell; missing values are NaN or empty. See `transferbench.results`."""
 
     status: str
     reason: str
