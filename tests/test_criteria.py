@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from conftest import make_problem
 
 import transferbench
 from transferbench.choose import criteria
+from transferbench.problem import Fit
 
 
 def test_values_of_a_separable_problem():
@@ -18,6 +20,16 @@ def test_values_of_a_separable_problem():
         assert all(0 <= value <= 1 for value in values.values())
         assert values["agreement"] == 1
         assert values["reverse"] == values["reverse-lr"] > 0.9
+
+
+def test_confidence_and_overlap_of_shares_by_hand():
+    """A third of the source has each class; the target's decisions are a and, half as often, b."""
+    problem, _ = make_problem(classes=3, documents=12)
+    scores = 0.2 + 0.4 * np.eye(3)[[0, 0, 1] * 4]
+    fit = Fit((problem.domains[0].Y, scores))
+    (values,) = criteria.criteria("lr", problem, {}, None, fit).values()
+    assert values["confidence"] == pytest.approx(0.6)
+    assert values["shares"] == pytest.approx(1 / 3 + 1 / 3 + 0)
 
 
 def test_one_class_carries_back_to_nothing():

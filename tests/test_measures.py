@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import make_clustering
 from sklearn import metrics as reference
 
 from transferbench import measures
@@ -154,5 +155,18 @@ def test_a_score_at_the_threshold_is_a_label():
 
 
 def test_macro_f1_is_a_mean_over_the_true_classes():
-    """Class 1 is never decided, and still counts."""
+    """Class 1 is never decided, and still counts; class 2 is decided, but not true."""
     assert measures.macro_f1(np.array([0, 0, 1]), np.array([0, 0, 0])) == pytest.approx(0.4)
+    assert measures.macro_f1(np.array([0, 0, 1]), np.array([0, 2, 1])) == pytest.approx(5 / 6)
+
+
+def test_costs_and_losses_are_better_if_lower():
+    assert {"hamming", "seconds", "peak_mib"} == measures.LOWER_IS_BETTER
+
+
+def test_explained_variance_is_that_of_each_tasks_own_documents():
+    problem, truth = make_clustering()
+    found = measures.evaluate(Fit(truth.Y), truth, problem)
+    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+        expected = measures.explained_variance(domain.X, Y.argmax(axis=1))
+        assert found[domain.name]["explained"] == expected

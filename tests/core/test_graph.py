@@ -169,3 +169,15 @@ def test_diagnostics_hold_the_least_recall():
     graphs = [Graph(sp.csr_array((2, 2)), recall) for recall in (1.0, 0.93, 0.97)]
     assert module.graph_diagnostics(graphs) == {"graph_recall": 0.93}
     assert module.graph_diagnostics([]) == {}
+
+
+def test_spread_ends_at_the_fixed_point_of_symmetric_scaling():
+    """F = (1 − α)(I − αS)⁻¹P with S_ij = W_ij/√(d_i d_j); degrees differ, one is zero."""
+    W = np.zeros((5, 5))
+    W[[0, 0, 0, 1], [1, 2, 3, 2]] = [1, 0.2, 0.7, 0.4]
+    W += W.T
+    degree = W.sum(axis=1)
+    S = W / np.sqrt(np.outer(*[np.where(degree > 0, degree, 1)] * 2))
+    P = np.random.default_rng(0).random((5, 2))
+    expected = 0.3 * np.linalg.solve(np.eye(5) - 0.7 * S, P)
+    np.testing.assert_allclose(module.spread(Graph(sp.csr_array(W)), P, 0.7, 200), expected)

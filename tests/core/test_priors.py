@@ -141,3 +141,14 @@ def test_shares_are_estimated_where_the_regression_decides_one_class():
     assert not priors.probabilities(problem, C)[1].argmax(axis=1).any()
     (found,) = transferbench.estimate_shares(problem, C=C)
     np.testing.assert_allclose(found, [60 / 66, 6 / 66], atol=0.03)
+
+
+def test_em_goes_on_until_the_likelihood_is_greatest():
+    """Uninformative probabilities make EM slow."""
+    p = np.linspace(0.3, 0.68, 400)
+    P, source = np.column_stack([p, 1 - p]), np.array([0.5, 0.5])
+    grid = np.linspace(0, 1, 2001)
+    likelihood = np.log(np.outer(p, grid) + np.outer(1 - p, 1 - grid)).sum(axis=0)
+    best = grid[likelihood.argmax()]
+    assert 0.1 < best < 0.4
+    assert priors.saerens(P, source)[0] == pytest.approx(best, abs=1e-3)

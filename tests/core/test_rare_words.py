@@ -169,3 +169,14 @@ def test_the_second_step_finds_more(small, monkeypatch):
     after = rare(X).recall
     monkeypatch.setattr(rare_words, "_second", lambda X, found, p: iter([found]))
     assert rare(X).recall < after
+
+
+def test_a_row_reads_rare_words_before_a_frequent_one_of_larger_weight(small):
+    """Row i shares two rare words with row i + 500, and one word, of more weight, with all."""
+    n = 1000
+    pair = np.arange(n) % 500
+    rows = np.repeat(np.arange(n), 3)
+    columns = np.column_stack([np.zeros(n, int), 1 + 2 * pair, 2 + 2 * pair]).ravel()
+    data = np.tile([2.0, 1, 1], n) * np.random.default_rng(0).uniform(1, 1.01, 3 * n)
+    graph = rare(sp.csr_array((data, (rows, columns)), shape=(n, 1001)), 1)
+    assert graph.recall == 1

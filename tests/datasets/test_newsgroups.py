@@ -74,6 +74,21 @@ def test_options_have_their_documented_effect(real):
     assert built("stop_words=none").domains[0].X.shape[1] > plain.domains[0].X.shape[1]
 
 
+def test_documents_that_are_cut_do_not_count_for_the_least_frequency(tmp_path):
+    """Of four documents with the word "lost", one stays; two are needed."""
+    lines = ["", "", ""]
+    for group, word in (("ibm", "lost"), ("hockey", "kept"), ("graphics", ""), ("autos", "")):
+        lines += [f"{newsgroups.GROUPS[group]}\tcommon {word}"] * 4
+    path = tmp_path / "posts"
+    path.write_text("\n".join(lines))
+    (tmp_path / "none").write_text("")
+    files = dict.fromkeys(newsgroups.FILES, tmp_path / "none") | {min(newsgroups.FILES): path}
+    for ratio, sizes, features in (("", (4, 4), 3), ("1:4", (1, 4), 2)):
+        problem, truth = newsgroups.build("gtl/comp-vs-rec", files, min_df=2, class_sizes=ratio)
+        assert tuple(truth.Y[1].sum(axis=0)) == sizes
+        assert problem.domains[1].X.shape[1] == features
+
+
 def test_a_built_task_loads_without_its_originals(real, monkeypatch):
     task = tasks.Task.named("gtl/comp-vs-rec")
     tasks.load(task, real)

@@ -18,7 +18,7 @@ def mine(tmp_path):
     (folder / "views").mkdir(parents=True)
     sp.save_npz(folder / "views" / "a.npz", sp.csr_array(np.eye(6, 4)))
     (folder / "views" / "b.svm").write_text("0 1:2.5 3:1\n" * 6)
-    (folder / "views" / "c.csv").write_text("volts,amps\n" + "1,2\n" * 6)
+    (folder / "views" / "c.csv").write_text("volts,amps\n" + "0,2\n1,2\n" * 3)
     (folder / "labels.csv").write_text("up,down\n" + "1,0\n0,1\n1,1\n" * 2)
     (folder / "tasks.csv").write_text("task\nold\nold\nnew\nnew\nold\nnew\n")
     (folder / "train.csv").write_text("train\n1\n0\n1\n0\n0\n1\n")
@@ -35,7 +35,7 @@ def test_own_data_are_read(mine, home):
     assert new.seen.tolist() == [True, False, True]
     np.testing.assert_array_equal(old.X.toarray(), np.eye(6, 4)[[0, 1, 4]])
     np.testing.assert_array_equal(new.views[1].toarray(), [[2.5, 1]] * 3)
-    np.testing.assert_array_equal(new.views[2], [[1, 2]] * 3)
+    np.testing.assert_array_equal(new.views[2], [[0, 2], [1, 2], [1, 2]])
     np.testing.assert_array_equal(old.Y, [[1, 0], [0, 0], [0, 0]])
     np.testing.assert_array_equal(truth.Y[1], [[1, 1], [1, 0], [1, 1]])
 

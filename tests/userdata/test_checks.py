@@ -82,6 +82,12 @@ def test_shares_far_from_the_source_name_the_models_own_remedy():
     assert "--set prior=source" in doubt.text
 
 
+def test_shares_of_several_classes_are_far_if_any_of_them_are():
+    assert decide([0, 1, 2] * 12, classes=3) == []
+    (doubt,) = decide([0] * 12 + [1] * 23 + [2], classes=3)
+    assert "shares of the classes are b 64 %, a 33 %, c 3 %, in the source" in doubt.text
+
+
 def test_given_shares_are_judged_instead_of_the_sources():
     decided, given = [0] * 38 + [1] * 2, {"prior": (0.96, 0.04)}
     assert decide(decided, source=[0, 1] * 20, params=given, reverse=0.51) == []
@@ -106,12 +112,14 @@ def test_labels_of_a_rare_class_need_not_carry_back():
 
 
 def test_decisions_close_to_logistic_regression_need_not_carry_back():
-    problem, _ = make_problem()
-    regression = label_start(problem)[1].argmax(axis=1)
+    """Of two targets, the second is checked."""
+    problem, _ = make_problem(targets=2)
+    _, first, P = label_start(problem)
+    regression = P.argmax(axis=1)
     decided = np.where(np.arange(len(regression)) < 4, 1 - regression, regression)
     for changed, worthless in ((decided, False), (regression, True), (1 - decided, True)):
-        fit = Fit((problem.domains[0].Y, np.eye(2)[changed]))
-        (doubt,) = check_fit(problem, {}, fit, {"target-1": 0.5}, ["t.csv"])
+        fit = Fit((problem.domains[0].Y, first, np.eye(2)[changed]))
+        (doubt,) = check_fit(problem, {}, fit, {"target-2": 0.5}, ["t.csv", "u.csv"])
         assert doubt.worthless == worthless
 
 

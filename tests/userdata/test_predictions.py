@@ -24,6 +24,9 @@ def test_normalized_negative_scores_keep_their_order_and_sum_to_one():
     np.testing.assert_allclose(normalize_scores(scores - 7), normalized)
     tiny = normalize_scores(np.array([[-1.0, -2.0]]))
     np.testing.assert_allclose(tiny[0, 0] / tiny[0, 1], math.e)
+    np.testing.assert_allclose(
+        normalize_scores(np.array([[-1.0, 2000], [9, 9]])), [[0, 1], [0.5] * 2]
+    )
 
 
 def test_nan_scores_are_refused():

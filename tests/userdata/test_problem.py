@@ -194,6 +194,8 @@ CHINESE = [
 def test_the_script_decides_about_words_or_characters(texts, tokens):
     files = [make_documents("s.csv", texts, ["a", "b"] * (len(texts) // 2))]
     assert used_options(files, {})["tokens"] == tokens
+    english = make_documents("t.csv", CAT * 9, [""] * 36)
+    assert used_options([*files, english], {})["tokens"] == "words"
     assert used_options(files, {"tokens": "words"})["tokens"] == "words"
     assert used_options(files, {"token_pattern": r"\w+"})["tokens"] == "words"
 

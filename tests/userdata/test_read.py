@@ -111,6 +111,7 @@ BAD = {
     "open.csv": (b'text,label\na,b\n"c,d\ne,f\n', ":4: unexpected end of data"),
     "quote.csv": (b'text,label\n"a"b,c\n', ":2: "),
     "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
+    "lines.csv": (b'text,label\n"a\nb",c\n\nd,\n', ":5: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
     "long.csv": (b"text,label\n" + b"a" * 300, ":2: a line of more than 200 bytes"),
     "far.csv": (b'text,label\n"' + b"aaa\n" * 60, "field larger than field limit (200)"),
@@ -128,6 +129,7 @@ BAD = {
     "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
     "bare.svm": (b"1:1 3:1\n", "features ascending; the label is ? if unknown."),
     "order.svm": (b"a 2:1 1:1\n", ":1: expected"),
+    "double.svm": (b"a 1:1 1:1\n", ":1: expected"),
     "pairs.svm": (b"a 1 2\n", ":1: expected"),
     "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected numbers of 0 or more"),
     "nan.svm": (b"a 1:nan\n", ':1: expected "<label> <feature>:<number>'),
@@ -219,9 +221,12 @@ def test_texts_are_read_again_and_a_file_that_changed_is_refused(tmp_path):
     path = write_csv(tmp_path / "a.csv", ROWS)
     documents = read(path)
     assert list(documents.content) == list(documents.content) == [text for text, _ in ROWS]
-    write_csv(path, ROWS[:3])
-    with pytest.raises(UserError, match=r"a.csv: the file has changed meanwhile; repeat"):
-        list(documents.content)
+    path.write_bytes(path.read_bytes().replace(b"cat", b"dog"))
+    for seconds in (1, 2):  # another time of the same size, then another size
+        os.utime(path, (seconds, seconds))
+        with pytest.raises(UserError, match=r"a.csv: the file has changed meanwhile; repeat"):
+            list(documents.content)
+        write_csv(path, ROWS[:3])
 
 
 def write_svm(path: Path, *lines: str) -> Path:
@@ -300,6 +305,14 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
 
 
+def test_entries_of_an_npz_at_the_same_place_are_summed(tmp_path):
+    """They would count as two documents with the feature."""
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(path, indices=np.array([2, 2], np.int32), indptr=np.array([0, 2, 2])))
+    X = read(path).content
+    assert (X.data.tolist(), X.indices.tolist()) == ([3.0], [2])
+
+
 def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
     """A header may state any shape."""
     wrong = {
@@ -317,6 +330,15 @@ def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
         (tmp_path / "a.npz").write_bytes(npz(tmp_path / "b.npz", **arrays))
         with pytest.raises(UserError, match=message):
             read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("labels", ["x\n", "x\nz\ny\n"])
+def test_another_number_of_labels_than_documents_is_refused(tmp_path, labels):
+    (tmp_path / "a.npz").write_bytes(npz(tmp_path))
+    (tmp_path / "a.labels.txt").write_text(labels)
+    n = labels.count("\n")
+    with pytest.raises(UserError, match=rf"a\.labels\.txt: {n} labels for the 2 documents of a"):
+        read(tmp_path / "a.npz", labels="some")
 
 
 @pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b"])
