@@ -6,9 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from own_documents import SOURCE, TARGET
 
 from transferbench.measures import normalize_scores
+from transferbench.problem import Fit
 from transferbench.userdata import predictions
+from transferbench.userdata.load import documents_problem
 
 
 def test_normalized_scores_are_fractions_of_their_row():
@@ -32,6 +35,15 @@ def test_normalized_negative_scores_keep_their_order_and_sum_to_one():
 def test_nan_scores_are_refused():
     with pytest.raises(ValueError, match="1 scores are not numbers"):
         normalize_scores(np.array([[0.5, np.nan], [1.0, 0.0]]))
+
+
+def test_agreement_is_the_share_of_models_with_the_first_ones_label():
+    """Two others agree with each other on the first document, and with the first on the last."""
+    problem, _ = documents_problem([SOURCE], [TARGET], {})
+    decided = {"lr": [0, 1, 1], "dtl": [1, 1, 1], "gcmf": [1, 0, 1]}
+    fits = {name: Fit((np.eye(2)[[0] * 8], np.eye(2)[each])) for name, each in decided.items()}
+    rows = predictions.rows(problem, fits, [TARGET])
+    assert [row["agree"] for row in rows] == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-5)
 
 
 @pytest.mark.parametrize("suffix", predictions.SUFFIXES)
