@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from conftest import slow_unless
+from made_runs import cells_of, write_runs
+from small_experiment import GOOD, PATH
 
 from transferbench import experiments, parameters
 from transferbench.cli import invoke
 from transferbench.cli.run import command
 from transferbench.evidence import explain as explaining
-from transferbench.evidence.frame import observations, read_lines, read_runs, summarise
+from transferbench.evidence.frame import observations, read_cells, read_lines, read_runs, summarise
 from transferbench.runs import runner
 
 ROOT = Path(__file__).parent.parent.parent
@@ -84,6 +86,27 @@ def test_a_number_is_explained(explain):
     ):
         assert text in out
     assert "min  Σ" not in out
+
+
+def test_the_point_of_a_curve_is_the_last():
+    file = experiments.load("gtl-figure2c")
+    cells = read_cells(file, ROOT / "results" / "gtl-figure2c")
+    one = explaining.find(file, cells, "comp vs rec", "GCMF", None)
+    assert one.x == max(cell.x for cell in cells if cell.column == "GCMF") > 1
+
+
+def test_the_first_and_last_date_and_the_largest_memory_are_those_of_all_runs(tmp_path):
+    file = experiments.read(GOOD, PATH)
+    days, memory = ["2026-01-02", "2026-01-03", "2026-01-01"], [10.0, 30.0, 20.0]
+
+    def outcome(planned):
+        seed = planned.run.seed or 0
+        return {"finished": days[seed], "peak_mib": memory[seed], "seconds": 1.0 + seed}
+
+    cells = cells_of(file, write_runs(tmp_path, file, outcome))
+    one = explaining.find(file, cells, "one", "NMF", None)
+    assert explaining.since(one, "")["run on"] == "2026-01-01 to 2026-01-03"
+    assert explaining.facts(file, one)["took"].startswith("2 s a fit, at most 30 MiB")
 
 
 def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):

@@ -195,6 +195,11 @@ def test_the_legend_explains_the_band_and_the_published_value(drawn):
     assert labels == ["DTL", "LG", figures.BAND, "published"]
     low, high = axes[0].get_ylim()
     assert low < 50 < 92.36 < high
+    levels = [
+        line.get_ydata()[0] for ax in axes for line in ax.lines if line.get_label() == figures.LEVEL
+    ]
+    printed = experiments.load("gtl-table3").spec.published
+    assert levels == [printed[ax.get_title("left")]["GCMF"][0] for ax in axes]
     _, labels = drawn(SWEEP, lambda p: 0.5)
     assert figures.BAND not in labels
 
@@ -261,9 +266,9 @@ metric: seconds
 unit: seconds
 repeats: 1
 rows:
+  10,000: {task: 'generated/transfer:documents=10000', x: 10000}
   a hundred: {task: 'generated/transfer:documents=100', x: 100}
   1,000: {task: 'generated/transfer:documents=1000', x: 1000}
-  10,000: {task: 'generated/transfer:documents=10000', x: 10000}
 columns:
   LG: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: documents, rows: true, log: true}

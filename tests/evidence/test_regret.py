@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,7 +31,7 @@ regret:
   votes: [vote]
   rules: {checked: {column: SVM, criterion: reverse, least: 0.6}}
 """
-#: Accuracy and criterion "reverse" by row, of LR, SVM and the vote.
+#: Accuracy and criterion "reverse" by row, of LR, SVM and the vote; by seed where they differ.
 VALUES = {
     "one": [(0.80, 0.9), (0.90, 0.8), (0.92, 0.5)],
     "two": [(0.70, 0.6), (0.60, 0.7), (0.75, 0.5)],
@@ -43,8 +44,8 @@ def cells(values=VALUES, text=TEXT):
     lines = []
     for planned in file.runs():
         place = list(file.spec.columns).index(planned.column)
-        accuracy, reverse = values[planned.row][place]
         run: Run = planned.run
+        accuracy, reverse = np.broadcast_to(values[planned.row][place], (2, 2))[run.seed or 0]
         record = Record(
             "k", "done", "", run.task, run.model, run.params, run.seed, "c", "now",
             metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
@@ -79,6 +80,20 @@ def test_regret(strategy, mean, worst, where, below, A, B):
     assert found["worst_row"] == where
     assert found["below_reference"] == pytest.approx(below)
     assert (found["A"], found["B"]) == (pytest.approx(A), pytest.approx(B))
+
+
+def test_a_criterion_chooses_anew_in_each_seed_and_the_first_of_equals():
+    """LR has 80; SVM 90 with a high criterion in one seed, 50 with a low one in the other."""
+    text = TEXT.replace("{model: svm, params: {C: 1.0}}", "{model: nmf, params: {max_iter: 5}}")
+    values = {row: [(0.8, 0.6), ((0.9, 0.9), (0.5, 0.3)), (0.7, 0.5)] for row in VALUES}
+    table = regret.summary(*cells(values, text))
+    assert line(table, "reverse")["mean"] == pytest.approx(80 - (90 + 80) / 2)
+    assert line(table, "confidence")["mean"] == 0  # no method has this criterion: LR is first
+
+
+def test_a_rule_takes_its_column_from_the_least_value_on():
+    at_least = VALUES | {"three": [(0.50, 0.9), (0.55, 0.6), (0.45, 0.5)]}
+    assert line(regret.summary(*cells(at_least)), "checked")["B"] == 0
 
 
 @pytest.mark.parametrize(

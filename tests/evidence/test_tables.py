@@ -207,14 +207,16 @@ published: {A accuracy: {KKM: 70}, A NMI: {KKM: 30}}
 tolerance: {value: 1.0, reason: because}
 """
 #: σ → accuracy of both tasks, NMI, explained variance: labels would take 2, their absence 3.
-GRID = {1.0: (0.5, 0.6, 0.1, 0.01), 2.0: (0.7, 0.9, 0.3, 0.02), 3.0: (0.75, 0.8, 0.5, 0.03)}
+GRID = {1.0: (0.5, 0.95, 0.1, 0.01), 2.0: (0.7, 0.9, 0.3, 0.02), 3.0: (0.75, 0.8, 0.5, 0.03)}
 
 
-def clusters(tmp_path, lost: float | None = None):
+def clusters(tmp_path, lost: tuple = (), end: str | None = "timeout"):
+    """runs.csv; runs with σ and seed as in `lost` end as given, None for a missing run."""
+
     def outcome(planned):
         sigma = planned.run.params["sigma"]
-        if sigma == lost:
-            return "timeout"
+        if (sigma, planned.run.seed) == lost:
+            return end
         a, b, nmi, explained = GRID[sigma]
         same = {"nmi": nmi, "explained": explained}
         return {"metrics": {"task-1": {"accuracy": a} | same, "task-2": {"accuracy": b} | same}}
@@ -271,9 +273,10 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     assert "(sigma=3)" in page
 
 
-def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path):
+@pytest.mark.parametrize("end", ["timeout", None])
+def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
     file = experiments.read(CLUSTERS, PATH)
-    made = entries(file, clusters(tmp_path, lost=2.0))
+    made = entries(file, clusters(tmp_path, (2.0, 1), end))
     assert made["A accuracy", "KKM"].setting == "sigma=3"
 
 

@@ -278,11 +278,10 @@ def _chosen(planned: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
     """
     chosen = pd.Series(True, index=planned.index)
     for measure, grids in planned[planned["choose"] != ""].groupby("choose"):
-        lines = grids[[*CELL, *IDENTITY]].merge(runs, on=IDENTITY)
-        lines["done"] = lines["status"] == "done"
-        settings = lines.groupby(["row", "column", "params"], sort=False)
-        means = settings[measure].agg(fmean)
-        means = means[settings["done"].all() & means.map(math.isfinite)]
+        lines = grids[[*CELL, *IDENTITY]].merge(runs, on=IDENTITY, how="left")
+        # The value of an unfinished run is NaN, and so is the mean.
+        means = lines.groupby(["row", "column", "params"], sort=False)[measure].agg(fmean)
+        means = means[means.map(math.isfinite)]
         means = -means if measure in LOWER_IS_BETTER else means
         best = {key[:2]: key[2] for key in means.groupby(level=[0, 1], sort=False).idxmax()}
         for cell, runs_of_cell in grids.groupby(["row", "column"], sort=False):
