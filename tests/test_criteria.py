@@ -23,9 +23,9 @@ def test_values_of_a_separable_problem():
 
 
 def test_confidence_and_overlap_of_shares_by_hand():
-    """A third of the source has each class; the target's decisions are a and, half as often, b."""
+    """A third of the source has each class; the target's decisions are b and, half as often, a."""
     problem, _ = make_problem(classes=3, documents=12)
-    scores = 0.2 + 0.4 * np.eye(3)[[0, 0, 1] * 4]
+    scores = 0.2 + 0.4 * np.eye(3)[[0, 1, 1] * 4]
     fit = Fit((problem.domains[0].Y, scores))
     (values,) = criteria.criteria("lr", problem, {}, None, fit).values()
     assert values["confidence"] == pytest.approx(0.6)
