@@ -171,12 +171,9 @@ def test_the_second_step_finds_more(small, monkeypatch):
     assert rare(X).recall < after
 
 
-def test_a_row_reads_rare_words_before_a_frequent_one_of_larger_weight(small):
-    """Row i shares two rare words with row i + 500, and one word, of more weight, with all."""
-    n = 1000
-    pair = np.arange(n) % 500
-    rows = np.repeat(np.arange(n), 3)
-    columns = np.column_stack([np.zeros(n, int), 1 + 2 * pair, 2 + 2 * pair]).ravel()
-    data = np.tile([2.0, 1, 1], n) * np.random.default_rng(0).uniform(1, 1.01, 3 * n)
-    graph = rare(sp.csr_array((data, (rows, columns)), shape=(n, 1001)), 1)
-    assert graph.recall == 1
+def test_a_row_reads_rare_words_before_frequent_ones_of_larger_weight(small):
+    """Row i shares eight rare words with row i + 250; the others alone are too many reads."""
+    n, frequent = 500, 12
+    weights = 1 + np.random.default_rng(0).random((n, frequent)) / 100
+    of_pair = 0.7 * np.tile(np.repeat(np.eye(n // 2), 8, axis=1), (2, 1))
+    assert rare(sp.csr_array(np.hstack([weights, of_pair])), 1).recall == 1
