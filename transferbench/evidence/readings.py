@@ -1,26 +1,31 @@
 """Readings of a paper: what its method gives under each way to fill what the paper leaves open.
 
-The columns of the experiment are the readings, fixed before the runs. For each printed value the
-page shows where it lies among them. For all printed values together it shows the nearest reading,
-and the share of made-up rows to which some reading comes as close.
+The columns of the experiment are the readings. For each printed value the page shows where it lies
+among them. For all printed values together it shows the nearest reading, and how often a row
+without relation to the readings comes as near to one of them (`share_as_near`).
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from transferbench import experiments
 from transferbench.evidence import figures, tables
 from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment
 
-#: A made-up row has each printed value plus normal noise of this standard deviation, in points.
-NOISE = 2.0
-MADE_UP_ROWS = 10_000
+#: Made-up rows, where all orders of the tasks are more than these.
+DRAWS = 10_000
+#: Largest share that counts as a fit.
+LEVEL = 0.05
 #: Columns of readings.csv.
 STRIP_COLUMNS = [
     "row", "printed", "least", "lower_quartile", "median", "upper_quartile", "greatest",
@@ -32,13 +37,17 @@ STRIP_COLUMNS = [
 class Nearest:
     """The reading nearest to the printed row.
 
-    distance  : mean absolute difference over the rows, in the table's unit.
-    as_close  : share of made-up rows to which some reading is at least as close.
+    distance : mean absolute difference over the rows, in the table's unit.
+    share    : of made-up rows to which some reading is as near, see `share_as_near`.
+    smallest : the smallest share that is possible.
+    others   : the shares of the other printed columns of the same table.
     """
 
     reading: str
     distance: float
-    as_close: float
+    share: float
+    smallest: float
+    others: list[float]
 
 
 def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -51,7 +60,7 @@ def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """
     lines = []
     finished = to_frame([cell for cell in cells if not math.isnan(cell.mean)])
-    for row, printed in printed_values(experiment).items():
+    for row, printed in printed_columns(experiment)[0].items():
         here = finished[finished["row"] == row]
         if here.empty:
             continue
@@ -71,41 +80,75 @@ def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 def nearest(experiment: Experiment, cells: Sequence[Cell]) -> Nearest | None:
     """Return the reading nearest to the printed row; None if no reading has finished every row.
 
-    Made-up rows have noise of NOISE points (a fiftieth where values are fractions); the generator
-    has a fixed seed.
+    Tasks with unequal numbers of rows cannot be exchanged: they count as one.
     """
-    printed = printed_values(experiment)
+    printed = printed_columns(experiment)
+    rows = sorted(printed[0], key=experiment.problem)
     values = to_frame(cells).pivot_table(index="column", columns="row", values="mean", sort=False)
-    values = values.reindex(columns=list(printed)).dropna()
+    values = values.reindex(columns=rows).dropna()
     if values.empty:
         return None
-    ours, row = values.to_numpy(), np.array(list(printed.values()))
-    noise = NOISE if experiment.spec.unit == "percent" else NOISE / 100
-    made_up = row + noise * np.random.default_rng(0).standard_normal((MADE_UP_ROWS, len(row)))
-    distances = np.abs(ours - row).mean(axis=1)
-    least = np.min([np.abs(made_up - reading).mean(axis=1) for reading in ours], axis=0)
-    as_close = float((least <= distances.min()).mean())
-    return Nearest(str(values.index[distances.argmin()]), float(distances.min()), as_close)
+    sizes = Counter(experiment.problem(row) for row in rows)
+    tasks = len(sizes) if len(set(sizes.values())) == 1 else 1
+    of_columns = pd.DataFrame(printed)[rows].to_numpy()
+    shares = [share_as_near(column, values.to_numpy(), tasks) for column in of_columns]
+    distances = np.abs(values - of_columns[0]).mean(axis=1)
+    smallest = 1 / len(_orders(tasks, DRAWS))
+    return Nearest(distances.idxmin(), distances.min(), shares[0], smallest, shares[1:])
+
+
+def share_as_near(printed: np.ndarray, values: np.ndarray, tasks: int, draws: int = DRAWS) -> float:
+    """Return the share of made-up rows to which some reading is as near as to the printed row.
+
+    A made-up row deals the printed row's differences from the readings' medians anew to the tasks;
+    the given order counts too. The share is that of an exact permutation test: with the differences
+    exchangeable over the tasks and unrelated to the readings, it is at most p with probability p or
+    less. It is 1 if the printed row lies so far above or below that no order changes a distance.
+
+    printed : (n,), the rows of one task one after the other.
+    values  : (number of readings, n).
+    tasks   : number of tasks, each with n / tasks rows, which stay together.
+    draws   : number of orders drawn, with a fixed seed, if there are more than these in all.
+    """
+    centre = np.median(values, axis=0)
+    orders = _orders(tasks, draws)
+    made_up = (printed - centre).reshape(tasks, -1)[orders].reshape(len(orders), -1)
+    least = np.min([np.abs(made_up - each).mean(axis=1) for each in values - centre], axis=0)
+    return float((least <= least[0] + 1e-9).mean())  # sums in another order differ by rounding
+
+
+@cache
+def _orders(tasks: int, draws: int) -> np.ndarray:
+    """Return orders of the tasks, one a row, the given one first: all of them, or random ones."""
+    if math.factorial(tasks) <= draws:
+        return np.array(list(permutations(range(tasks))))
+    random = np.random.default_rng(0).permuted(np.tile(np.arange(tasks), (draws, 1)), axis=1)
+    return np.vstack([np.arange(tasks), random])
 
 
 def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return sentences about the printed values as a whole."""
-    table = strips(experiment, cells)
+    table, source = strips(experiment, cells), experiment.spec.readings
+    assert source is not None
     positions = table["position"].value_counts()
     inside, above, below = (int(positions.get(p, 0)) for p in ("inside", "above", "below"))
-    total = inside + above + below
     result = [
-        f"Of {total} printed values {inside} lie inside the range of the readings, {above} above "
-        f"and {below} below all of them."
+        f"Of {len(table)} printed values {inside} lie inside the range of the readings, {above} "
+        f"above and {below} below all of them."
     ]
     if found := nearest(experiment, cells):
         digits = 2 if experiment.spec.unit == "percent" else 3
+        alike = sum(share <= LEVEL for share in found.others)
         result.append(
             f"Nearest to the whole row is {found.reading}: {found.distance:.{digits}f} away on "
-            f"average. The same readings come as close to {found.as_close:.0%} of made-up rows "
-            f"(printed values with normal noise of {NOISE:g} points): the higher this share, the "
-            "less the fit shows."
+            "average. A made-up row exchanges the printed row's differences from the readings' "
+            f"medians between the tasks. To {found.share:.1%} of them some reading is as near "
+            f"(least possible: {found.smallest:.2%}). A fit needs at most {LEVEL:.0%}: "
+            f"{'it' if found.share <= LEVEL else 'none'} is shown. Of {len(found.others)} other "
+            f"printed columns of {source.experiment} {alike} pass, too."
         )
+    number = "readings, number not recorded" if source.tried is None else f"{source.tried} readings"
+    result.append(f"Tried before on {source.tried_on}: {number}. The share leaves them out.")
     if table["best_iteration_least"].notna().any():
         result.append(
             "Best iteration: the range if every run stopped at its best iteration by the labels of "
@@ -114,11 +157,14 @@ def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     return result
 
 
-def printed_values(experiment: Experiment) -> dict[str, float]:
-    """Return the printed value of each row."""
-    readings = experiment.spec.readings
-    assert readings is not None
-    return experiment.printed(readings)
+def printed_columns(experiment: Experiment) -> list[dict[str, float]]:
+    """Return the printed values by row, then those of the table's other columns with all rows."""
+    source = experiment.spec.readings
+    assert source is not None
+    columns = experiments.load(source.experiment).spec.columns.items()
+    names = [source.column, *(n for n, c in columns if n != source.column and not c.reading_of)]
+    found = [experiment.printed(source.model_copy(update={"column": name})) for name in names]
+    return [each for each in found if each.keys() == found[0].keys()]
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Path]:

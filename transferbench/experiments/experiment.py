@@ -128,6 +128,17 @@ class Printed(StrictModel):
     column: str
 
 
+class Readings(Printed):
+    """The published column that is read, and what was tried before these runs.
+
+    tried    : number of readings compared on labels before; None if it was not recorded.
+    tried_on : which labels, and which readings.
+    """
+
+    tried: Annotated[int, Ge(0)] | None = None
+    tried_on: str = "labels of the target"
+
+
 class Rule(StrictModel):
     """A choice: `column`, or the reference where its `criterion` is below `least`."""
 
@@ -289,7 +300,7 @@ class Schema(StrictModel):
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     tolerance: Tolerance | None = None
     figure: Figure | None = None
-    readings: Printed | None = None
+    readings: Readings | None = None
     regret: Regret | None = None
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
