@@ -1,18 +1,22 @@
-"""Readings: strips, position, nearest reading and the made-up rows, from runs made up here."""
+"""Readings: strips, position, nearest reading and its share, from runs made up here."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import ROOT
 from made_runs import cells_of, write_runs
 
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import pages, readings
+from transferbench.evidence.frame import read_cells
 
 PATH = Path("mine.yaml")
+RESULTS = ROOT / "results"
 TEXT = """
 title: t
 paper: {title: t, authors: a, venue: v, place: p}
@@ -47,7 +51,7 @@ def made(tmp_path):
 def test_all_runs_have_curves_and_printed_values_come_from_their_experiment():
     file = experiments.read(TEXT, PATH)
     assert all(planned.run.curve for planned in file.runs())
-    assert readings.printed_values(file) == PRINTED
+    assert readings.printed_columns(file)[0] == PRINTED
 
 
 def test_a_strip_has_quartiles_position_spread_and_best_iterations(made):
@@ -68,14 +72,100 @@ def test_the_nearest_reading_is_judged_over_the_whole_row(made):
     assert found.distance == pytest.approx(((81.71 - 80) + (67.89 - 60)) / 2)
 
 
-def test_made_up_rows_are_approached_less_often_the_nearer_the_printed_row_is(made):
-    far = readings.nearest(*made).as_close
-    file, cells = made
-    printed = [replace(c, mean=PRINTED[c.row]) if c.column == "one" else c for c in cells]
-    exact = readings.nearest(file, printed)
-    assert exact.distance == 0
-    assert exact.as_close == 0
-    assert 0.4 < far < 0.7  # 10,000 made-up rows, of a fixed seed
+#: 16 readings of 5 tasks; some are worse on all tasks, and the tasks differ in difficulty.
+VALUES = (
+    np.array([95, 90, 80, 70, 60])
+    + np.random.default_rng(5).normal(0, 4, (16, 5))
+    - np.random.default_rng(6).exponential(5, (16, 1))
+)
+MEDIANS = np.median(VALUES, axis=0)
+UNRELATED = {
+    "normal": lambda rng: rng.normal(0, 4, 5),
+    "heavy tails": lambda rng: 4 * rng.standard_t(2, 5),
+    "skewed": lambda rng: 6 * (rng.exponential(1, 5) - 1),
+    "moved": lambda rng: rng.normal(-5, 5) + rng.normal(0, 4, 5),
+}
+
+
+@pytest.mark.parametrize("shape", UNRELATED)
+def test_the_share_of_unrelated_rows_is_uniform_or_larger(shape):
+    rng = np.random.default_rng(1)
+    rows = [MEDIANS + UNRELATED[shape](rng) for _ in range(600)]
+    shares = np.array([readings.share_as_near(row, VALUES, 5) for row in rows])
+    for level in (0.025, 0.05, 0.1, 0.25, 0.5, 0.75):
+        # Kolmogorov and Smirnov's bound at 1 per cent on one side, sqrt(ln(100) / 2 / rows)
+        assert (shares <= level).mean() <= level + np.sqrt(np.log(100) / 2 / len(rows))
+    if shape != "moved":  # ties make shares larger: orders at the same distance count
+        assert np.median(shares) < 0.6
+
+
+def test_a_true_reading_has_a_small_share_and_a_moved_one_has_not():
+    rng = np.random.default_rng(2)
+    rows = [rng.choice(VALUES) + rng.normal(0, 1, 5) for _ in range(200)]
+    found = [readings.share_as_near(row, VALUES, 5) for row in rows]
+    assert np.mean(np.array(found) <= 0.05) > 0.6
+    for by in (-40, 40):  # beyond all readings, whatever the order
+        assert {readings.share_as_near(row + by, VALUES, 5) for row in rows} == {1.0}
+
+
+def test_a_difference_that_all_readings_share_is_no_fit():
+    """Equal differences on all tasks say nothing, though the tasks differ in difficulty."""
+    assert readings.share_as_near(MEDIANS + 3, VALUES, 5) == 1
+
+
+def test_all_orders_are_counted_where_they_are_few():
+    row, values = np.array([1.0, 5.0, 2.0]), np.array([[0.0, 4.0, 1.0], [0, 0, 0], [0, 0, 0]])
+    near = [
+        min(np.abs(np.array(order) - reading).mean() for reading in values)
+        for order in permutations(row)
+    ]
+    assert readings.share_as_near(row, values, 3) == np.mean(np.array(near) <= near[0])
+    assert len(readings._orders(3, 10)) == 6
+
+
+def test_drawn_orders_give_the_share_of_all_of_them():
+    row = VALUES[3] + [1, -1, 2, 0, -2]
+    exact, drawn = (readings.share_as_near(row, VALUES, 5, draws) for draws in (120, 119))
+    assert len(readings._orders(5, 119)) == 120
+    assert drawn != exact
+    assert drawn == pytest.approx(exact, abs=4 * 0.5 / 119**0.5)  # four standard errors at most
+
+
+def test_rows_of_one_task_stay_together():
+    """Two measures of three tasks: 6 orders, in which each measure is compared with itself."""
+    values = np.array([[10.0, 100, 20, 200, 60, 600], [0.0] * 6, [0.0] * 6])
+    assert readings.share_as_near(values[0], values, 3) == 1 / 6
+
+
+@pytest.mark.parametrize(
+    ("task", "least"),
+    [("gtl/comp-vs-sci", "50%"), ("gtl/comp-vs-rec:weighting=tf", "100%")],
+)
+def test_rows_of_one_problem_count_once(tmp_path, task, least):
+    file = experiments.read(TEXT.replace("gtl/comp-vs-sci", task), PATH)
+    cells = cells_of(
+        file, write_runs(tmp_path, file, lambda _: {"metrics": {"target": {"accuracy": 0.8}}})
+    )
+    assert f"(the least possible is {least})" in readings.sentences(file, cells)[1]
+
+
+def test_sentences_give_the_page_s_unit_and_what_was_tried(made, tmp_path):
+    _, nearest, tried, *_ = readings.sentences(*made)
+    assert "Nearest to the whole row is two: 4.80 away on average." in nearest
+    assert "this row lacks it. Of 6 other printed columns of gtl-table3 0 have it." in nearest
+    assert tried == (
+        "Tried before on labels of the target: readings, number not recorded. "
+        "The share leaves them out."
+    )
+    text = TEXT.replace("LG}", "LG, tried: 147, tried_on: labels of Reuters}")
+    (*_, tried, _) = readings.sentences(experiments.read(text, PATH), made[1])
+    assert tried.startswith("Tried before on labels of Reuters: 147 readings.")
+    fractions = experiments.load("readings-himls")
+    page = " ".join(
+        readings.sentences(fractions, read_cells(fractions, RESULTS / "readings-himls"))
+    )
+    assert "0.014 away on average" in page
+    assert "points" not in page
 
 
 def test_readings_that_have_not_run_are_left_out(tmp_path):
@@ -83,7 +173,7 @@ def test_readings_that_have_not_run_are_left_out(tmp_path):
     cells = cells_of(file, write_runs(tmp_path, file, lambda planned: None))
     assert readings.strips(file, cells).empty
     assert readings.nearest(file, cells) is None
-    (sentence,) = readings.sentences(file, cells)
+    sentence, _ = readings.sentences(file, cells)
     assert sentence.startswith("Of 0 printed values 0 lie inside the range of the readings")
 
 

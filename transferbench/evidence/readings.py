@@ -141,11 +141,11 @@ def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         alike = sum(share <= LEVEL for share in found.others)
         result.append(
             f"Nearest to the whole row is {found.reading}: {found.distance:.{digits}f} away on "
-            "average. A made-up row exchanges the printed row's differences from the readings' "
-            f"medians between the tasks. To {found.share:.1%} of them some reading is as near "
-            f"(least possible: {found.smallest:.2%}). A fit needs at most {LEVEL:.0%}: "
-            f"{'it' if found.share <= LEVEL else 'none'} is shown. Of {len(found.others)} other "
-            f"printed columns of {source.experiment} {alike} pass, too."
+            "average. Made-up rows exchange the printed row's differences from the readings' "
+            f"medians between the tasks; some reading is as near to {found.share * 100:.3g}% of "
+            f"them (the least possible is {found.smallest * 100:.3g}%). At most {LEVEL:.0%} is the "
+            f"sign of a fit: this row {'has' if found.share <= LEVEL else 'lacks'} it. Of "
+            f"{len(found.others)} other printed columns of {source.experiment} {alike} have it."
         )
     number = "readings, number not recorded" if source.tried is None else f"{source.tried} readings"
     result.append(f"Tried before on {source.tried_on}: {number}. The share leaves them out.")
