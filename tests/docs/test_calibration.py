@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from conftest import ROOT
-from test_findings import table
+from test_statements import table
 
 from transferbench import experiments
 from transferbench.evidence import readings
@@ -67,17 +67,3 @@ def test_the_calibration_is_that_of_the_committed_runs(name):
     passed = sum(share <= readings.LEVEL for share in found.others)
     assert entries.pop("other columns") == f"{passed} of {len(found.others)}"
     assert not entries
-
-
-def test_the_findings_name_the_only_page_with_a_sign_of_a_fit():
-    pages = {
-        path.parent.name: path.read_text("utf-8")
-        for path in ROOT.glob("results/readings-*/readings.md")
-    }
-    assert len(pages) == 12
-    assert [name for name, text in pages.items() if "this row has it" in text] == ["readings-dtl"]
-    assert "near to 2.48% of them" in pages["readings-dtl"]
-    assert "Of 7 other printed columns of dtl-table3 4 have it." in pages["readings-dtl"]
-    findings = " ".join((ROOT / "docs" / "findings.md").read_text("utf-8").split())
-    assert "To 2 per cent of made-up rows one of the 16 readings is as near" in findings
-    assert "Four of seven other printed columns of the table have it, too" in findings

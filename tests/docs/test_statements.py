@@ -247,11 +247,17 @@ def cells_at(name: str, rows: str, columns: str) -> list[Cell]:
 
 
 def of_readings(experiment: experiments.Experiment, cells: list[Cell], kept: str) -> Any:
-    """Return a field of the nearest reading, in per cent if it is a share, or their number."""
+    """Return a field of readings, see statements.yaml; shares in per cent."""
     own = [cell for cell in cells if cell.row in experiment.spec.rows]
     if kept == "number":
         return Value(len(experiment.spec.columns))
-    found = getattr(readings.nearest(experiment, own), kept)
+    if kept == "tried":
+        return Value(experiment.spec.readings.tried)
+    nearest = readings.nearest(experiment, own)
+    if kept in ("others", "alike"):
+        limit = readings.LEVEL if kept == "alike" else 1
+        return Value(sum(share <= limit for share in nearest.others))
+    found = getattr(nearest, kept)
     return found if isinstance(found, str) else Value(found * (1 if kept == "distance" else 100))
 
 
