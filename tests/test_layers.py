@@ -45,6 +45,7 @@ PARTS = {
     "estimators": {"api", "data", "datasets", "userdata"},
     "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
     "verify": {"experiments", "runs", "evidence"},
+    "fragility": {"data", "experiments", "runs", "evidence"},
 }
 
 

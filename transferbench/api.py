@@ -20,10 +20,11 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
 
         problem, truth = transferbench.load_task("comp-vs-rec", weighting="tf")
 
-    options: those of the dataset (`transferbench describe comp-vs-rec`). Return the problem, with
-    (n, d) document × feature matrices and (n, c) labels of seen rows for each domain, and the
-    truth, with all labels (n, c). Raise UserError for an unknown task or option, Unavailable if the
-    data cannot be obtained.
+    options: those of the dataset (`transferbench describe comp-vs-rec`), and order, whose number
+    permutes the documents of each domain; 0 does not. Return the problem, with (n, d) document ×
+    feature matrices and (n, c) labels of seen rows for each domain, and the truth, with all labels
+    (n, c). Raise UserError for an unknown task or option, Unavailable if the data cannot be
+    obtained.
     """
     return tasks.load(tasks.Task.named(name, **options), settings.load())
 

@@ -257,11 +257,9 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> in
 
     limits: dict[Run, Limits] = {}  # of each run, those of the first experiment that plans it
     for rebuild in rebuilds:
-        own = rebuild.experiment.spec.limits
-        memory = int(own.memory_gib * 2**30) if own.memory_gib else None
         for each in rebuild.planned:
             if each.run in rebuild.waiting:
-                limits.setdefault(each.run, Limits(own.seconds, memory))
+                limits.setdefault(each.run, rebuild.experiment.spec.limits.each())
         if not rebuild.waiting:
             say(rebuild)
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)

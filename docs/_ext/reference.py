@@ -17,6 +17,7 @@ from pydantic import BaseModel
 import transferbench
 from transferbench import datasets, estimators, measures, models, parameters
 from transferbench.cli import main
+from transferbench.data import tasks
 from transferbench.experiments.experiment import Claim, Schema
 from transferbench.runs import record
 
@@ -240,8 +241,8 @@ def dataset(name: str) -> Iterator[str]:
         [(f"`{task}`", cell(text), *_facts(module, task)) for task, text in module.TASKS.items()],
     )
     yield "The counts are checked at every build with the default options.\n\n"
-    options = parameters.schema(module.build)
-    yield "## Options\n\n`TASK:NAME=VALUE,…`\n\n" if options else ""
+    options = {**parameters.schema(module.build), "order": tasks.ORDER}
+    yield "## Options\n\n`TASK:NAME=VALUE,…`; an `order` above 0 permutes the documents.\n\n"
     yield table(
         ("name", "type", "default"),
         [

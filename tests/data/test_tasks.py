@@ -13,6 +13,7 @@ from conftest import make_problem
 from transferbench.data import tasks
 from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
+from transferbench.runs import runner
 
 DATASET = """
     import numpy as np
@@ -216,3 +217,49 @@ def test_a_full_disk_is_a_user_error_and_leaves_nothing(own, home):
 def test_a_text_option_that_looks_like_several_is_refused():
     with pytest.raises(UserError, match="path = '/a,tasks=2' looks like several options"):
         tasks.Task.named("multilabel/own", path="/a,tasks=2")
+
+
+def rows_of(problem, truth) -> list[list[list[float]]]:
+    """Everything that belongs to each document, by domain."""
+    rows = []
+    for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
+        views = [sp.csr_array(view).toarray() for view in domain.views]
+        columns = [domain.seen[:, None], scored[:, None]]
+        rows.append(np.hstack([*views, domain.Y, Y, *columns]).tolist())
+    return rows
+
+
+def test_an_order_permutes_the_documents_with_all_that_belongs_to_them(own, home):
+    built = rows_of(*tasks.load(tasks.Task.named("own/small"), home))
+    orders = [rows_of(*tasks.load(tasks.Task.named("own/small", order=n), home)) for n in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    for permuted in orders:
+        for before, after in zip(built, permuted, strict=True):
+            assert before != after
+            assert sorted(before) == sorted(after)
+    assert len(list((home.data / "built").rglob("*.task"))) == 1
+
+
+def test_an_order_is_an_option_of_every_task(own):
+    named = tasks.Task.named
+    assert named("own/small", order=0) == named("own/small") == named("own/small:order=0")
+    assert named("own/small:order=2").name == "own/small:order=2"
+    assert named("own/small:order=2,documents=50").name == "own/small:documents=50,order=2"
+    assert named("own/small:order=2").options == named("own/small").options
+    for wrong in ("-1", "one", "true"):
+        with pytest.raises(UserError, match="order: expected integer"):
+            named(f"own/small:order={wrong}")
+
+
+def test_the_facts_are_checked_in_any_order(own, home, monkeypatch):
+    monkeypatch.setitem(own.FACTS, "own/small", {"features": [61]})
+    with pytest.raises(ValueError, match="features is"):
+        tasks.load(tasks.Task.named("own/small:order=1"), home)
+
+
+def test_a_run_has_the_order_of_its_task(own, home):
+    found = [runner.run(runner.plan(f"own/small:order={n}", "lr", {}, [0]), home) for n in range(3)]
+    (plain,), (first,), (second,) = found
+    assert plain.metrics["target-1"] == pytest.approx(first.metrics["target-1"])
+    assert len({plain.key, first.key, second.key}) == 3
+    assert first.task == "own/small:order=1"

@@ -79,6 +79,7 @@ def _task(name: str, settings: Settings) -> list[str]:
         return head + _section("Facts", facts.to_json())
     name, module = task.base, datasets.tasks()[task.base]
     options = parameters.schema(module.build)
+    order = f"{tasks.ORDER} (above 0: the documents of each domain in another order)"
     files = tasks.needed(task).values()
     built_from = [
         f"{f.name}, {f'{f.size:,} bytes' if f.size else 'of unknown size'}, {f.digest}"
@@ -88,7 +89,7 @@ def _task(name: str, settings: Settings) -> list[str]:
     return [
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", facts_of_build),
-        *_section(f"Options ({name}:NAME=VALUE,…)", options.values()),
+        *_section(f"Options ({name}:NAME=VALUE,…)", [*options.values(), order]),
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip

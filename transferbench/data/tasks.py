@@ -1,7 +1,8 @@
 """Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
-The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. The
-path of a YAML file is the name of a task from the user's own files.
+The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`, and
+`order`, an option of every task: another order of the documents of each domain. The path of a YAML
+file is the name of a task from the user's own files.
 """
 
 import hashlib
@@ -23,12 +24,14 @@ from transferbench.data import fetch
 from transferbench.errors import UserError
 from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
-from transferbench.parameters import Params
+from transferbench.parameters import CountOrZero, Params
 from transferbench.problem import Domain, Family, Problem, Truth
 from transferbench.settings import Settings
 
 #: Suffixes of a file that describes a task from the user's own files.
 YAML_SUFFIXES = (".yaml", ".yml")
+#: The option that every task has: a number above 0 permutes the documents of each domain.
+ORDER = parameters.Parameter("order", CountOrZero, 0)
 FORMAT = 3  # of the files that `write` writes; a change makes every task build again
 
 
@@ -36,14 +39,16 @@ FORMAT = 3  # of the files that `write` writes; a change makes every task build 
 class Task:
     """A task.
 
-    name    : full name, with the options that differ from the defaults.
+    built   : full name, with the builder's options that differ from the defaults.
     base    : full name without options.
     options : all options of the builder.
+    order   : 0 for the documents in the order as built; else the seed that permutes them.
     """
 
-    name: str
+    built: str
     base: str
     options: Params
+    order: int = 0
 
     @classmethod
     def named(cls, text: str, /, **options: Any) -> Self:
@@ -65,18 +70,26 @@ class Task:
         given = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
         if twice := sorted(given.keys() & options.keys()):
             raise UserError(f"{text}: {', '.join(twice)} given twice; remove one.")
-        resolved = parameters.resolve(build, given | options, f"task {base}")
+        every: dict[str, Any] = given | options
+        order = parameters.convert(every.pop("order", 0), ORDER.type, f"task {base}: option order")
+        resolved = parameters.resolve(build, every, f"task {base}")
         changed = ",".join(
             f"{key}={json.dumps(value) if isinstance(value, bool) else value}"
             for key, value in sorted(resolved.items())
             if value != parameters.schema(build)[key].default
         )
-        return cls(f"{base}:{changed}" if changed else base, base, resolved)
+        return cls(f"{base}:{changed}" if changed else base, base, resolved, order)
+
+    @property
+    def name(self) -> str:
+        """The full name, with the options that differ from the defaults; `order` comes last."""
+        comma = "," if ":" in self.built else ":"
+        return f"{self.built}{comma}order={self.order}" if self.order else self.built
 
     @property
     def has_default_options(self) -> bool:
-        """True if every option has its default, so that the dataset's FACTS apply."""
-        return self.name == self.base
+        """True if every option of the builder has its default, so that the FACTS apply."""
+        return self.built == self.base
 
     def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
@@ -189,7 +202,7 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     """
     path = task.built_path(settings)
     facts(task, settings, path)
-    return read(path)
+    return read(path, task.order)
 
 
 def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
@@ -211,12 +224,12 @@ def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
         if task.has_default_options and not users:
             raise
         remedy = "correct your files" if users else "try other options"
-        raise UserError(f"{task.name}: {error}; {remedy}.") from error
+        raise UserError(f"{task.built}: {error}; {remedy}.") from error
     built = Facts.of(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
         built.check(task.base, module.FACTS.get(task.base, {}))
     with writing(path) as temporary:
-        write(temporary, replace(problem, name=task.name), truth, built)
+        write(temporary, replace(problem, name=task.built), truth, built)
     return built
 
 
@@ -241,12 +254,30 @@ def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None
     write_arrays(path, header, arrays)
 
 
-def read(path: Path) -> tuple[Problem, Truth]:
-    """Read a built task. Raise ValueError for a damaged file, OSError for an unreadable one."""
+def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
+    """Read a built task, with its documents in an order; see `Task`.
+
+    Raise ValueError for a damaged file, OSError for an unreadable one.
+    """
     names = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
     with open_arrays(path) as (header, arrays):
         problem, truth = (unpack(each, arrays, names) for each in header["packed"])
-    return problem, truth
+    return permuted(problem, truth, order) if order else (problem, truth)
+
+
+def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]:
+    """Return the task with the documents of each domain in a random order."""
+    random = np.random.default_rng(seed)
+    orders = [random.permutation(len(domain.seen)) for domain in problem.domains]
+    domains = [
+        replace(domain, views=tuple(X[p] for X in domain.views), Y=domain.Y[p], seen=domain.seen[p])
+        for domain, p in zip(problem.domains, orders, strict=True)
+    ]
+    Y, scored = (
+        tuple(rows[p] for rows, p in zip(each, orders, strict=True))
+        for each in (truth.Y, truth.scored)
+    )
+    return replace(problem, domains=tuple(domains)), replace(truth, Y=Y, scored=scored)
 
 
 def read_facts(path: Path) -> Facts:

@@ -94,6 +94,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "setting": ", ".join(f"{name}={value}" for name, value in params.items()),
         "chosen": cell.setting,
         "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
+        "moves": ", ".join(f"{m.change} {m.moved:+.4g}" for m in cell.moves),
         "took": took if seconds else "",
         "note": column.note if column else "",
     }

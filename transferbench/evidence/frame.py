@@ -8,7 +8,7 @@ import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -74,6 +74,27 @@ class Outcome(NamedTuple):
     run: Run
 
 
+class Move(NamedTuple):
+    """The value of a cell's first run, made again with a change that should not matter.
+
+    row, column : the cell.
+    change      : "order N", "dtype", "threads", or "libraries" with their versions.
+    committed   : value of the run in runs.csv, in the table's unit.
+    value       : that of the run with the change.
+    """
+
+    row: str
+    column: str
+    change: str
+    committed: float
+    value: float
+
+    @property
+    def moved(self) -> float:
+        """The value less the committed one."""
+        return self.value - self.committed
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table or a point of a figure: ours, the published value and the verdict.
@@ -94,6 +115,8 @@ class Cell:
     variance       : of the mean, caused by the choice of documents; see `_variances`.
     best           : the mean value at the best iterations.
     outcomes       : what its runs report, by seed; of an average there are none.
+    moves          : its first run with changes, see `Move`.
+    fragile        : True if one of them moves it by more than the tolerance.
     """
 
     row: str
@@ -115,6 +138,8 @@ class Cell:
     variance: float = math.nan
     best: float = math.nan
     outcomes: tuple[Outcome, ...] = ()
+    moves: tuple[Move, ...] = ()
+    fragile: bool = False
 
     @property
     def is_decided(self) -> bool:
@@ -176,8 +201,36 @@ def read_runs(path: Path) -> pd.DataFrame:
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
-    """Return the cells of the folder's runs.csv. Raise UserError if it is missing or damaged."""
-    return summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
+    """Return the cells of the folder's runs.csv, with the moves of its fragility.csv, if any.
+
+    Moves of runs that are no longer in runs.csv are left out. Raise UserError if runs.csv is
+    missing or a file is damaged.
+    """
+    cells = summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
+    moves = read_moves(folder / "fragility.csv")
+    return [_with_moves(experiment, cell, moves) for cell in cells] if moves else cells
+
+
+def read_moves(path: Path) -> list[Move]:
+    """Return the moves of a fragility.csv, none without it. Raise UserError if it is damaged."""
+    if not path.is_file():
+        return []
+    try:
+        types = Move.__annotations__
+        table = pd.read_csv(path, usecols=[*types], dtype=types, keep_default_na=False)[[*types]]
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); run `fragility` again.") from None
+    return [Move(*line) for line in table.itertuples(index=False)]
+
+
+def _with_moves(experiment: Experiment, cell: Cell, moves: Sequence[Move]) -> Cell:
+    """Return the cell with its moves from the value of its first seed."""
+    first = next(iter(cell.by_seed.values()), math.nan)
+    own = [move for move in moves if move[:2] == (cell.row, cell.column)]
+    here = tuple(m for m in own if math.isclose(m.committed, first, rel_tol=1e-5, abs_tol=1e-9))
+    tolerance = experiment.tolerance(cell.row)
+    fragile = tolerance is not None and any(abs(move.moved) > tolerance for move in here)
+    return replace(cell, moves=here, fragile=fragile)
 
 
 def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench.choose.criteria import MEANINGS
-from transferbench.evidence import claims, figures, readings, regret, stats, tables
+from transferbench.evidence import claims, figures, fragility, readings, regret, stats, tables
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 from transferbench.files import write_text
@@ -59,6 +59,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "about": _about(spec),
         "notes": [*identical, *tables.choices(experiment, entries), *spec.notes],
         "problems": tables.problems(experiment, entries),
+        "moves": [move for cell in cells for move in cell.moves],
     }
 
 
@@ -75,6 +76,10 @@ def render(
             templates.append(f"{name}.md")
             frames[f"{name}.csv"] = frame
     templates += ["claims.md"] if spec.claims else []
+    if shown["moves"]:
+        templates.append("fragility.md")
+        frames["fragility.csv"] = fragility.to_csv(shown["moves"])
+        shown |= fragility.summary(experiment, cells, shown["digits"])
     texts = {name: to_csv(frame) for name, frame in frames.items()}
     return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
 

@@ -20,7 +20,7 @@ from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.measures import COSTS, MeasureName
 from transferbench.parameters import Params, Positive, Weight
-from transferbench.runs.record import Run
+from transferbench.runs.record import Limits, Run
 
 #: Smallest difference that matters to a claim without a threshold of its own: half a point in per
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
@@ -119,6 +119,11 @@ class Limit(StrictModel):
 
     seconds: Positive = 3600.0
     memory_gib: Positive | None = None
+
+    def each(self, threads: int = 1) -> Limits:
+        """Return the limits of a run with so many threads."""
+        memory = int(self.memory_gib * 2**30) if self.memory_gib else None
+        return Limits(self.seconds, memory, threads)
 
 
 class Printed(StrictModel):

@@ -17,18 +17,20 @@ from transferbench.settings import Settings
 class TaskFile:
     """File of a built task: the task's name, the path, the SHA-256 in the file's head, the facts.
 
-    Two objects are equal if they are the same file with the same content.
+    order: that of the documents, see `tasks.Task`; the file has them as built. Two objects are
+    equal if they are the same file with the same content, read in the same order.
     """
 
     name: str
     path: Path
     digest: bytes
     facts: tasks.Facts = field(compare=False)
+    order: int = 0
 
     @classmethod
-    def of(cls, name: str, path: Path, facts: tasks.Facts) -> TaskFile:
+    def of(cls, name: str, path: Path, facts: tasks.Facts, order: int = 0) -> TaskFile:
         """Return the task file at `path`. Raise OSError if it cannot be read."""
-        return cls(name, path, stored_digest(path), facts)
+        return cls(name, path, stored_digest(path), facts, order)
 
     def is_current(self) -> bool:
         """True if the file at `path` still has this digest in its head.
@@ -76,7 +78,8 @@ class TaskFiles:
             try:
                 task = tasks.Task.named(name)
                 facts = tasks.facts(task, self.settings)
-                self._known[name] = TaskFile.of(name, task.built_path(self.settings), facts)
+                path = task.built_path(self.settings)
+                self._known[name] = TaskFile.of(name, path, facts, task.order)
             except Unavailable as error:
                 self._known[name] = error
         known = self._known[name]

@@ -187,7 +187,7 @@ def _warning(message: object, category: type[Warning], *place: object) -> str:
 def _load(task: TaskFile) -> tuple[Problem, Truth]:
     if not task.is_current():
         raise ValueError(f"{task.path} was changed by another process; run the command again.")
-    return tasks.read(task.path)
+    return tasks.read(task.path, task.order)
 
 
 def _measure(record: Record, job: Job, start: float, send: process.Send) -> Record:
