@@ -272,6 +272,9 @@ def of(cells: list[Cell], kept: str) -> Value:
     if kept.startswith(("least", "greatest")):
         values = [abs(c.difference) if "distance" in kept else c.mean for c in cells]
         return Value(min(values) if kept.startswith("least") else max(values))
+    if kept == "reverse":
+        rated = [each["reverse"] for cell in cells for each in cell.criteria.values()]
+        return Value(fmean(rated))
     if kept in ("seconds", "peak_mib"):
         return Value(fmean(getattr(run, kept) for cell in cells for run in cell.outcomes))
     if kept != "ours":
