@@ -26,35 +26,16 @@ from transferbench.evidence.frame import Cell, read_cells
 LISTED = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text(encoding="utf-8"))
 #: Prose of results. The first group has no order without a test either.
 ORDERED = ("README.md", "docs/findings.md", "docs/choose.md", "docs/modern.md")
-PAGES = (
-    *ORDERED,
-    *("docs/speed.md", "docs/robustness.md", "docs/readings.md"),
-    *sorted(f"docs/papers/{path.name}" for path in (ROOT / "docs" / "papers").glob("*.md")),
-    *sorted(f"experiments/{path.name}" for path in (ROOT / "experiments").glob("*.yaml")),
-)
-WORDS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
+PAGES = [
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("README.md", "docs/*.md", "docs/[!_r]*/*.md", "experiments/*.yaml")
+    for path in sorted(ROOT.glob(pattern))
 ]
+WORDS = [
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+]  # fmt: skip
 ANY = rf"(?:\d[\d,]*(?:\.\d+)?|\.\d+|{'|'.join(WORDS)}\b)"
 COUNT = rf"(?:\d[\d,]*|{'|'.join(WORDS[1:])})"
 #: What is a result unless the list says otherwise.
