@@ -59,6 +59,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench import strict_yaml
+from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
 from transferbench.datasets import newsgroups
@@ -246,11 +247,10 @@ def _views(folder: Path) -> list[Path]:
 
 
 def _view(file: Path) -> Matrix:
-    if file.suffix == ".csv":
-        return numbers(file)[1]
-    if file_kind(file) == "texts":
+    if file.suffix != ".csv" and file_kind(file) == "texts":
         raise UserError(f"{file}: expected the ending .csv, {', '.join(MATRICES)}.")
-    return sp.csr_array(read(file).content, dtype=np.float32)
+    X = numbers(file)[1] if file.suffix == ".csv" else sp.csr_array(read(file).content)
+    return safe_scale([X], f"{file}")[0].astype(np.float32)
 
 
 def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:

@@ -242,7 +242,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     Raise UserError, with the line at fault, for anything but finite numbers of 0 or more.
     """
     names: list[str] = []
-    values = array("f")
+    values = array("d")
     for line, row in rows(path):
         names = [name.strip() for name in row]
         try:
