@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def test_a_strip_has_quartiles_position_spread_and_best_iterations(made):
     assert first.seeds_std == pytest.approx(0.5**0.5)
     assert first.best_iteration_least == pytest.approx(75)
     assert first.best_iteration_greatest == pytest.approx(95)
+
+
+def test_a_strip_counts_readings_below_the_printed_value_and_has_the_median_deviation(made):
+    file, cells = made
+    deviations = {"one": 1.0, "two": 2.0, "three": 9.0}
+    changed = [
+        replace(c, std=deviations[c.column], mean=PRINTED[c.row] if c.column == "two" else c.mean)
+        for c in cells
+    ]
+    first, _ = readings.strips(file, changed).itertuples()
+    assert first.percentile == pytest.approx(100 / 3)  # one is below, one equal
+    assert first.seeds_std == 2
 
 
 def test_the_nearest_reading_is_judged_over_the_whole_row(made):
@@ -135,6 +148,30 @@ def test_rows_of_one_task_stay_together():
     """Two measures of three tasks: 6 orders, in which each measure is compared with itself."""
     values = np.array([[10.0, 100, 20, 200, 60, 600], [0.0] * 6, [0.0] * 6])
     assert readings.share_as_near(values[0], values, 3) == 1 / 6
+
+
+def test_rows_of_a_task_stay_together_in_any_order_of_the_file(tmp_path):
+    """Both tasks differ from the readings' medians alike: no order of them is another row."""
+    text = (
+        TEXT[: TEXT.index("rows:")]
+        + """rows:
+  comp vs rec: {task: gtl/comp-vs-rec}
+  comp vs sci: {task: gtl/comp-vs-sci}
+  comp vs talk: {task: "gtl/comp-vs-rec:weighting=tf"}
+  rec vs sci: {task: "gtl/comp-vs-sci:weighting=tf"}
+"""
+        + TEXT[TEXT.index("columns:") :]
+    )
+    file = experiments.read(text, PATH)
+    printed = readings.printed_columns(file)[0]
+    apart = dict(zip(printed, (1, 1, 5, 5), strict=True))
+    steps = {"one": 0, "two": 1, "three": 2}
+
+    def outcome(planned):
+        return (printed[planned.row] - steps[planned.column] * apart[planned.row]) / 100
+
+    found = readings.nearest(file, cells_of(file, write_runs(tmp_path, file, outcome)))
+    assert (found.distance, found.share) == (pytest.approx(0, abs=1e-9), 1)
 
 
 @pytest.mark.parametrize(
