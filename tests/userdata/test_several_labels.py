@@ -128,6 +128,16 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     assert "unbalanced" not in warnings
 
 
+def test_models_with_the_same_labels_agree_in_any_order_of_them():
+    problem, _ = build(SOURCE)
+    scores = {"tram": [[0.6, 0.9]] * 3, "ml-knn": [[0.9, 0.6], [0.9, 0.1], [0.6, 0.9]]}
+    fits = {name: Fit((np.zeros((10, 2)), np.array(each))) for name, each in scores.items()}
+    rows = list(predictions.rows(problem, fits, [TARGET]))
+    assert [(row["agree"], row["label_ml-knn"]) for row in rows] == [
+        (1, "cat|sea"), (0.5, "cat"), (1, "sea|cat")
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("has_source", "model_family", "separator", "family"),
     [

@@ -28,7 +28,7 @@ def rows(
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
     fits: by model; the first gives label and confidence. Of several there are also `agree`, the
-    share of them with the same label, and the label of each other one, `label_MODEL`. with_scores:
+    share of them with the same labels, and the label of each other one, `label_MODEL`. with_scores:
     also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
     target has ids; confidence is the score of the label, see `normalize_scores`. A document with
     several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best first; label
@@ -62,7 +62,8 @@ def rows(
                 row["confidence"] = confidences[0]
             if others:
                 if kind == "label":  # clusters of different models have nothing in common
-                    row["agree"] = _short(labels.count(labels[0]) / len(labels))
+                    same = [{*classes} == {*decided[first]} for classes in decided.values()]
+                    row["agree"] = _short(sum(same) / len(same))
                 row |= {f"{kind}_{m}": label for m, label in zip(others, labels[1:], strict=True)}
             if with_scores:
                 named = zip(problem.classes, scores[first][i], strict=True)
