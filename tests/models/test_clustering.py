@@ -211,3 +211,67 @@ def test_lssmtc_with_more_dimensions_than_features_uses_all_features():
     problem, _ = make_clustering(features=10)
     ten, more = (models.load("lssmtc")(problem, l=size, seed=1).scores[0] for size in (10, 50))
     np.testing.assert_array_equal(ten, more)
+
+
+def reordered(problem: Problem, orders: list[np.ndarray]) -> Problem:
+    """Return the problem with the documents of each task in another order."""
+    domains = [
+        Domain(d.name, (d.X[order],), d.Y[order], d.seen[order])
+        for d, order in zip(problem.domains, orders, strict=True)
+    ]
+    return Problem(problem.name, problem.family, problem.classes, tuple(domains))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("kernel-kmeans", {"pool_tasks": True}),
+        ("lssmtc", {}),
+        ("lnkmtc", {"C": 30.0, "b": 6.0, "n_init": 3}),
+        ("lskmtc", {"C": 30.0, "r": 6}),
+    ],
+)
+def test_another_order_of_documents_is_no_more_than_another_start(name, params, monkeypatch):
+    """With the start in the new order, too, the fit is the same. Starts are drawn document by
+    document, all alike, so seeds have one distribution of fits for every order."""
+    problem, _ = make_clustering(seed=4)
+    orders = [np.random.default_rng(task).permutation(40) for task in range(2)]
+    rows = np.r_[orders[0], 40 + orders[1]]
+    expected = np.vstack(models.load(name)(problem, **params, seed=5).scores)[rows]
+    found = models.load(name)(reordered(problem, orders), **params, seed=5).scores
+    assert not np.allclose(np.vstack(found), expected)
+
+    class Reordered:
+        def integers(self, *args, **kwargs):
+            return own.integers(*args, **kwargs)[rows]
+
+        def random(self, *args, **kwargs):
+            return own.random(*args, **kwargs)[rows]
+
+    rng = np.random.default_rng
+    own = rng(5)
+    monkeypatch.setattr(np.random, "default_rng", lambda s: Reordered() if s == 5 else rng(s))
+    found = models.load(name)(reordered(problem, orders), **params, seed=5).scores
+    np.testing.assert_allclose(np.vstack(found), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("b", [6, 20])
+def test_a_small_c_leaves_the_kernel_of_lnkmtc(b):
+    """The kernel moves by at most C‖S‖ over the gap after the b smallest eigenvalues (Davis and
+    Kahan), and the distance of the means stays; a C above λ_{b+1}/‖S‖ removes the distance."""
+    problem, _ = make_clustering(seed=1)
+    W = spectral.affinity([d.X for d in problem.domains], 10).W
+    G = spectral.mean_matching(SIZES)
+    L, S = dense_laplacian(W, SIZES, 0.0)
+    values, size = np.linalg.eigvalsh(L), np.linalg.norm(S, 2)
+    gap = values[b] - values[b - 1]
+
+    def kernel(C):
+        V = spectral.smallest_eigenpairs(W, b, G=G, C=C)[1]
+        return V @ V.T
+
+    K0 = kernel(0.0)
+    for C in (0.01 * gap / size, 0.2 * gap / size):
+        assert np.linalg.norm(kernel(C) - K0, 2) <= C * size / gap
+        assert np.trace(kernel(C) @ S) == pytest.approx(np.trace(K0 @ S), rel=0.1)
+    assert np.trace(kernel(100 * values[b] / size) @ S) < 0.01 * np.trace(K0 @ S)

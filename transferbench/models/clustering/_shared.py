@@ -44,7 +44,8 @@ def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.nd
     """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ.
 
     With Z (n, k) this is k-means on the rows of Z. Each of the `n_init` runs starts at random
-    labels; the run with the smallest within-cluster distance is returned.
+    labels; the run with the smallest within-cluster distance is returned. Labels are drawn row by
+    row, so another order of the documents acts like another seed.
     """
     from sklearn.cluster import KMeans
 

@@ -7,6 +7,10 @@ K (n, n) kernel over the n documents of all tasks; L (n, n) normalised Laplacian
 0.2: K is the projector on the b smallest eigenvectors of L + C·S (the last in part if b is not
 whole). Clusters come from kernel k-means on K. C = 0 is the paper's LNKMTC0.
 
+L has an eigenvalue of zero for each task, and C·S raises all of these but one. While they stay
+below the next eigenvalue after the b smallest, C·‖S‖ < λ_{b+1}, they remain among the b smallest:
+the kernel and the distances of the means are nearly those of C = 0.
+
 The paper does not say how k-means starts or if tasks are clustered together. Here documents start
 at random labels and all tasks share their clusters; pool_tasks = false clusters each task alone.
 """
