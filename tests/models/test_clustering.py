@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_clustering
+from conftest import make_clustering, reachable
 from oracles import dense_laplacian
 from sklearn.cluster import KMeans
 
-from transferbench import measures, models
+from transferbench import measures, models, settings
 from transferbench.core import spectral
+from transferbench.data import tasks
 from transferbench.models.clustering import _shared
 from transferbench.problem import Domain, Problem
 
@@ -275,3 +276,30 @@ def test_a_small_c_leaves_the_kernel_of_lnkmtc(b):
         assert np.linalg.norm(kernel(C) - K0, 2) <= C * size / gap
         assert np.trace(kernel(C) @ S) == pytest.approx(np.trace(K0 @ S), rel=0.1)
     assert np.trace(kernel(100 * values[b] / size) @ S) < 0.01 * np.trace(K0 @ S)
+
+
+def test_without_weights_lskmtc_has_the_kernel_of_lnkmtc_at_c_0():
+    """A C so large that the least mean cost is that of all r eigenvectors, or their reverse order
+    with a C so small, weights all alike."""
+    problem, _ = make_clustering(seed=1, classes=3)
+    expected = np.vstack(models.load("lnkmtc")(problem, C=0.0, b=12.0, seed=3).scores)
+    for C, order in ((1e6, "ascending"), (1e-6, "descending")):
+        fit = models.load("lskmtc")(problem, C=C, r=12, order=order, seed=3)
+        np.testing.assert_allclose(np.vstack(fit.scores) * np.sqrt(12), expected, atol=1e-9)
+
+
+def test_the_c_chosen_for_webkb4_leaves_the_distance_of_the_means():
+    """A note of mtc-table3: C acts from between 10 and 100."""
+    found = settings.load()
+    with reachable("mtc/webkb4"):
+        problem, _ = tasks.load(tasks.Task.named("mtc/webkb4"), found)
+    W = spectral.affinity([d.X for d in problem.domains], 10).W
+    G = spectral.mean_matching([len(d.seen) for d in problem.domains])
+
+    def distance(C):
+        return ((G.T @ spectral.smallest_eigenpairs(W, 30, G=G, C=C)[1]) ** 2).sum()
+
+    without = distance(0.0)
+    assert distance(0.1) == pytest.approx(without, rel=1e-3)
+    assert 0.9 * without < distance(10.0) < without
+    assert distance(100.0) < 0.01 * without
