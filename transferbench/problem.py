@@ -158,6 +158,8 @@ class Fit:
     diagnostics : how well approximate steps went, by name; empty for models without any.
               "graph_recall": share of the nearest documents that the search for the document graph
               found, the least of several graphs; 1 if the search was exact.
+              "least_objective_iteration": iteration, from 1, after which the objective of a
+              tri-factorisation was least; the earliest of targets that are fitted one by one.
     """
 
     scores: tuple[np.ndarray, ...]

@@ -24,6 +24,7 @@ reading tall arrays, so each is read as rarely as possible:
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,6 +97,9 @@ class Tie:
     to: Factor
     weight: float
 
+
+#: Which scores a fit returns: those of the last iteration, or those of the least objective.
+Stop = Literal["fixed", "objective"]
 
 #: (P, Q, R): a term adds P R to num and Q R to den.
 Contribution = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -306,13 +310,18 @@ class NMTF:
         max_iter: int,
         labels: Sequence[Factor],
         watch: Watch | None = None,
+        stop: Stop = "fixed",
     ) -> Fit:
         """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
-        `labels` holds the label factor V of each domain. Raise FloatingPointError if the
-        objective becomes infinite or NaN.
+        `labels` holds the label factor V of each domain. stop: the scores are those of the last
+        iteration, or of the one with the least objective, at each iteration of those so far; the
+        first of several that are equal. Raise FloatingPointError if the objective becomes infinite
+        or NaN.
         """
-        trace = []
+        trace: list[float] = []
+        least, least_at = np.inf, 0
+        scores = tuple(V.value for V in labels)
         for iteration in range(1, max_iter + 1):
             sweep()
             trace.append(self.objective())
@@ -320,9 +329,13 @@ class NMTF:
                 raise FloatingPointError(
                     f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
                 )
+            if trace[-1] < least:
+                least, least_at = trace[-1], iteration
+                if stop == "objective":
+                    scores = tuple(V.value.copy() for V in labels)
             if watch:
-                watch(iteration, max_iter, tuple(V.value for V in labels))
-        return Fit(scores=tuple(V.value for V in labels), trace=tuple(trace))
+                watch(iteration, max_iter, scores)
+        return Fit(scores, tuple(trace), diagnostics={"least_objective_iteration": least_at})
 
 
 def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:

@@ -89,6 +89,8 @@ def fit_each_target(
 ) -> Fit:
     """Fit each target alone with the sources; return all scores and the traces end to end.
 
+    A diagnostic of several fits is the least of them.
+
     `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`, the
     target's shares as `class_priors` returns them for all targets. Its seed does not depend on the
     other targets. The scores of a source are its labels. `watch` sees one sequence of iterations;
@@ -106,6 +108,7 @@ def fit_each_target(
             watch(turn * planned + iteration, len(targets) * planned, tuple(scores))
 
     priors = class_priors(problem, prior, C)
+    diagnostics = dict(priors.diagnostics)
     for turn, target in enumerate(targets):
         share = priors.by_domain[target]
         given = {} if share is None else {"prior": tuple(share.tolist())}
@@ -113,7 +116,9 @@ def fit_each_target(
         fit = fit_one(alone, watch=partial(on_iteration, turn, target), **given)
         scores[target] = fit.scores[-1]
         trace += fit.trace
-    return Fit(tuple(scores), tuple(trace), diagnostics=priors.diagnostics)
+        for name, value in fit.diagnostics.items():
+            diagnostics[name] = min(value, diagnostics.get(name, value))
+    return Fit(tuple(scores), tuple(trace), diagnostics=diagnostics)
 
 
 def shared_association(

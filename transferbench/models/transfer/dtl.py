@@ -80,7 +80,8 @@ def fit(
                 model.update_jointly(H1, H2)
                 model.end_domain(own_U, U, V)
 
-        return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
+        fit = model.solve(sweep, max_iter, Vs, watch)
+        return replace(fit, diagnostics={**fit.diagnostics, **priors.diagnostics})
 
     if pool_tasks:
         return fit_together(problem, watch, prior)

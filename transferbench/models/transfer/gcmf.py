@@ -33,7 +33,7 @@ import scipy.sparse as sp
 
 from transferbench.core.documents import stack
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
-from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.nmtf import NMTF, Factor, Stop, Term
 from transferbench.core.priors import class_priors, match_counts
 from transferbench.core.scale import SCALES, Normalize, NormalizeAt, drop_empty_columns
 from transferbench.models.transfer._shared import Start, label_factors
@@ -57,6 +57,7 @@ def fit(
     neighbours: Literal["domain", "all"] = "domain",
     search: Search = "auto",
     prior: Prior = "equal",
+    stop: Stop = "fixed",
     dtype: Precision = "float32",
     seed: int,
     watch: Watch | None = None,
@@ -114,8 +115,8 @@ def fit(
         if watch:
             watch(iteration, planned, decide(scores))
 
-    fit = model.solve(sweep, max_iter, Vs, watch and on_iteration)
-    diagnostics = graph_diagnostics(graphs) | priors.diagnostics
+    fit = model.solve(sweep, max_iter, Vs, watch and on_iteration, stop)
+    diagnostics = {**fit.diagnostics, **graph_diagnostics(graphs), **priors.diagnostics}
     return replace(fit, scores=decide(fit.scores), diagnostics=diagnostics)
 
 

@@ -101,4 +101,5 @@ def fit(
         if lam:
             model.update(Θμ, Θσ)
 
-    return replace(model.solve(sweep, max_iter, Vs, watch), diagnostics=priors.diagnostics)
+    fit = model.solve(sweep, max_iter, Vs, watch)
+    return replace(fit, diagnostics={**fit.diagnostics, **priors.diagnostics})
