@@ -177,6 +177,30 @@ def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
     assert not np.allclose(*scores)
 
 
+def test_with_stop_the_scores_are_those_of_the_least_objective():
+    """Scaling may raise the objective: on this problem it is least long before the last one."""
+    problem, _ = make_problem(1, targets=2)
+    settings = {"lam": 0.0, "gamma": 0.0}
+    seen = []
+
+    def watch(iteration, planned, scores):
+        seen.append(tuple(V.copy() for V in scores))
+
+    fixed = fit(problem, max_iter=150, **settings)
+    stopped = fit(problem, max_iter=150, stop="objective", watch=watch, **settings)
+    least = int(np.argmin(fixed.trace)) + 1
+    assert 50 < least < 140
+    assert stopped.trace == fixed.trace
+    for result in (fixed, stopped):
+        assert result.diagnostics["least_objective_iteration"] == least
+    shorter = fit(problem, max_iter=least, **settings)
+    for scores in (stopped.scores, seen[least - 1], seen[-1]):
+        np.testing.assert_array_equal(np.vstack(scores), np.vstack(shorter.scores))
+    assert (fixed.scores[1] != shorter.scores[1]).any()
+    early = fit(problem, max_iter=20, **settings)
+    np.testing.assert_array_equal(seen[19][1], early.scores[1])
+
+
 def test_each_graph_has_its_own_weight():
     problem, _ = make_problem()
     settings = {"k": 4, "p": 4, "max_iter": 5, "seed": 0}

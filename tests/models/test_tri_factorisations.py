@@ -478,6 +478,20 @@ def test_the_objective_falls_up_to_the_effect_of_normalisation(name, options, se
     assert trace[-1] < trace[0]
 
 
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+@pytest.mark.parametrize("targets", [1, 2])
+def test_the_iteration_of_the_least_objective_is_reported(name, options, targets):
+    """Of targets that are fitted one by one, whose traces stand end to end, the earliest."""
+    problem, _ = make_problem(targets=targets)
+    result = fit(name, problem, max_iter=40, **options)
+    traces = np.reshape(result.trace, (-1, 40))
+    assert len(traces) == (targets if name in ("mtrick", "dkt") else 1)
+    least = traces.argmin(axis=1).min() + 1
+    assert result.diagnostics == {"least_objective_iteration": least} | (
+        {"graph_recall": 1.0} if name == "gcmf" else {}
+    )
+
+
 @pytest.mark.parametrize(("name", "options"), VARIANTS[1:])
 def test_float32_agrees_with_float64(name, options):
     problem, _ = make_problem(targets=2)

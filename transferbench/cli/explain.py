@@ -44,9 +44,9 @@ def command(
     title, text = explain.model_text(cell.outcomes[0].run.model)
     trace, note = explain.objective(cell, Store(settings.results))
     if trace:
-        least = f"least at {trace.index(min(trace)) + 1}"
-        ends = f"{trace[0]:.6g} to {trace[-1]:.6g} in {counted(len(trace), 'iteration')}"
-        note = f"{ends}, {least}, {note}"
+        iterations = counted(len(trace), "iteration")
+        least = f"least {min(trace):.6g} at {trace.index(min(trace)) + 1}"
+        note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {iterations}, {least}, {note}"
     place = "" if math.isnan(cell.x) else f", x = {cell.x:g}"
     echo(f"{file.name}, {cell.row}, {cell.column}{place}", bold=True)
     _echo_facts(explain.facts(file, cell), cell.verdict)

@@ -9,7 +9,8 @@ over a graph W_F (weight λ_F), tied to another factor T_i (weight α_i), or nor
 columns or rows sum to one.
 
 Every update is multiplicative,  F ← F ∘ √(num / den)  with  den − num = ½ ∂objective/∂F. It does
-not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009).
+not increase the objective in F (Ding, Li, Peng and Park, KDD 2006; Gu and Zhou, KDD 2009). Scaling
+to sums of one after it may; the models say by how much, where this was seen.
 
 No documents × features array is formed: products start with U H, which is m × c. Time goes to
 reading tall arrays, so each is read as rarely as possible:

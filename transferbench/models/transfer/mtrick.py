@@ -18,6 +18,10 @@ Departures from that code:
 - All iterations are done; the code stops when the objective changes by less than 1e-11.
 - Logistic regression has an intercept, and PLSA does not stop early.
 
+Scaling after an update may raise the objective: in 500 iterations on rec vs sci (`gtl/rec-vs-sci`)
+and people vs places it rises in 278 and 317 of 499 steps (one seed, float64), to .001 and .018 per
+cent above its least, at iterations 298 and 31. Accuracy stays.
+
 Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is neither in the paper nor in the code, and the
 objective may rise.

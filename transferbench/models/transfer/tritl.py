@@ -24,7 +24,9 @@ The published code starts G_τ at random and has the start above as a comment; P
 early here.
 
 The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
-G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants has both.
+G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants has both. In neither
+does the objective rise in 500 iterations on rec vs sci (float64); with rows of F that sum to one it
+does, in readings-mrtl-tritl to .07 per cent above its least.
 """
 
 from typing import Literal
