@@ -97,7 +97,7 @@ def _task(name: str, settings: Settings) -> list[str]:
 
 def _experiment(name: str, settings: Settings) -> list[str]:
     experiment = experiments.load(name, settings.results)
-    spec, paper, tolerance = experiment.spec, experiment.spec.paper, experiment.compared.tolerance
+    spec, paper = experiment.spec, experiment.spec.paper
     reading = {n: f" (reading of {r.reading_of})" for n, r in spec.rows.items() if r.reading_of}
     columns = []
     for label, column in spec.columns.items():
@@ -110,7 +110,10 @@ def _experiment(name: str, settings: Settings) -> list[str]:
         f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",
         "",
         f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
-        *([f"Tolerance: {tolerance.value:g}; {tolerance.reason}"] if tolerance else []),
+        *(
+            f"Tolerance: {each.value:g} on {', '.join(each.rows) or 'every row'}; {each.reason}"
+            for each in experiment.compared.tolerances
+        ),
         *([f"Control of: {spec.control_of}"] if spec.control_of else []),
         *_section("Rows", (f"{n}: {row.task}{reading.get(n, '')}" for n, row in spec.rows.items())),
         *_section("Columns", columns),

@@ -75,9 +75,9 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
-    verdict, tolerance = f"{cell.verdict} {cell.reason}".strip(), experiment.tolerance(cell.row)
-    if not math.isnan(cell.difference) and tolerance is not None:
-        verdict += f", {cell.difference:+.2f}; within is up to {tolerance:g}"
+    verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
+    if not math.isnan(cell.difference + cell.tolerance):
+        verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:g}"
     seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
     peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""

@@ -51,8 +51,8 @@ OBSERVATION_COLUMNS = [
     "data", "code", "versions", "finished", "key", "criteria",
     "run",
 ]  # fmt: skip
-#: Verdicts of cells with too few finished runs for a comparison.
-UNDECIDED = ("inconclusive", "unavailable")
+#: Largest number of runs that a page names as enough to settle a verdict.
+MAX_RUNS = 1000
 
 
 class Outcome(NamedTuple):
@@ -107,9 +107,12 @@ class Cell:
     mean, std      : over the seeds.
     runs, planned  : number of finished and of all runs.
     published, published_std : what the paper prints.
-    difference     : mean − published.
-    verdict        : within, above or below the published value; "inconclusive" or "unavailable"
-                     (see reason) with too few finished runs; "" without a published value.
+    tolerance      : the largest difference that counts as within; NaN in a figure.
+    error          : standard error of the mean over the seeds; 0 for a deterministic method, NaN
+                     for a single run of a random one.
+    published_error: standard error of the published value; 0 if no deviation is printed.
+    unfinished     : "inconclusive" or "unavailable" if too few runs finished; empty if enough did.
+    reason         : why too few runs finished.
     by_seed        : value by seed (None if the method takes none), the mean over domains.
     criteria       : label-free criteria by seed, means over domains.
     variance       : of the mean, caused by the choice of documents; see `_variances`.
@@ -130,8 +133,10 @@ class Cell:
     planned: int = 0
     published: float = math.nan
     published_std: float = math.nan
-    difference: float = math.nan
-    verdict: str = ""
+    tolerance: float = math.nan
+    error: float = math.nan
+    published_error: float = 0.0
+    unfinished: str = ""
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     criteria: Mapping[int | None, Mapping[str, float]] = field(default_factory=dict)
@@ -142,9 +147,53 @@ class Cell:
     fragile: bool = False
 
     @property
-    def is_decided(self) -> bool:
-        """True if there are enough finished runs for a comparison."""
-        return self.verdict not in UNDECIDED
+    def difference(self) -> float:
+        """The mean less the published value."""
+        return self.mean - self.published
+
+    @property
+    def se(self) -> float:
+        """The standard error of the difference; NaN if one run of a random method shows none."""
+        return math.hypot(self.error, self.published_error)
+
+    @property
+    def verdict(self) -> str:
+        """Within, above or below the published value, inconclusive, or unavailable.
+
+        A difference is inconclusive if its standard error is not known, or if the tolerance, on
+        either side, is closer than 2 SE. Empty without a published value or a tolerance.
+        """
+        margin = abs(abs(self.difference) - self.tolerance)
+        if self.unfinished or math.isnan(margin):
+            return self.unfinished
+        if not 2 * self.se <= margin:  # also if it is NaN
+            return "inconclusive"
+        if abs(self.difference) <= self.tolerance:
+            return "within"
+        return "above" if self.difference > 0 else "below"
+
+    @property
+    def runs_to_settle(self) -> str:
+        """About how many runs, in all, make 2 SE too small to cross the tolerance.
+
+        The mean and the standard deviation are taken as they are. Empty if 2 SE do not cross it.
+        """
+        if self.unfinished or self.verdict != "inconclusive" or math.isnan(self.se):
+            return ""
+        margin = abs(abs(self.difference) - self.tolerance)
+        left = (margin / 2) ** 2 - self.published_error**2
+        if left <= 0:
+            return "no number of"
+        runs = math.ceil(self.runs * self.error**2 / left)
+        return f"{runs}" if runs <= MAX_RUNS else f"over {MAX_RUNS:,}"
+
+    @property
+    def why(self) -> str:
+        """Why there is no verdict; empty if there is one."""
+        if runs := self.runs_to_settle:
+            return f"2 SE of {2 * self.se:.2g} cross the tolerance; {runs} runs would settle it"
+        unknown = self.verdict == "inconclusive" and not self.unfinished
+        return "one run of a random method has no standard error" if unknown else self.reason
 
     def reported(self, name: Literal["data", "code", "versions", "finished"]) -> list[str]:
         """Return the different texts that the runs report, in their order."""
@@ -451,17 +500,16 @@ def _cell(
     finite = bool(values) and all(map(math.isfinite, values))
     mean = fmean(values) if finite else math.nan
     published, published_std = experiment.published(row, column) or (math.nan, None)
-    tolerance = None if experiment.spec.figure else experiment.tolerance(row)
     unavailable = [run.reason for run in runs if run.status == "unavailable"]
     failed = [f"{r.status}: {r.reason}" for r in runs if r.status not in ("done", "missing")]
     if unavailable:
-        decision, reason = "unavailable", unavailable[0]
+        unfinished, reason = "unavailable", unavailable[0]
     elif failed:
-        decision, reason = "inconclusive", failed[0]
+        unfinished, reason = "inconclusive", failed[0]
     elif not finite or len(values) < min(MIN_RUNS, len(runs)):
-        decision, reason = "inconclusive", f"{len(values)} of {len(runs)} runs"
+        unfinished, reason = "inconclusive", f"{len(values)} of {len(runs)} runs"
     else:
-        decision, reason = verdict(mean - published, tolerance), ""
+        unfinished, reason = "", ""
     return Cell(
         row,
         column,
@@ -474,8 +522,10 @@ def _cell(
         len(runs),
         published,
         math.nan if published_std is None else published_std,
-        mean - published,
-        decision,
+        math.nan if experiment.spec.figure else experiment.tolerance(row),
+        standard_error(by_seed),
+        experiment.published_error(row, column),
+        unfinished,
         reason,
         by_seed,
         {seed: dict(pd.DataFrame(each).mean()) for seed, each in lines.criteria.items()},
@@ -485,13 +535,12 @@ def _cell(
     )
 
 
-def verdict(difference: float, tolerance: float | None) -> str:
-    """Return "within", "above" or "below"; "" if there is no published value or tolerance."""
-    if math.isnan(difference) or tolerance is None:
-        return ""
-    if abs(difference) <= tolerance:
-        return "within"
-    return "above" if difference > 0 else "below"
+def standard_error(by_seed: Mapping[int | None, float]) -> float:
+    """Return the standard error of the mean over seeds; 0 without seeds, NaN for a single one."""
+    if None in by_seed:
+        return 0.0
+    values = list(by_seed.values())
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:

@@ -55,6 +55,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for section in sections:
         papers.setdefault(section["spec"].paper.title, []).append(section)
     sections = [section for of_paper in papers.values() for section in of_paper]
+    verdicts, with_readings = tables.totals((each["file"], each["entries"]) for each in sections)
     # Each page has links to the one before and the one after it.
     names = ["", *(section["file"].name for section in sections), ""]
     pages = {
@@ -71,10 +72,9 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     pages["index.html"] = fill(
         "index.html.j2",
         papers=papers,
-        **{
-            name: sum((section[name] for section in sections), Counter[str]())
-            for name in ("verdicts", "with_readings", "outcomes")
-        },
+        verdicts=verdicts,
+        with_readings=with_readings,
+        outcomes=sum((section["outcomes"] for section in sections), Counter[str]()),
         methods=sorted({each.split(":")[0] for section in sections for each in section["found"]}),
         not_run=not_run,
         site=site,
@@ -100,7 +100,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     grid, places = shown["rows"], shown["columns"]
     if spec.figure:
         grid, places = _points(experiment, spec.figure, cells)
-    verdicts, with_readings = tables.totals(experiment, entries)
+    verdicts, _ = tables.totals([(experiment, entries)])
     outcomes = Counter[str](result.outcome for result in results)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
     models = {(column.model, "") for column in columns.values()}
@@ -119,8 +119,6 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         },
         "found": sorted(f"{model}:{verdict}" for model, verdict in models | judged),
         "words": " ".join(texts).casefold(),
-        "verdicts": verdicts,
-        "with_readings": with_readings,
         "outcomes": outcomes,
         "counts": counts,
         "pictures": {

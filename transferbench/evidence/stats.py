@@ -244,7 +244,7 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
     methods = spec.competitors
     if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_PROBLEMS:
         return None
-    decided = to_frame([cell for cell in cells if cell.is_decided])
+    decided = to_frame([cell for cell in cells if not cell.unfinished])
     values = decided.pivot(index="row", columns="column", values="mean")
     values = values.reindex(index=rows, columns=methods)
     if values.isna().any(axis=None):

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence.frame import Cell, parameter, table_columns, to_frame, verdict
+from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
@@ -17,8 +17,11 @@ MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "un
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
-    "difference": "difference", "verdict": "verdict", "reason": "reason", "setting": "chosen",
+    "difference": "difference", "se": "se", "tolerance": "tolerance",
+    "verdict": "verdict", "why": "reason", "setting": "chosen",
 }  # fmt: skip
+
+NOISY = "inconclusive, 2 SE cross the tolerance (in brackets, how many runs would settle it)"
 
 
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
@@ -36,49 +39,60 @@ def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
-    """Return the mean of cells of one column, ours and the published one."""
-    mean, published = fmean(c.mean for c in cells), fmean(c.published for c in cells)
-    undecided = next((cell for cell in cells if not cell.is_decided), None)
-    judged = verdict(mean - published, experiment.tolerance(cells[0].row))
+    """Return the mean of cells of one column, ours and the published one.
+
+    Rows may share a run, so our standard error is that of the averages of each seed. The published
+    values count as independent. The tolerance is the mean of the rows' tolerances.
+    """
+    seeds = set.intersection(*(set(c.by_seed) for c in cells))
+    of_seeds = {seed: fmean(c.by_seed[seed] for c in cells) for seed in seeds}
+    lost = next((cell for cell in cells if cell.unfinished), None)
     return Cell(
         label,
         cells[0].column,
         math.nan,
         cells[0].metric,
-        mean=mean,
+        mean=fmean(c.mean for c in cells),
         runs=min(cell.runs for cell in cells),
         planned=max(cell.planned for cell in cells),
-        published=published,
-        difference=mean - published,
-        verdict=undecided.verdict if undecided else judged,
-        reason=f"{undecided.row} is {undecided.verdict}" if undecided else "",
+        published=fmean(c.published for c in cells),
+        tolerance=fmean(c.tolerance for c in cells),
+        error=standard_error(of_seeds),
+        published_error=math.hypot(*(c.published_error for c in cells)) / len(cells),
+        unfinished=lost.unfinished if lost else "",
+        reason=f"{lost.row} is {lost.unfinished}" if lost else "",
     )
 
 
 def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
     """Return the content of table.csv."""
-    return to_frame(entries)[list(CSV_COLUMNS)].rename(columns=CSV_COLUMNS)
+    rows = [[getattr(entry, name) for name in CSV_COLUMNS] for entry in entries]
+    return pd.DataFrame(rows, columns=list(CSV_COLUMNS.values()))
 
 
-def totals(experiment: Experiment, entries: Sequence[Cell]) -> tuple[Counter[str], Counter[str]]:
-    """Count the verdicts of the cells in two ways.
+def totals(
+    tables: Iterable[tuple[Experiment, Sequence[Cell]]],
+) -> tuple[Counter[str], Counter[str]]:
+    """Count the verdicts of the cells of experiments in two ways.
 
     The first count leaves out columns that are second readings; in the second, they replace the
-    columns that they read. A control of another experiment is not counted.
+    columns that they read. A control of another experiment is not counted. Cells with the same
+    runs, domain, measure and published value are one cell, which may stand in two tables.
     """
-    if experiment.spec.control_of:
-        return Counter(), Counter()
-    rows, columns = experiment.spec.rows, experiment.spec.columns
-    as_printed: dict[tuple[str, str], str] = {}
-    second_readings: dict[tuple[str, str], str] = {}
-    for entry in entries:
-        if math.isnan(entry.published):
-            continue
-        if entry.row in rows and not rows[entry.row].reading_of:
-            if named := columns[entry.column].reading_of:
-                second_readings[entry.row, named] = entry.verdict
-            else:
-                as_printed[entry.row, entry.column] = entry.verdict
+    as_printed: dict[tuple[object, ...], str] = {}
+    second_readings: dict[tuple[object, ...], str] = {}
+    for experiment, entries in tables:
+        rows, columns = experiment.spec.rows, experiment.spec.columns
+        shown = by_row(entries)
+        for cell in [] if experiment.spec.control_of else entries:
+            row = rows.get(cell.row)
+            if not row or row.reading_of or math.isnan(cell.published):
+                continue
+            named = columns[cell.column].reading_of
+            printed = shown[cell.row][named or cell.column]
+            runs = frozenset(outcome.run.identity for outcome in printed.outcomes)
+            same = (runs, row.domain, printed.metric, printed.published)
+            (second_readings if named else as_printed)[same] = cell.verdict
     return Counter(as_printed.values()), Counter((as_printed | second_readings).values())
 
 
@@ -99,8 +113,8 @@ def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]
     if experiment.spec.readings or experiment.spec.figure:
         return set()
     found = set()
-    decided = [cell for cell in entries if cell.is_decided and not math.isnan(cell.mean)]
-    for row, here in by_row(decided).items():
+    complete = [cell for cell in entries if not cell.unfinished and not math.isnan(cell.mean)]
+    for row, here in by_row(complete).items():
         shown = {column: np.round(cell.mean, digits(experiment)) for column, cell in here.items()}
         lower = next(iter(here.values())).metric in LOWER_IS_BETTER
         first = min(shown.values()) if lower else max(shown.values())
@@ -129,14 +143,20 @@ def measures(experiment: Experiment, unit: str) -> str:
 def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     names: dict[str, list[str]] = {}
+    noisy: dict[str, list[str]] = {}
     for entry in entries:
-        if entry.row in experiment.spec.rows and entry.reason:
-            why = f"{entry.verdict}, {entry.reason}"
+        if runs := entry.runs_to_settle:
+            noisy.setdefault(entry.column, []).append(f"{entry.row} ({runs})")
+        elif entry.row in experiment.spec.rows and entry.why:
+            why = f"{entry.verdict}, {entry.why}"
             names.setdefault(why, []).append(f"{entry.row} {entry.column}")
     sentences = [
         f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
         for why, cells in names.items()
     ]
+    if noisy:
+        cells = "; ".join(f"{column}: {', '.join(rows)}" for column, rows in noisy.items())
+        sentences.append(f"{NOISY}: {cells}")
     if any(entry.verdict == "unavailable" for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")

@@ -264,6 +264,13 @@ def _printed_table(printed: Printed) -> Experiment:
 def _check_published(spec: Schema, errors: ErrorList) -> None:
     together = spec.figure or bool(spec.published) == bool(spec.tolerance)
     errors.expect(together, "missing key published or tolerance; they go together.")
+    named = [row for each in spec.tolerances for row in each.rows or spec.published]
+    errors.check_known("row", named, spec.rows | spec.published, "tolerance")
+    for row in spec.published if spec.tolerance else ():
+        message = f"expected one tolerance for the row {row}, got {named.count(row)}."
+        errors.expect(named.count(row) == 1, message, "tolerance")
+    repeated = spec.published_repeats.columns if spec.published_repeats else ()
+    errors.check_known("column", repeated, spec.columns, "published_repeats", "columns")
     errors.check_known("row", spec.published, spec.rows, "published")
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)

@@ -52,8 +52,8 @@ class Row(StrictModel):
     """A data set of the table: a task and the domain to score (default: the mean of all).
 
     The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
-    group are averaged together. `metric` and `tolerance` replace the experiment's; `x` is the
-    place of the row in a figure that has the rows along its x axis. `printed` is the experiment and
+    group are averaged together. `metric` replaces the experiment's; `x` is the place of the row
+    in a figure that has the rows along its x axis. `printed` is the experiment and
     the row of its published value in an experiment of readings, if not those that `readings` names
     and the row's own label. `reading_of` as for a column: the same data set, built in another way;
     its `group` is one of its own, with an average of its own.
@@ -63,7 +63,6 @@ class Row(StrictModel):
     domain: str | None = None
     group: str = ""
     metric: MeasureName | None = None
-    tolerance: Weight | None = None
     x: Finite | None = None
     printed: tuple[str, str] | None = None
     reading_of: str = ""
@@ -108,10 +107,26 @@ class Column(StrictModel):
 
 
 class Tolerance(StrictModel):
-    """Largest difference from the published value that counts as `within`, and its reason."""
+    """Largest difference from the published value that counts as `within`, and its reason.
+
+    `rows` are those that it is for (default: all). A reading that is not named has the tolerance of
+    the row that it reads.
+    """
 
     value: Weight
     reason: str
+    rows: tuple[str, ...] = ()
+
+
+class Repeats(StrictModel):
+    """Number of repeats behind each printed standard deviation, and where the paper states it.
+
+    `columns` are those that it is stated for (default: all). For others the number counts as 1.
+    """
+
+    number: Annotated[int, Ge(1), Strict()]
+    place: str
+    columns: tuple[str, ...] = ()
 
 
 class Limit(StrictModel):
@@ -303,7 +318,8 @@ class Schema(StrictModel):
     columns: Annotated[dict[str, Column], MinLen(1)]
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
-    tolerance: Tolerance | None = None
+    published_repeats: Repeats | None = None
+    tolerance: Tolerance | Annotated[tuple[Tolerance, ...], MinLen(1)] | None = None
     figure: Figure | None = None
     readings: Readings | None = None
     regret: Regret | None = None
@@ -314,6 +330,12 @@ class Schema(StrictModel):
     def whole(self) -> int:
         """The largest value of a score in the table's unit."""
         return 100 if self.unit == "percent" else 1
+
+    @property
+    def tolerances(self) -> tuple[Tolerance, ...]:
+        """The tolerances of the file; none without published values."""
+        stated = self.tolerance or ()
+        return (stated,) if isinstance(stated, Tolerance) else stated
 
     @property
     def competitors(self) -> list[str]:
@@ -399,18 +421,14 @@ class Experiment:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
         return 100 if self.spec.unit == "percent" and self.metric(row) not in COSTS else 1
 
-    def tolerance(self, row: str) -> float | None:
+    def tolerance(self, row: str) -> float:
         """Return the largest difference from a published value that counts as `within`.
 
-        None if no value is published.
+        NaN if none is stated.
         """
-        if self.compared.tolerance is None:
-            return None
-        rows, others = self.spec.rows, self.compared.rows
-        read = rows[row].reading_of or row
-        places = (rows[row], rows.get(read), others.get(read))
-        own = (each.tolerance for each in places if each and each.tolerance is not None)
-        return next(own, self.compared.tolerance.value)
+        known = self.compared.tolerances
+        named = {name: each.value for each in known for name in each.rows or (row,)}
+        return named.get(row, named.get(self.spec.rows[row].reading_of, math.nan))
 
     @property
     def compared(self) -> Schema:
@@ -427,6 +445,14 @@ class Experiment:
         column = (column in columns and columns[column].reading_of) or column
         value = self.compared.published.get(row, {}).get(column)
         return value if value is None or isinstance(value, tuple) else (value, None)
+
+    def published_error(self, row: str, column: str) -> float:
+        """Return the standard error of a printed mean, 0 if no standard deviation is printed."""
+        _, std = self.published(row, column) or (math.nan, None)
+        repeats, columns = self.compared.published_repeats, self.spec.columns
+        column = (column in columns and columns[column].reading_of) or column
+        stated = repeats and (not repeats.columns or column in repeats.columns)
+        return (std or 0.0) / math.sqrt(repeats.number if repeats and stated else 1)
 
     def printed(self, source: Printed) -> dict[str, float]:
         """Return the printed means that `source` refers to, by row; see `Row.printed`."""
