@@ -17,7 +17,7 @@ columns:
     params: {C: 1.0, intercept: true}
   NMF: {model: nmf, params: {max_iter: 5}}
 published:
-  one: {LG: 81.71, NMF: [79.11, 0.5]}
+  one: {LG: 81.71, NMF: [79.11, 0.05]}
 tolerance: {value: 1.0, reason: because}
 """
 PATH = Path("mine.yaml")

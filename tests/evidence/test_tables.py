@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,8 @@ from small_experiment import GOOD, PATH
 
 from transferbench import experiments, reproduce
 from transferbench.errors import UserError
-from transferbench.evidence import frame, pages, tables
-from transferbench.evidence.frame import read_lines, read_runs, to_runs
+from transferbench.evidence import pages, tables
+from transferbench.evidence.frame import Cell, read_lines, read_runs, to_runs
 from transferbench.reproduce import Rebuild
 from transferbench.runs.record import Record
 
@@ -37,13 +38,14 @@ def entry(values: dict, tmp_path, column: str):
     return entries(FILE, runs(values, tmp_path))["one", column]
 
 
-OK = [0.79, 0.80, 0.78]
+OK = [0.790, 0.791, 0.789]
 
 
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [
         (OK, "within"),
+        ([0.79, 0.80, 0.78], "inconclusive"),  # 2 SE are 1.2
         ([0.90] * 3, "above"),
         ([0.10] * 3, "below"),
         ([0.79, 0.79], "inconclusive"),
@@ -67,9 +69,24 @@ def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
     made = tables.with_averages(file, cells_of(file, found))
     judged = {(one.row, one.column): one.verdict for one in made}
     assert judged["one", "LG2"] == judged["again", "LG2"] == "within"
-    first, with_readings = tables.totals(file, made)
-    assert first == {"below": 1, "within": 1}
-    assert with_readings == {"within": 2}
+    again = (replace(file, name="again"), made)
+    for counted in ([(file, made)], [(file, made), again]):  # the same cells count once
+        first, with_readings = tables.totals(counted)
+        assert first == {"below": 1, "within": 1}
+        assert with_readings == {"within": 2}
+
+
+def test_cells_are_the_same_only_with_the_same_runs_and_published_value(tmp_path):
+    """Two tables may print one cell; another seed, parameter or value makes it another cell."""
+    for old, new, count in (
+        ("title: t\n", "title: u\n", 2),
+        ("one: {LG: 81.71", "one: {LG: 81.72", 3),
+        ("repeats: 3", "repeats: 4", 3),
+        ("{C: 1.0", "{C: 2.0", 3),
+    ):
+        files = (FILE, experiments.read(GOOD.replace(old, new), PATH))
+        made = [(file, cells_of(file, write_runs(tmp_path, file, lambda _: 0.8))) for file in files]
+        assert [each.total() for each in tables.totals(made)] == [count, count], new
 
 
 def test_a_deterministic_model_needs_one_run(tmp_path):
@@ -81,7 +98,7 @@ def test_a_deterministic_model_needs_one_run(tmp_path):
 def test_mean_deviation_and_difference(tmp_path):
     found = entry({"LG": [0.8], "NMF": OK}, tmp_path, "NMF")
     assert found.mean == pytest.approx(79.0)
-    assert found.std == pytest.approx(1.0)
+    assert found.std == pytest.approx(0.1)
     assert found.difference == pytest.approx(79.0 - 79.11)
 
 
@@ -103,9 +120,98 @@ columns:
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
-def test_a_difference_equal_to_the_tolerance_is_within():
-    assert frame.verdict(1.0, 1.0) == frame.verdict(-1.0, 1.0) == "within"
-    assert (frame.verdict(1.01, 1.0), frame.verdict(-1.01, 1.0)) == ("above", "below")
+def judged(difference: float, error: float = 0.0, printed: float = 0.0) -> Cell:
+    """A finished cell with a tolerance of 1, this difference, and standard errors of both means."""
+    cell = Cell("one", "NMF", math.nan, "accuracy", mean=difference, published=0.0, tolerance=1.0)
+    return replace(cell, error=error, published_error=printed, runs=4)
+
+
+@pytest.mark.parametrize(
+    ("difference", "se", "verdict"),
+    [
+        (1.0, 0, "within"),  # a difference equal to the tolerance
+        (1.01, 0, "above"),
+        (0.5, 0.25, "within"),  # 2 SE end at the tolerance
+        (0.5, 0.26, "inconclusive"),
+        (1.5, 0.25, "above"),
+        (1.5, 0.26, "inconclusive"),
+        (0.0, 0.51, "inconclusive"),
+        (1.0, 0.01, "inconclusive"),
+        (9.0, math.nan, "inconclusive"),  # one run of a random method
+        (math.nan, 0, ""),
+    ],
+)
+def test_a_verdict_is_open_if_2_se_cross_the_tolerance_on_either_side(difference, se, verdict):
+    mirrored = {"above": "below"}.get(verdict, verdict)
+    for sign, expected in ((1, verdict), (-1, mirrored)):
+        ours = judged(sign * difference, se)
+        theirs = judged(sign * difference, 0 * se, printed=se)
+        assert ours.verdict == theirs.verdict == expected
+        assert bool(ours.why) == (expected == "inconclusive")
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.7, 0.99, 1.2, -1.6, 3.0])
+@pytest.mark.parametrize("printed", [0.0, 0.1, 0.19])
+def test_the_runs_that_settle_a_verdict_are_the_fewest_that_do(difference, printed):
+    cell = judged(difference, 1.5, printed)  # of 4 runs, so a standard deviation of 3
+    margin = abs(abs(difference) - 1)
+    enough = (n for n in range(1, 1001) if 2 * math.hypot(3 / math.sqrt(n), printed) <= margin)
+    if needed := next(enough, None):
+        assert cell.runs_to_settle == f"about {needed}"
+    else:
+        assert cell.runs_to_settle == ("none" if 2 * printed >= margin else "over 1,000")
+    assert cell.why.startswith(f"2 SE of {2 * cell.se:.2g} cross the tolerance; ")
+    assert cell.why.endswith(cell.runs_to_settle)
+
+
+def test_every_committed_verdict_follows_from_its_line():
+    seen = set()
+    for name in experiments.names():
+        path = ROOT / "results" / name / "table.csv"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        for line in csv.DictReader(lines):
+            numbers = ("difference", "se", "tolerance")
+            if "2 SE" in line["reason"] or line["verdict"] in ("within", "above", "below"):
+                difference, se, tolerance = (float(line[number]) for number in numbers)
+                again = replace(judged(difference, se), tolerance=tolerance)
+                assert again.verdict == line["verdict"], (name, line)
+                seen.add(again.verdict)
+    assert seen == {"within", "above", "below", "inconclusive"}
+
+
+def test_noise_leaves_a_verdict_open_but_the_cell_counts_elsewhere(tmp_path):
+    found = runs({"LG": [0.5], "NMF": [0.79, 0.80, 0.78]}, tmp_path)
+    made = cells_of(FILE, found)
+    assert tables.best(FILE, made) == {("one", "NMF")}
+    assert tables.problems(FILE, made) == [f"{tables.NOISY}: NMF: one (about 6)"]
+
+
+def test_one_run_of_a_random_method_has_no_verdict(tmp_path):
+    file = experiments.read(GOOD.replace("repeats: 3", "repeats: 1"), PATH)
+    found = entries(file, write_runs(tmp_path, file, lambda planned: 0.79))
+    assert found["one", "LG"].verdict == "below"
+    nmf = found["one", "NMF"]
+    reason = "one run of a random method has no standard error"
+    assert (nmf.verdict, nmf.why, nmf.unfinished) == ("inconclusive", reason, "")
+
+
+def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
+    """Rows that share a run are not independent: here their noise adds up, or cancels."""
+    text = GOOD.replace("columns:\n", "  two: {task: gtl/comp-vs-sci}\ncolumns:\n", 1)
+    text = text.replace("NMF: [79.11, 0.05]}", "NMF: [79, 0.3]}\n  two: {LG: 80, NMF: [79, 0.4]}")
+    several = "[{value: 1, reason: a, rows: [one]}, {value: 3, reason: b, rows: [two]}]"
+    file = experiments.read(text.replace("{value: 1.0, reason: because}", several), PATH)
+    for sign, error in ((1, 1 / math.sqrt(3)), (-1, 0)):
+
+        def outcome(planned, sign=sign):
+            step = (planned.run.seed or 0) / 100
+            return 0.79 + (sign * step if planned.row == "two" else step)
+
+        average = entries(file, write_runs(tmp_path, file, outcome))["average", "NMF"]
+        assert average.error == pytest.approx(error, abs=1e-9)
+        assert average.published_error == pytest.approx(0.25)  # independent: half of √(.3² + .4²)
+        assert average.tolerance == 2
+        assert average.verdict == ("inconclusive" if sign == 1 else "within")
 
 
 def test_runs_of_other_parameters_do_not_count(tmp_path):
@@ -155,7 +261,7 @@ def test_an_outdated_page_is_found_and_rewritten(tmp_path):
     pages.write(FILE, tmp_path)
     assert pages.outdated(FILE, tmp_path) == []
     table = tmp_path / "table.md"
-    assert "79.00 ± 1.00 / 79.11 =" in table.read_text()
+    assert "79.00 ± 0.10 / 79.11 =" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
     assert pages.outdated(FILE, tmp_path) == [table]
     table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
@@ -281,16 +387,18 @@ def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
 
 
 def test_a_row_may_have_a_tolerance_of_its_own(tmp_path):
-    text = CLUSTERS.replace("domain: task-1}", "domain: task-1, tolerance: 0.5}", 1)
+    several = """[
+  {value: 0.5, reason: because, rows: [A accuracy]},
+  {value: 1, reason: so far, rows: [A NMI]}]"""
+    text = CLUSTERS.replace("{value: 1.0, reason: because}", several)
     found = clusters(tmp_path)
     file = experiments.read(text.replace("{KKM: 70}", "{KKM: 70.9}"), PATH)
     made = entries(file, found)
     assert made["A accuracy", "KKM"].verdict == "below"
     assert made["A NMI", "KKM"].verdict == "within"
-    assert (
-        "1 or less (0.5 for A accuracy) from"
-        in pages.render(file, cells_of(file, found))["table.md"]
-    )
+    page = pages.render(file, cells_of(file, found))["table.md"]
+    assert "- Within means 0.5 or less from the published value on A accuracy: because\n" in page
+    assert "- Within means 1 or less from the published value on A NMI: so far\n" in page
 
 
 def best(values: dict, tmp_path, metric: str = "accuracy") -> set[str]:

@@ -26,7 +26,7 @@ def test_every_experiment_in_the_folder_is_complete(name):
     assert name.split("-")[0] in papers | {
         *("modern", "amazon", "mulan", "readings", "newsgroups", "transfer", "choice", "class")
     }
-    assert not spec.tolerance or len(spec.tolerance.reason) > 40
+    assert all(len(tolerance.reason) > 40 for tolerance in spec.tolerance)
     for label, column in spec.columns.items():
         stated = column.params | column.grid
         assert set(stated) == set(parameters.schema(models.load(column.model)))
@@ -50,8 +50,20 @@ def test_planned_runs_and_published_values():
     ]  # fmt: skip
     assert len(list(file.runs(repeats=1))) == 2
     assert file.published("one", "LG") == (81.71, None)
-    assert file.published("one", "NMF") == (79.11, 0.5)
+    assert file.published("one", "NMF") == (79.11, 0.05)
     assert file.published("one", "no") is None
+
+
+def test_a_printed_deviation_has_a_standard_error_of_the_repeats_that_the_paper_states():
+    repeats = "published_repeats: {number: 16, place: p, unstated: []}\n"
+    for text, error in (
+        (GOOD, 0.05),  # nothing stated: as if over one
+        (GOOD + repeats, 0.0125),
+        (GOOD + repeats.replace("[]", "[NMF]"), 0.05),
+    ):
+        file = experiments.read(text, PATH)
+        assert file.published_error("one", "NMF") == pytest.approx(error)
+        assert file.published_error("one", "LG") == 0
 
 
 def test_options_of_a_column_change_its_tasks_alone_and_keep_its_published_values():
@@ -73,7 +85,7 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
     file = experiments.read(text, PATH)
     for row in ("one", "again"):
         assert file.published(row, "LG2") == file.published(row, "LG") == (81.71, None)
-        assert file.tolerance(row) == file.spec.tolerance.value
+        assert file.tolerance(row) == 1
     assert file.spec.competitors == ["LG", "NMF"]
     for old, new, message in (
         ("reading_of: LG", "reading_of: LF", "Did you mean"),
@@ -89,7 +101,7 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
     twice = column.replace("LG2", "LG3")
     with pytest.raises(UserError, match="expected one reading of LG"):
         experiments.read(text.replace("  NMF:", f"{twice}  NMF:"), PATH)
-    text = text.replace("task: gtl/comp-vs-rec}", "task: gtl/comp-vs-rec, tolerance: 7}")
+    text = text.replace("{value: 1.0, ", "{value: 7, rows: [one], ")
     assert experiments.read(text, PATH).tolerance("again") == 7
 
 
@@ -170,7 +182,31 @@ def test_options_of_a_column_are_checked_on_every_task():
         ("one: {LG", "oen: {LG", 13, "unknown row 'oen'. Did you mean 'one'?"),
         ("{LG: 81.71", "{LR: 81.71", 13, "unknown column 'LR'. Did you mean 'LG'?"),
         ("81.71", "high", 13, "published.one.LG"),
-        ("{value: 1.0, reason: because}", "{value: 1.0}", 14, "missing key tolerance.reason"),
+        ("{value: 1.0, reason: because}", "{value: 1.0}", 14, "missing key tolerance.0.reason"),
+        (
+            "{value: 1.0, reason: because}",
+            "[{value: 1, reason: a, rows: [one]},\n {value: 1, reason: a, rows: [oen]}]",
+            15,
+            "unknown row 'oen'. Did you mean 'one'?",
+        ),
+        (
+            "tolerance: {value: 1.0, reason: because}",
+            "tolerance: [{value: 1, reason: a}, {value: 2, reason: b, rows: [one]}]",
+            14,
+            "expected one tolerance for one",
+        ),
+        (
+            "reason: because}",
+            "reason: because}\npublished_repeats: {number: 0, place: p}",
+            15,
+            "greater than or equal to 1",
+        ),
+        (
+            "reason: because}",
+            "reason: because}\npublished_repeats: {number: 9, place: p, unstated: [LR]}",
+            15,
+            "unknown column 'LR'. Did you mean 'LG'?",
+        ),
         ("tolerance: {value: 1.0, reason: because}", "", 1, "they go together"),
         ("rows:\n", "rows: [\n", 7, "expected valid YAML"),
         ("repeats: 3", "repeats: 3\nrepeats: 4", 5, "duplicate key 'repeats'"),

@@ -97,7 +97,7 @@ def _task(name: str, settings: Settings) -> list[str]:
 
 def _experiment(name: str, settings: Settings) -> list[str]:
     experiment = experiments.load(name, settings.results)
-    spec, paper = experiment.spec, experiment.spec.paper
+    spec, paper, stated = experiment.spec, experiment.spec.paper, experiment.compared.tolerance
     reading = {n: f" (reading of {r.reading_of})" for n, r in spec.rows.items() if r.reading_of}
     columns = []
     for label, column in spec.columns.items():
@@ -111,8 +111,8 @@ def _experiment(name: str, settings: Settings) -> list[str]:
         "",
         f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
         *(
-            f"Tolerance: {each.value:g} on {', '.join(each.rows) or 'every row'}; {each.reason}"
-            for each in experiment.compared.tolerances
+            f"Tolerance: {t.value:g} ({', '.join(t.rows) or 'all rows'}); {t.reason}"
+            for t in stated
         ),
         *([f"Control of: {spec.control_of}"] if spec.control_of else []),
         *_section("Rows", (f"{n}: {row.task}{reading.get(n, '')}" for n, row in spec.rows.items())),

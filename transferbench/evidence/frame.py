@@ -51,8 +51,6 @@ OBSERVATION_COLUMNS = [
     "data", "code", "versions", "finished", "key", "criteria",
     "run",
 ]  # fmt: skip
-#: Largest number of runs that a page names as enough to settle a verdict.
-MAX_RUNS = 1000
 
 
 class Outcome(NamedTuple):
@@ -174,24 +172,25 @@ class Cell:
 
     @property
     def runs_to_settle(self) -> str:
-        """About how many runs, in all, make 2 SE too small to cross the tolerance.
+        """How many runs, in all, make 2 SE too small to cross the tolerance, in words.
 
-        The mean and the standard deviation are taken as they are. Empty if 2 SE do not cross it.
+        The mean and the standard deviation are taken as they are. "none" if the published error
+        alone crosses it; empty if 2 SE do not cross it.
         """
         if self.unfinished or self.verdict != "inconclusive" or math.isnan(self.se):
             return ""
         margin = abs(abs(self.difference) - self.tolerance)
         left = (margin / 2) ** 2 - self.published_error**2
         if left <= 0:
-            return "no number of"
+            return "none"
         runs = math.ceil(self.runs * self.error**2 / left)
-        return f"{runs}" if runs <= MAX_RUNS else f"over {MAX_RUNS:,}"
+        return f"about {runs}" if runs <= 1000 else "over 1,000"
 
     @property
     def why(self) -> str:
         """Why there is no verdict; empty if there is one."""
         if runs := self.runs_to_settle:
-            return f"2 SE of {2 * self.se:.2g} cross the tolerance; {runs} runs would settle it"
+            return f"2 SE of {2 * self.se:.2g} cross the tolerance; runs that settle it: {runs}"
         unknown = self.verdict == "inconclusive" and not self.unfinished
         return "one run of a random method has no standard error" if unknown else self.reason
 
@@ -537,10 +536,10 @@ def _cell(
 
 def standard_error(by_seed: Mapping[int | None, float]) -> float:
     """Return the standard error of the mean over seeds; 0 without seeds, NaN for a single one."""
-    if None in by_seed:
-        return 0.0
     values = list(by_seed.values())
-    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    if None in by_seed or len(values) < 2 or not math.isfinite(sum(values)):
+        return 0.0 if None in by_seed else math.nan
+    return stdev(values) / math.sqrt(len(values))
 
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:

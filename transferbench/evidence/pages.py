@@ -41,7 +41,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
     return {
         "file": experiment,
         "spec": spec,
-        "tolerances": experiment.compared.tolerances,
+        "tolerances": experiment.compared.tolerance,
         "digits": tables.digits(experiment),
         "entries": entries,
         "columns": [label for label, _, _ in table_columns(experiment)],

@@ -21,7 +21,8 @@ CSV_COLUMNS = {
     "verdict": "verdict", "why": "reason", "setting": "chosen",
 }  # fmt: skip
 
-NOISY = "inconclusive, 2 SE cross the tolerance (in brackets, how many runs would settle it)"
+#: Why noise leaves verdicts open.
+NOISY = "inconclusive, 2 SE cross the tolerance (in brackets, the runs that would settle it)"
 
 
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
@@ -70,9 +71,7 @@ def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(CSV_COLUMNS.values()))
 
 
-def totals(
-    tables: Iterable[tuple[Experiment, Sequence[Cell]]],
-) -> tuple[Counter[str], Counter[str]]:
+def totals(of: Iterable[tuple[Experiment, Sequence[Cell]]]) -> tuple[Counter[str], Counter[str]]:
     """Count the verdicts of the cells of experiments in two ways.
 
     The first count leaves out columns that are second readings; in the second, they replace the
@@ -81,7 +80,7 @@ def totals(
     """
     as_printed: dict[tuple[object, ...], str] = {}
     second_readings: dict[tuple[object, ...], str] = {}
-    for experiment, entries in tables:
+    for experiment, entries in of:
         rows, columns = experiment.spec.rows, experiment.spec.columns
         shown = by_row(entries)
         for cell in [] if experiment.spec.control_of else entries:
@@ -155,8 +154,8 @@ def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
         for why, cells in names.items()
     ]
     if noisy:
-        cells = "; ".join(f"{column}: {', '.join(rows)}" for column, rows in noisy.items())
-        sentences.append(f"{NOISY}: {cells}")
+        by_column = "; ".join(f"{column}: {', '.join(rows)}" for column, rows in noisy.items())
+        sentences.append(f"{NOISY}: {by_column}")
     if any(entry.verdict == "unavailable" for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")

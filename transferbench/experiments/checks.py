@@ -264,13 +264,13 @@ def _printed_table(printed: Printed) -> Experiment:
 def _check_published(spec: Schema, errors: ErrorList) -> None:
     together = spec.figure or bool(spec.published) == bool(spec.tolerance)
     errors.expect(together, "missing key published or tolerance; they go together.")
-    named = [row for each in spec.tolerances for row in each.rows or spec.published]
-    errors.check_known("row", named, spec.rows | spec.published, "tolerance")
+    named = [row for each in spec.tolerance for row in each.rows or spec.published]
+    for i, each in enumerate(spec.tolerance):
+        errors.check_known("row", each.rows, spec.rows, "tolerance", i, "rows")
     for row in spec.published if spec.tolerance else ():
-        message = f"expected one tolerance for the row {row}, got {named.count(row)}."
-        errors.expect(named.count(row) == 1, message, "tolerance")
-    repeated = spec.published_repeats.columns if spec.published_repeats else ()
-    errors.check_known("column", repeated, spec.columns, "published_repeats", "columns")
+        errors.expect(named.count(row) == 1, f"expected one tolerance for {row}.", "tolerance")
+    unstated = spec.published_repeats.unstated if spec.published_repeats else ()
+    errors.check_known("column", unstated, spec.columns, "published_repeats", "unstated")
     errors.check_known("row", spec.published, spec.rows, "published")
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)

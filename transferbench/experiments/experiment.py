@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.choose.criteria import MEANINGS
@@ -52,10 +52,10 @@ class Row(StrictModel):
     """A data set of the table: a task and the domain to score (default: the mean of all).
 
     The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
-    group are averaged together. `metric` replaces the experiment's; `x` is the place of the row
-    in a figure that has the rows along its x axis. `printed` is the experiment and
-    the row of its published value in an experiment of readings, if not those that `readings` names
-    and the row's own label. `reading_of` as for a column: the same data set, built in another way;
+    group are averaged together. `metric` replaces the experiment's; `x` is the place of the row in
+    a figure that has the rows along its x axis. `printed` is the experiment and the row of its
+    published value in an experiment of readings, if not those that `readings` names and the row's
+    own label. `reading_of` as for a column: the same data set, built in another way;
     its `group` is one of its own, with an average of its own.
     """
 
@@ -109,8 +109,8 @@ class Column(StrictModel):
 class Tolerance(StrictModel):
     """Largest difference from the published value that counts as `within`, and its reason.
 
-    `rows` are those that it is for (default: all). A reading that is not named has the tolerance of
-    the row that it reads.
+    A file has one, or a list of them. `rows` are those that it is for (default: all). A reading
+    that is not named has the tolerance of the row that it reads.
     """
 
     value: Weight
@@ -118,15 +118,21 @@ class Tolerance(StrictModel):
     rows: tuple[str, ...] = ()
 
 
+#: Takes one tolerance as a list of it.
+ONE_OR_MORE = BeforeValidator(
+    lambda v: v if isinstance(v, list) else [v], json_schema_input_type=Tolerance | list[Tolerance]
+)
+
+
 class Repeats(StrictModel):
     """Number of repeats behind each printed standard deviation, and where the paper states it.
 
-    `columns` are those that it is stated for (default: all). For others the number counts as 1.
+    `unstated` are columns for which the paper states no number; there it counts as 1.
     """
 
     number: Annotated[int, Ge(1), Strict()]
     place: str
-    columns: tuple[str, ...] = ()
+    unstated: tuple[str, ...] = ()
 
 
 class Limit(StrictModel):
@@ -319,7 +325,7 @@ class Schema(StrictModel):
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
-    tolerance: Tolerance | Annotated[tuple[Tolerance, ...], MinLen(1)] | None = None
+    tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
     readings: Readings | None = None
     regret: Regret | None = None
@@ -330,12 +336,6 @@ class Schema(StrictModel):
     def whole(self) -> int:
         """The largest value of a score in the table's unit."""
         return 100 if self.unit == "percent" else 1
-
-    @property
-    def tolerances(self) -> tuple[Tolerance, ...]:
-        """The tolerances of the file; none without published values."""
-        stated = self.tolerance or ()
-        return (stated,) if isinstance(stated, Tolerance) else stated
 
     @property
     def competitors(self) -> list[str]:
@@ -426,7 +426,7 @@ class Experiment:
 
         NaN if none is stated.
         """
-        known = self.compared.tolerances
+        known = self.compared.tolerance
         named = {name: each.value for each in known for name in each.rows or (row,)}
         return named.get(row, named.get(self.spec.rows[row].reading_of, math.nan))
 
@@ -451,7 +451,7 @@ class Experiment:
         _, std = self.published(row, column) or (math.nan, None)
         repeats, columns = self.compared.published_repeats, self.spec.columns
         column = (column in columns and columns[column].reading_of) or column
-        stated = repeats and (not repeats.columns or column in repeats.columns)
+        stated = repeats and column not in repeats.unstated
         return (std or 0.0) / math.sqrt(repeats.number if repeats and stated else 1)
 
     def printed(self, source: Printed) -> dict[str, float]:
