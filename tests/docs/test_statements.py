@@ -201,7 +201,7 @@ def cells_at(name: str, rows: str, columns: str) -> list[Cell]:
             for a, b in zip(split(before), split(after), strict=True)
         ]
         return [
-            replace(new, mean=new.mean - old.mean, difference=new.mean - old.mean)
+            replace(new, mean=new.mean - old.mean, published=0.0)
             for olds, news in pairs for old, new in zip(olds, news, strict=True)
         ]  # fmt: skip
 
