@@ -264,9 +264,9 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> in
             say(rebuild)
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():
-        # Runs of the experiments that its claims also use may have ended later.
+        # Runs of the experiments that its claims name may have ended later.
         done = rebuild.name not in (*unchanged, *unwritten)
-        if done and any(c.also for c in rebuild.experiment.spec.claims):
+        if done and any(c.also or c.read_with for c in rebuild.experiment.spec.claims):
             write(rebuild)
     if unchanged:
         message = f"{', '.join(unchanged)}: nothing could be run; the results are left as they are"

@@ -140,8 +140,9 @@ class Evidence:
     def __str__(self) -> str:
         below = f"at most {self.below:.1f} below" if self.below > 0 else "never below"
         return (
-            f"in the experiment `choice` it is {self.mean:.1f} points below the best model on "
-            f"average, {self.worst:.1f} at worst ({self.place}), and {below} logistic regression"
+            f"in the experiment `choice`, made after a trial on the same tasks, it is "
+            f"{self.mean:.1f} points below the best model on average, {self.worst:.1f} at worst "
+            f"({self.place}), and {below} logistic regression"
         )
 
 
@@ -179,7 +180,7 @@ def choose(worthless: Mapping[str, bool], equal_shares: bool) -> Choice:
     elif model in JOINT:
         reason = "as you state that the classes have equal shares"
     else:
-        reason = "the model with the least regret where nothing is known of the target"
+        reason = "the single model with the least regret where nothing is known of the target"
     found = evidence(model)
     known = f"{found}" if found else "the experiment `choice` has no results"
     return Choice(model, f"Recommended: {model}, {reason}; {known}.", found)

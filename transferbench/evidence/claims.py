@@ -3,12 +3,11 @@
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
 on some row holds if one row's test is significant; it fails if every row shows the contrary. A
-claim on most rows, or on their average, is tested over problems: rows of one task are averaged, as
-they are not independent. Fewer than five problems are too few for that: then most of the problems'
-own tests must be significant. If no row has more than one difference, every claim is tested over
-problems. Where one of several tests is enough, they share the significance level. A difference that
-is smaller than what matters, a single difference, and one between identical columns decide nothing.
-Otherwise, or if runs are missing, the claim is undetermined.
+claim on most rows holds if the tests of more than half are significant, one on their average if the
+test of the mean is; with units, both are tested over these. Where one of several tests is enough,
+they share the significance level. A difference that is smaller than what matters, one without a
+known error, and one between identical columns decide nothing. Otherwise, or if runs are missing,
+the claim is undetermined.
 """
 
 import math
@@ -42,18 +41,6 @@ ROWS = {
     "some": "on some row",
     "average": "on the rows' average",
 }
-HOW = (
-    "✓ holds, ✗ fails, ? undetermined, at a significance level of 5 per cent. A claim about every "
-    "row or some row is tested on each row, by a paired t-test over the seeds and, for differences "
-    "of accuracies, by the binomial error of the scored documents, if runs.csv has their number: "
-    "the larger p decides, and both are shown. For other measures, and for a steady curve, only "
-    "the seeds are tested. A claim about most rows or their average is tested over problems by "
-    "Wilcoxon's signed-rank test; the rows of one task are one problem. Below five problems, those "
-    "with a clear result are counted. A difference too small to matter, a single difference and "
-    "one between identical columns count as p = 1. 'p for' and 'p against' are the p that decide, "
-    "multiplied by the number of tests where one of several is enough. 'Clearly not' counts the "
-    "rows that show the contrary. Controls are competitors only if the claim names them."
-)
 HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
 
 
@@ -62,7 +49,8 @@ class ClaimResult:
     """A claim, its outcome and comparisons, and the reason if runs are missing.
 
     decisions: of each comparison, what decides on the claim and on its contrary; empty if runs are
-    missing. matters: the smallest difference that matters, on the scale that is compared.
+    missing. matters: the smallest difference that matters, on the scale that is compared. related:
+    a sentence for each claim under `read_with`, with its outcome.
     """
 
     claim: Claim
@@ -71,6 +59,7 @@ class ClaimResult:
     reason: str = ""
     decisions: tuple[tuple[Decision, Decision], ...] = ()
     matters: float = 0.0
+    related: tuple[str, ...] = ()
 
 
 class Values(NamedTuple):
@@ -93,13 +82,13 @@ Others = Mapping[str, tuple[Experiment, Sequence[Cell]]]
 class Line:
     """The values of a row that a claim compares, scaled so that more is better.
 
-    problem: the task without options. identical: columns that are the same on every row of the
-    experiment. matters: the smallest difference that matters. points: values by column and x, which
-    is None in a table and for level lines. printed: published values by column.
+    unit: of what the row is a sample, or "". identical: columns that are the same on every row of
+    the experiment. matters: the smallest difference that matters. points: values by column and x,
+    which is None in a table and for level lines. printed: published values by column.
     """
 
     row: str
-    problem: str
+    unit: str
     identical: list[list[str]]
     matters: float
     points: dict[str, dict[float | None, Values]] = field(default_factory=dict)
@@ -131,7 +120,7 @@ class Line:
             tuple(differences.values()),
             ours.missing or theirs.missing or ("" if differences else "no seed in common"),
             seeds=tuple(differences),
-            problem=self.problem,
+            unit=self.unit,
             matters=self.matters,
             error=math.sqrt(ours.variance + theirs.variance),
         )
@@ -140,33 +129,53 @@ class Line:
 def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
-    `others` are the experiments that claims name under `also`, with their cells; one that is
-    missing counts as not run. Raise UserError if one of them lacks a column of the claim.
+    `others` are the experiments that claims name, with their cells; one that is missing counts as
+    not run. Raise UserError if one of them lacks a column of the claim, or the claim to read with.
     """
     results = []
     for claim in experiment.spec.claims:
-        also = [others.get(name) or _not_run(name) for name in claim.also]
-        matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
-        lines = _lines(claim, [(experiment, cells), *also], matters)
-        compared = _comparisons(claim, lines, experiment.spec.competitors)
-        missing = [
-            f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing
-        ]
-        reason = missing[0] if missing else ""
-        reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        decisions = () if missing else _decisions(claim, compared)
-        outcome = _outcome(claim, decisions)
-        results.append(ClaimResult(claim, outcome, compared, reason, decisions, matters))
+        related = []
+        for name, says in claim.read_with.items():
+            other, its_cells = others.get(name) or _not_run(name)
+            known = {each.says: each for each in other.spec.claims}
+            if says not in known:
+                raise unknown(f"claim of {name}", says, known)
+            outcome = _judge(other, its_cells, known[says], others).outcome
+            related.append(f"Read with {name} ({MARKS[outcome]} {outcome}): {says}")
+        results.append(replace(_judge(experiment, cells, claim, others), related=tuple(related)))
     return results
 
 
+def _judge(
+    experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
+) -> ClaimResult:
+    also = [others.get(name) or _not_run(name) for name in claim.also]
+    matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
+    lines = _lines(claim, [(experiment, cells), *also], matters)
+    compared = _comparisons(claim, lines, experiment.spec.competitors)
+    missing = [f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing]
+    reason = missing[0] if missing else ""
+    reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+    rows = _extent(claim)
+    decisions = tuple(
+        (each.decision(rows, len(compared), False), each.decision(rows, len(compared), True))
+        for each in (() if missing else compared)
+    )
+    return ClaimResult(claim, _outcome(claim, decisions), compared, reason, decisions, matters)
+
+
 def others(experiment: Experiment, results: Path) -> Others:
-    """Return the experiments that claims name under `also` and that have runs, with their cells."""
-    known = {}
-    for name in dict.fromkeys(name for claim in experiment.spec.claims for name in claim.also):
-        if (results / name / "runs.csv").is_file():
+    """Return the experiments that claims name, and those that these name, with their cells.
+
+    Experiments without runs are left out.
+    """
+    known: dict[str, tuple[Experiment, Sequence[Cell]]] = {}
+    names = [name for claim in experiment.spec.claims for name in (*claim.also, *claim.read_with)]
+    for name in names:
+        if name not in known and (results / name / "runs.csv").is_file():
             other = experiments.load(name)
             known[name] = other, read_cells(other, results / name)
+            names += [each for claim in other.spec.claims for each in claim.also]
     return known
 
 
@@ -199,7 +208,7 @@ def _lines(
             if cell.row not in rows:
                 continue
             name = f"{file.name}, {cell.row}" if i else cell.row
-            line = lines.setdefault(name, Line(name, file.problem(cell.row), same, matters))
+            line = lines.setdefault(name, Line(name, file.unit(cell.row), same, matters))
             rival = given and cell.column not in given.columns
             avoided = given.fewer_errors if given and rival else 0.0
             values = {seed: scale(avoided, value) for seed, value in cell.by_seed.items()}
@@ -296,23 +305,6 @@ def _mean(points: Mapping[float | None, Values]) -> Values:
     return Values(means, missing, fmean(each.variance for each in values))
 
 
-def _decisions(
-    claim: Claim, compared: Sequence[Comparison]
-) -> tuple[tuple[Decision, Decision], ...]:
-    """Return of each comparison what decides on the claim and on its contrary."""
-    rows = _extent(claim)
-    n_tests = sum(
-        test.n_comparisons
-        for each in compared
-        for test in (each.problems if rows == "most" else each.tests)
-    )
-
-    def decide(comparison: Comparison, contrary: bool) -> Decision:
-        return comparison.decision(rows, n_tests, len(compared), contrary)
-
-    return tuple((decide(each, False), decide(each, True)) for each in compared)
-
-
 def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Outcome:
     """Return the outcome; without decisions, runs are missing.
 
@@ -320,15 +312,11 @@ def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Ou
     """
     if not decisions:
         return "undetermined"
-    holds = [for_it.p <= ALPHA for for_it, _ in decisions]
-    fails = [against.p <= ALPHA for _, against in decisions]
-    if _extent(claim) == "some":
-        is_true, is_false = any(holds), all(fails)
-    else:
-        is_true, is_false = all(holds), any(fails)
-    if is_true:
+    needed, enough = (any, all) if _extent(claim) == "some" else (all, any)
+    if needed(for_it.p <= ALPHA for for_it, _ in decisions):
         return "holds"
-    return "fails" if is_false else "undetermined"
+    fails = enough(against.p <= ALPHA for _, against in decisions)
+    return "fails" if fails else "undetermined"
 
 
 def _extent(claim: Claim) -> Extent:
@@ -351,13 +339,18 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
         ratio = _compares_ratios(result.claim, experiment)
         least = f"{10**result.matters:g} times" if ratio else f"{result.matters:g}"
         sentences.append(f"A difference below {least} decides nothing")
+    units, rows = result.comparisons[0].units, _extent(result.claim)
+    if result.comparisons[0].over_units(rows):
+        least_p, words = 2.0 ** -len(units), f"Units: {len(units)}, each a {experiment.spec.units}"
+        few = ": nothing can be decided" if least_p > ALPHA else ""
+        sentences.append(f"{words}, so no p can be below {least_p:.3g}{few}")
     why: dict[str, list[str]] = {}
     for comparison, (for_it, against) in zip(result.comparisons, result.decisions, strict=True):
-        reason = comparison.undecided()
+        reason = comparison.undecided(rows)
         if reason and min(for_it.p, against.p) > ALPHA:
             why.setdefault(reason, []).append(comparison.label)
     sentences += [f"{reason}: {', '.join(which)}" for reason, which in why.items()]
-    return ". ".join(sentences) + "."
+    return ". ".join([*sentences, *result.related]) + "."
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -417,7 +410,7 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
             comparison.label,
             f"{as_claimed} of {len(tests)}",
             str(sum(test.p(contrary=True) <= ALPHA / total for test in tests)),
-            text(fmean(test.mean for test in comparison.problems)),
+            text(fmean(test.mean for test in comparison.units)),
             f"{text(least.mean)} {least.row}",
             *map(_p, decisions),
             text(fmean(printed)) if printed and _extent(claim) == "average" else in_paper,
@@ -436,8 +429,7 @@ def _text(experiment: Experiment, claim: Claim, margin: float, difference: float
 
 
 def _p(decision: Decision) -> str:
-    """Return p and, if the documents were tested, its parts."""
-    text = f"{decision.p:.2g}"
-    if math.isnan(decision.documents):
-        return text
-    return f"{text} (seeds {decision.seeds:.2g}, documents {decision.documents:.2g})"
+    """Return p and those of its parts that are known."""
+    parts = {"seeds": decision.seeds, "documents": decision.documents}
+    known = ", ".join(f"{name} {p:.2g}" for name, p in parts.items() if not math.isnan(p))
+    return f"{decision.p:.2g} ({known})" if known else f"{decision.p:.2g}"

@@ -168,8 +168,8 @@ def _environment() -> Environment:
         "words": stats.ranking_words,
     }
     environment.globals |= {
+        "alike": regret.alike,
         "header": claims.HEADER,
-        "how": claims.HOW,
         "meanings": MEANINGS,
         "marks": tables.MARKS | claims.MARKS,
         "tex_marks": TEX_MARKS,

@@ -68,6 +68,12 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*COLUMNS, *named])
 
 
+def alike(regrets: pd.DataFrame) -> list[list[str]]:
+    """Return groups of strategies that are equal in every number of `summary`."""
+    lines = regrets.groupby(list(regrets)[2:], sort=False)["strategy"]
+    return [list(names) for _, names in lines if len(names) > 1]
+
+
 def _strategies(
     experiment: Experiment, cells: Sequence[Cell], values: pd.DataFrame
 ) -> dict[tuple[str, str], pd.Series]:

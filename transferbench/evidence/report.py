@@ -74,7 +74,10 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         papers=papers,
         verdicts=verdicts,
         with_readings=with_readings,
-        outcomes=sum((section["outcomes"] for section in sections), Counter[str]()),
+        **{
+            name: sum((section[name] for section in sections), Counter[str]())
+            for name in ("outcomes", "own_outcomes")
+        },
         methods=sorted({each.split(":")[0] for section in sections for each in section["found"]}),
         not_run=not_run,
         site=site,
@@ -101,14 +104,16 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     if spec.figure:
         grid, places = _points(experiment, spec.figure, cells)
     verdicts, _ = tables.totals([(experiment, entries)])
-    outcomes = Counter[str](result.outcome for result in results)
+    outcomes = Counter[str](result.outcome for result in results if not result.claim.own)
+    own_outcomes = Counter[str](result.outcome for result in results if result.claim.own)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
     models = {(column.model, "") for column in columns.values()}
     judged = {(columns[e.column].model, e.verdict) for e in entries if e.row in spec.rows}
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
-    counts = [(word, verdicts[word]) for word in tables.MARKS if verdicts[word]]
-    counts += [(word, outcomes[word]) for word in claims.MARKS if outcomes[word]]
+    counts = [(word, str(verdicts[word])) for word in tables.MARKS if verdicts[word]]
+    counts += [(word, str(outcomes[word])) for word in claims.MARKS if outcomes[word]]
+    counts += [(word, f"{own_outcomes[word]} own") for word in claims.MARKS if own_outcomes[word]]
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
@@ -120,6 +125,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "found": sorted(f"{model}:{verdict}" for model, verdict in models | judged),
         "words": " ".join(texts).casefold(),
         "outcomes": outcomes,
+        "own_outcomes": own_outcomes,
         "counts": counts,
         "pictures": {
             path.stem: base64.b64encode(path.read_bytes()).decode() for path in folder.glob("*.svg")

@@ -1,9 +1,16 @@
-"""Paired comparisons over seeds, documents and problems; methods ranked over problems.
+"""Tests of claims over seeds, documents and units; methods ranked over problems.
 
-On one row the seeds are units, in a t-test over differences by seed, and so are the scored
-documents, if their number is known: the larger of the two p counts. Over problems, each the mean of
-its rows, data sets are the units: Wilcoxon's signed-rank test, whose differences contain the
-documents' noise. Ranks over problems have Friedman's test and the critical difference.
+An experiment without units makes a statement about its own rows, as a paper's table does. A row has
+two errors, and the larger p counts: that of the random starts, by a t-test over the differences by
+seed, and that of the scored documents, if it is known. The mean of all rows has the same two: the
+rows' means by seed, and the mean of the rows' document errors, which no standard error of the mean
+exceeds, whatever documents the rows share. That a number of rows is ahead is tested by their
+ordered p, multiplied by the number of rows that may be behind plus one (Benjamini and Heller,
+Biometrics 2008), which needs no independence either.
+
+An experiment with units asks what holds beyond its rows. Its units, each with the mean of its rows,
+are independent, its rows are not: an average is tested by all changes of the units' signs, a
+majority by the sign test. k units cannot give a p below 2⁻ᵏ.
 """
 
 import itertools
@@ -26,8 +33,10 @@ from transferbench.messages import install_hint
 
 #: Significance level.
 ALPHA = 0.05
-#: Fewest problems with which the signed-rank test can be significant: 2⁻⁵ is below 5 per cent.
-MIN_PROBLEMS = 5
+#: Most units whose changes of signs are all counted; of more units, as many are drawn at random.
+MAX_EXACT = 16
+#: Fewest problems over which methods are ranked.
+MIN_RANKED = 5
 
 #: The rows on which a difference is claimed.
 Extent = Literal["every", "most", "some", "average"]
@@ -38,10 +47,10 @@ class PairedTest:
     """Differences by seed on one row, above 0 if they are as claimed.
 
     missing: why there are none. seeds: those of the differences, None without one. n_comparisons:
-    the number of comparisons of which this is the least favourable one. problem: what the row
-    shares with other rows. matters: the smallest difference that matters. error: the standard error
-    that the choice of documents causes, NaN if it is not known. identical: True if the two columns
-    are the same on every row.
+    the number of comparisons of which this is the least favourable one. unit: of what the row is a
+    sample, "" if it stands for itself. matters: the smallest difference that matters. error: the
+    standard error that the choice of documents causes, NaN if it is not known. identical: True if
+    the two columns are the same on every row.
     """
 
     row: str
@@ -49,7 +58,7 @@ class PairedTest:
     missing: str = ""
     n_comparisons: int = 1
     seeds: tuple[int | None, ...] = ()
-    problem: str = ""
+    unit: str = ""
     matters: float = 0.0
     error: float = math.nan
     identical: bool = False
@@ -59,21 +68,18 @@ class PairedTest:
         """The mean difference."""
         return fmean(self.differences)
 
-    @property
-    def single(self) -> bool:
-        """True if there is one difference, which no test can tell from noise."""
-        return len(self.differences) == 1
-
     def p_seeds(self, contrary: bool = False) -> float:
-        """Return the one-sided p of the paired t-test, for the claim or for its contrary."""
+        """Return the one-sided p of the paired t-test, for the claim or for its contrary.
+
+        NaN if neither method has seeds, and 1 if there is one seed: its error is not known.
+        """
         from scipy.special import stdtr
 
-        sign = -1 if contrary else 1
-        n = len(self.differences)
-        spread = stdev(self.differences) if n > 1 else 0.0
-        if not spread:
-            return 0.0 if sign * self.mean > 0 else 1.0
-        return float(stdtr(n - 1, -sign * self.mean / (spread / math.sqrt(n))))
+        n, mean = len(self.differences), -self.mean if contrary else self.mean
+        if n == 1:
+            return math.nan if self.seeds == (None,) else 1.0
+        spread = stdev(self.differences)
+        return float(stdtr(n - 1, mean / spread * -math.sqrt(n))) if spread else float(mean <= 0)
 
     def p_documents(self, contrary: bool = False) -> float:
         """Return the one-sided p of a normal test with the documents' error, NaN without one.
@@ -85,18 +91,18 @@ class PairedTest:
         """
         from scipy.special import ndtr
 
-        if not self.error:  # all right, or all wrong
-            return self.p_seeds(contrary)
-        return float(ndtr((1 if contrary else -1) * self.mean / self.error))
+        mean = -self.mean if contrary else self.mean
+        return float(ndtr(-mean / self.error)) if self.error else float(mean <= 0)
 
     def p(self, contrary: bool = False) -> float:
-        """Return the p that decides: the larger one, or 1 if the difference decides nothing.
+        """Return the p that decides: the larger one of those known, or 1 if nothing is decided.
 
-        That is so if it is a single one, too small to matter, or one of identical columns.
+        That is so if none is known, if the difference is too small to matter, and for identical
+        columns.
         """
-        if self.single or self.identical or abs(self.mean) < self.matters:
+        if self.identical or abs(self.mean) < self.matters:
             return 1.0
-        return max(each for each in self.parts(contrary) if each == each)
+        return max((each for each in self.parts(contrary) if each == each), default=1.0)
 
     def parts(self, contrary: bool = False) -> tuple[float, float]:
         """Return the p over the seeds and that over the documents."""
@@ -125,91 +131,82 @@ class Comparison:
     printed: tuple[float, ...] = ()
 
     @property
-    def problems(self) -> list[PairedTest]:
-        """A test for each problem, with the mean differences over its rows by seed."""
+    def units(self) -> list[PairedTest]:
+        """A test for each unit, or row without one, with the mean differences by seed."""
         tests: dict[str, list[PairedTest]] = {}
         for test in self.tests:
-            tests.setdefault(test.problem or test.row, []).append(test)
+            tests.setdefault(test.unit or test.row, []).append(test)
         return [_merge(same) for same in tests.values()]
 
-    def decision(self, extent: Extent, n_tests: int, n_compared: int, contrary: bool) -> Decision:
+    def over_units(self, extent: Extent) -> bool:
+        """True if the claim is tested over units: about most rows or their average."""
+        return extent in ("most", "average") and all(test.unit for test in self.tests)
+
+    def decision(self, extent: Extent, n_compared: int, contrary: bool) -> Decision:
         """Return the p that decides on the claim, or on its contrary, and its parts.
 
-        Where one of several tests is enough, p is multiplied by their number: n_tests tests of
-        rows or problems, or n_compared comparisons over problems.
+        Where one of the claim's n_compared comparisons is enough, p is multiplied by their number.
         """
-        over_problems = extent in ("most", "average") or all(test.single for test in self.tests)
-        if extent == "average" or (over_problems and len(self.problems) >= MIN_PROBLEMS):
-            p = self.p_over_problems(contrary) if self._matters(extent, contrary) else 1.0
-            one_is_enough = contrary != (extent == "some")
-            return Decision(min(1.0, p * (n_compared if one_is_enough else 1)))
-        tests = self.problems if extent == "most" else self.tests
-        ordered = sorted(tests, key=lambda test: test.p(contrary))
-        if extent == ("some" if contrary else "every"):
-            test, factor = ordered[-1], 1
-        else:  # more than half of the problems, or one row
-            test, factor = ordered[len(ordered) // 2 if extent == "most" else 0], n_tests
+        factor = n_compared if contrary != (extent == "some") else 1
+        if self.over_units(extent):
+            return Decision(min(1.0, factor * self.p_units(extent, contrary)))
+        tests = self.units if extent in ("most", "average") else list(self.tests)
+        tests = [_merge(tests)] if extent == "average" else tests
+        all_needed = extent == ("some" if contrary else "every")
+        needed = len(tests) // 2 + 1 if extent == "most" else len(tests) if all_needed else 1
+        test = sorted(tests, key=lambda test: test.p(contrary))[needed - 1]
         p, parts = test.p(contrary), test.parts(contrary)
-        if p not in parts:
-            return Decision(1.0)
+        factor *= (len(tests) - needed + 1) * (test.n_comparisons if contrary else 1)
         return Decision(
-            *(min(1.0, each * factor) if each == each else each for each in (p, *parts))
+            *(min(factor * each, 1.0) for each in ((p, *parts) if p in parts else (p,)))
         )
 
-    def _matters(self, extent: Extent, contrary: bool) -> bool:
-        """True if the mean, all, or more than half of the differences are large enough."""
-        differences = sorted(-t.mean if contrary else t.mean for t in self.problems)
-        least = differences[(len(differences) - 1) // 2]
-        if extent == "average":
-            least = fmean(differences)
-        elif extent == ("some" if contrary else "every"):
-            least = differences[0]
-        return least > 0 and least >= self.tests[0].matters
+    def p_units(self, extent: Extent, contrary: bool) -> float:
+        """Return the one-sided p over the units: of the mean, or that most units are ahead."""
+        sign = -1 if contrary else 1
+        values = np.array([0.0 if each.identical else sign * each.mean for each in self.units])
+        n, matters = len(values), self.tests[0].matters
+        if extent == "most":
+            ahead = int(((values >= matters) & (values > 0)).sum())
+            return float(sum(math.comb(n, i) for i in range(ahead, n + 1)) / 2**n)
+        return sign_flip_p(values) if values.mean() >= matters else 1.0
 
-    def p_over_problems(self, contrary: bool = False) -> float:
-        """Return Wilcoxon's one-sided p, for the claim or for its contrary.
-
-        For the claim, a positive margin is added back: the test asks for a lead, of any size. For
-        the contrary, it asks for differences that fall short of the margin.
-        """
-        from scipy import stats
-
-        shift = 0.0 if contrary else max(self.margin, 0.0)
-        # Rounded, so that equal differences are ties; every assignment of signs is then counted.
-        means = [round(test.mean + shift, 9) for test in self.problems if not test.identical]
-        shifted = [difference for difference in means if difference]
-        if not shifted:
-            return 1.0
-        ties = len({abs(d) for d in shifted}) < len(shifted) <= 16
-        method = stats.PermutationMethod(n_resamples=2**16) if ties else "auto"
-        side = "less" if contrary else "greater"
-        return float(stats.wilcoxon(shifted, alternative=side, method=method).pvalue)
-
-    def undecided(self) -> str:
+    def undecided(self, extent: Extent) -> str:
         """Return why the comparison cannot decide anything, "" if it can."""
         if all(test.identical for test in self.tests):
             return "Identical columns"
         if all(abs(test.mean) < test.matters for test in self.tests):
             return "No difference that matters"
-        if all(test.single for test in self.tests) and len(self.problems) < MIN_PROBLEMS:
-            return "A single difference on each row"
-        return ""
+        unknown = all(len(t.differences) == 1 and t.p() == t.p(True) == 1 for t in self.tests)
+        return "No error is known for a single run" * (unknown and not self.over_units(extent))
+
+
+def sign_flip_p(values: np.ndarray) -> float:
+    """Return the one-sided p of the permutation test of the mean: all changes of signs, (n,) → p.
+
+    It is the share of the changes whose mean is at least the observed one, exact if the values are
+    independent, each with a distribution that is symmetric about 0.
+    """
+    n = len(values)
+    if n <= MAX_EXACT:
+        signs = np.array(list(itertools.product((1, -1), repeat=n)))
+    else:
+        signs = np.random.default_rng(0).choice((1, -1), (2**MAX_EXACT, n))
+        signs[0] = 1  # the observed signs are one of the changes
+    return float(np.mean(signs @ values >= values.sum() - 1e-9))
 
 
 def _merge(tests: list[PairedTest]) -> PairedTest:
-    """Return one test of the rows of a problem, with their mean differences by seed.
+    """Return one test of the mean over several rows or units, by the seeds that all have.
 
-    Without a seed in common there is a single difference. The rows' documents may be the same ones,
-    so the error is the mean of the rows' errors.
+    Without one there is a single difference. The documents may be the same ones, so the error is
+    the mean of the errors.
     """
-    if len(tests) == 1:
-        return tests[0]
     rows = [dict(zip(t.seeds, t.differences, strict=True)) for t in tests]
     seeds = [seed for seed in rows[0] if all(seed in row for row in rows)]
     differences = [fmean(row[seed] for row in rows) for seed in seeds]
     return replace(
         tests[0],
-        row=tests[0].problem,
         differences=tuple(differences) or (fmean(test.mean for test in tests),),
         seeds=tuple(seeds),
         error=fmean(test.error for test in tests),
@@ -231,8 +228,9 @@ class Ranking:
 def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
     """Rank the methods that are not controls over problems, with the experiment's measure.
 
-    The rows of one task are one problem, with their mean. Return None if the paper prints no table,
-    if there are fewer than three methods or five problems, or if a cell has too few runs.
+    The rows of one unit, or else of one task, are one problem, with their mean. Return None if the
+    paper prints no table, for fewer than three methods or MIN_RANKED problems, or if a cell has too
+    few runs.
     """
     spec = experiment.spec
     rows = [
@@ -240,9 +238,9 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
         for name, row in spec.rows.items()
         if experiment.metric(name) == spec.metric and not row.reading_of
     ]
-    problems = [experiment.problem(row) for row in rows]
+    problems = [experiment.unit(row) or experiment.problem(row) for row in rows]
     methods = spec.competitors
-    if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_PROBLEMS:
+    if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_RANKED:
         return None
     decided = to_frame([cell for cell in cells if not cell.unfinished])
     values = decided.pivot(index="row", columns="column", values="mean")
@@ -273,7 +271,8 @@ def ranking_words(ranking: Ranking) -> str:
     return (
         f"Friedman's test over {n} problems and {k} methods: χ² = {ranking.statistic:.1f}, "
         f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Ranks that differ by "
-        f"less than {ranking.critical:.2f} do not differ significantly (Nemenyi, 5 per cent)."
+        f"less than {ranking.critical:.2f} do not differ significantly (Nemenyi, 5 per cent). "
+        "The test takes the problems for independent; where they share documents, p is too small."
     )
 
 

@@ -337,6 +337,8 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
     """Check that rows, columns, the measure and values of x are the experiment's."""
     errors.check_known("row", claim.among, spec.rows, *keys, "among")
     errors.check_known("experiment", claim.also, experiments.names(), *keys, "also")
+    errors.check_known("experiment", claim.read_with, experiments.names(), *keys, "read_with")
+    errors.expect(bool(claim.place) != bool(claim.own), "expected place or own.", *keys)
     if [claim.better, claim.stable, claim.higher].count(None) != 2:
         errors.add("expected one of better, stable, higher.", *keys)
         return

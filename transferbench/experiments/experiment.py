@@ -259,20 +259,30 @@ class Higher(StrictModel):
 class Claim(StrictModel):
     """A sentence of the paper, in our words, and one predicate that tests it.
 
-    `measure` selects the rows that show it (default: the experiment's metric), `among` selects
-    rows by name; rows of the experiments under `also` count as rows of this one. Objectives are
-    compared by log10. A difference smaller than MATTERS decides nothing, unless the claim has a
-    threshold of its own: `by`, `times` or `within`.
+    `place` is that of the sentence in the paper. A claim that no paper makes has `own` in place of
+    it: when it was written, seen from the runs and from trials on the same tasks. `measure` selects
+    the rows that show it (default: the experiment's metric), `among` selects rows by name; rows of
+    the experiments under `also` count as rows of this one. Objectives are compared by log10. A
+    difference smaller than MATTERS decides nothing, unless the claim has a threshold of its own:
+    `by`, `times` or `within`. `read_with` names claims on the same matter, such as one that
+    contradicts this: their sentences by experiment.
     """
 
     says: str
-    place: str
+    place: str = ""
+    own: Literal["before the runs", "after a trial", "after the runs"] | None = None
     better: Better | None = None
     stable: Stable | None = None
     higher: Higher | None = None
     measure: MeasureName | None = None
     among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    read_with: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def origin(self) -> str:
+        """The place in the paper, or that the claim is ours and when it was written."""
+        return f"ours, written {self.own}" if self.own else self.place
 
     @property
     def predicate(self) -> Better | Stable | Higher:
@@ -312,6 +322,10 @@ class Schema(StrictModel):
     columns may be `readings` of published values: ways to fill what the paper leaves open. Their
     runs have curves. A `control_of` another experiment, for instance on data in another form, has
     the published values and the tolerance of that one; the totals do not count its verdicts.
+
+    Without `units`, claims are about the rows themselves. With it, those about most rows or their
+    average are about what the rows are samples of: each task (without its options), each corpus
+    (the first part of a task's name) or each group of rows is one independent unit.
     """
 
     title: str
@@ -330,6 +344,7 @@ class Schema(StrictModel):
     readings: Readings | None = None
     regret: Regret | None = None
     notes: tuple[str, ...] = ()
+    units: Literal["task", "corpus", "group"] | None = None
     claims: tuple[Claim, ...] = ()
 
     @property
@@ -416,6 +431,12 @@ class Experiment:
     def problem(self, row: str) -> str:
         """Return the task of a row without options; rows of one problem are not independent."""
         return tasks.Task.named(self.spec.rows[row].task).base
+
+    def unit(self, row: str) -> str:
+        """Return the unit that a row is a sample of, "" without units."""
+        task = self.problem(row)
+        known = {"task": task, "corpus": task.split("/")[0], "group": self.spec.rows[row].group}
+        return known[self.spec.units] if self.spec.units else ""
 
     def scale(self, row: str) -> int:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
