@@ -311,9 +311,10 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "experiments_dir", lambda: tmp_path)
     signs = {"cocc": False, "lr": False, "vote": False}
     assert compare.choose(signs, equal_shares=False).sentence == (
-        "Recommended: cocc, the model with the least regret where nothing is known of the target; "
-        "in the experiment `choice` it is 1.2 points below the best model on average, 5.5 at worst "
-        "(books to dvd), and never below logistic regression."
+        "Recommended: cocc, the single model with the least regret where nothing is known of the "
+        "target; in the experiment `choice`, made after a trial on the same tasks, it is 1.2 "
+        "points below the best model on average, 5.5 at worst (books to dvd), and never below "
+        "logistic regression."
     )
     assert compare.choose(signs | {"cocc": True}, False).model == "lr"
     assert compare.choose(signs, True).evidence is None  # no such line

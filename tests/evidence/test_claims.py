@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +16,13 @@ from small_experiment import GOOD
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import claims, pages
+from transferbench.evidence import claims, pages, report
+from transferbench.evidence import stats as tests_of
 from transferbench.evidence.frame import read_runs, to_runs
-from transferbench.evidence.stats import Comparison, PairedTest, ranking
+from transferbench.evidence.stats import Comparison, PairedTest, ranking, sign_flip_p
 
 PATH = Path("mine.yaml")
+RESULTS = Path(__file__).parent.parent.parent / "results"
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
 TABLE = (
     GOOD[: GOOD.index("rows:")]
@@ -100,7 +105,7 @@ NOISY = A_FIRST | {("rec-vs-sci", "B"): 90 + 2 * NOISE[::-1]}
         ("better: {columns: [A], value: 85}", A_FIRST | {"A": 85 + NOISE}, "undetermined"),
         ("better: {columns: [A], over: [B], fewer_errors: 0.4}", A_FIRST, "holds"),
         ("better: {columns: [A], over: [B], fewer_errors: 0.6}", A_FIRST, "fails"),
-        ("better: {columns: [A], rows: average, fewer_errors: 0.49}", A_FIRST, "holds"),
+        ("better: {columns: [A], rows: average, fewer_errors: 0.45}", A_FIRST, "holds"),
         ("better: {columns: [B], over: [A], by: -9}", A_FIRST, "fails"),
         ("better: {columns: [B], over: [A], by: -11}", A_FIRST, "holds"),
         ("better: {columns: [C], over: [C2]}", A_FIRST, None),
@@ -125,7 +130,7 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
     ("lost", "outcome"), [(0, "holds"), (1, "holds"), (2, "undetermined"), (3, "fails")]
 )
 def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
-    """A signed-rank test over four rows is never significant."""
+    """No permutation of four rows is significant; their own tests are."""
     text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
     text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
     values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
@@ -221,7 +226,16 @@ def test_the_published_rows_are_counted(tmp_path):
     assert found.comparisons[0].printed == (10.0, -20.0)
     file = experiments.read(TABLE, PATH)
     assert claims.comparisons(file, found) == [
-        ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec", "0.0017", "1", "1 of 2")
+        (
+            "A over B",
+            "6 of 6",
+            "0",
+            "+10.00",
+            "+10.00 comp-vs-rec",
+            "0.0017 (seeds 0.0017)",
+            "1 (seeds 1)",
+            "1 of 2",
+        )
     ]
 
 
@@ -254,22 +268,79 @@ def test_p_over_seeds_is_the_paired_t_test():
     assert (PairedTest("r", (0.1, 0.1)).p(), PairedTest("r", (0.1, 0.1)).p(True)) == (0, 1)
 
 
-def test_p_over_rows_is_wilcoxons():
-    rows = [3.0, -1.0, 2.0, 5.0, 4.0, 6.0, 0.5]
-    comparison = Comparison("A over B", tuple(PairedTest(str(i), (d,)) for i, d in enumerate(rows)))
-    assert comparison.p_over_problems() == pytest.approx(
-        stats.wilcoxon(rows, alternative="greater").pvalue
-    )
-    # All signs: 2⁻ⁿ is the least p that n rows can have.
-    ahead = Comparison("A over B", tuple(PairedTest(str(i), (1.0 + i,)) for i in range(5)))
-    assert ahead.p_over_problems() == pytest.approx(2**-5)
-    assert Comparison("A over B", (PairedTest("r", (0.0,)),)).p_over_problems() == 1
-    # A margin that is not met can still be a lead, but tells against the claim.
-    short = Comparison(
-        "A over B", tuple(PairedTest(str(i), (1.0 + i - 9,)) for i in range(5)), margin=9.0
-    )
-    least = pytest.approx(2**-5)
-    assert short.p_over_problems() == short.p_over_problems(contrary=True) == least
+def over_units(*means: float, extent: str = "average", contrary: bool = False) -> float:
+    rows = (PairedTest(f"{i}", (mean,), seeds=(0,), unit=f"{i}") for i, mean in enumerate(means))
+    return Comparison("A over B", tuple(rows)).decision(extent, 1, contrary).p
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_tests_over_units_agree_with_enumeration(n):
+    values = np.random.default_rng(n).normal(0.5, 1, n).round(1)  # rounded, so that there are ties
+    flipped = [np.multiply(values, signs) for signs in product((1, -1), repeat=n)]
+    share = sum(each.mean() >= values.mean() - 1e-12 for each in flipped) / 2**n
+    assert over_units(*values) == pytest.approx(share)
+    assert over_units(*-values, contrary=True) == pytest.approx(share)
+    ahead = sum(((each > 0).sum() >= (values > 0).sum()) for each in flipped) / 2**n
+    if all(values):
+        assert over_units(*values, extent="most") == pytest.approx(ahead)
+    assert over_units(*range(1, n + 1)) == over_units(*range(1, n + 1), extent="most") == 2**-n
+    assert over_units(*[0.0] * n) == over_units(*[0.0] * n, extent="most") == 1
+
+
+def test_signs_of_many_units_are_drawn_at_random(monkeypatch):
+    values = np.random.default_rng(0).normal(0.5, 1, 12)
+    exact = sign_flip_p(values)
+    monkeypatch.setattr(tests_of, "MAX_EXACT", 11)
+    assert sign_flip_p(values) == pytest.approx(exact, rel=0.2)
+    assert sign_flip_p(np.ones(100)) == 2**-11  # the observed signs count, so p is never 0
+
+
+def false_claims(rows: list[PairedTest], extent: str) -> tuple[bool, bool]:
+    """Whether a claim holds over these rows, and whether its contrary does."""
+    compared = Comparison("A over B", tuple(rows))
+    return tuple(compared.decision(extent, 1, side).p <= 0.05 for side in (False, True))
+
+
+@pytest.mark.parametrize("extent", ["average", "most"])
+def test_rows_of_a_unit_that_are_alike_do_not_count_as_independent(extent):
+    """Without a difference 5 per cent of claims hold; as if rows were units, many more do."""
+    rng, naive, right = np.random.default_rng(0), [], []
+    for _ in range(400):
+        of_unit = rng.normal(0, 1, 7)
+        rows = [
+            PairedTest(f"{i} {j}", (of_unit[i] + rng.normal(0, 0.2),), seeds=(0,), unit=f"{i}")
+            for i in range(7)
+            for j in range(4)
+        ]
+        right += [any(false_claims(rows, extent)[:1])]
+        naive += [any(false_claims([replace(row, unit=row.row) for row in rows], extent)[:1])]
+    assert np.mean(right) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+    assert np.mean(naive) > 0.15
+
+
+@pytest.mark.parametrize("share", [0.0, 0.95])
+def test_claims_about_fixed_rows_hold_their_level(share):
+    """share: of the documents' noise that all rows have in common."""
+    rng, found = np.random.default_rng(1), {"average": [], "most": [], "every": [], "some": []}
+    for _ in range(400):
+        common = rng.normal()
+        rows = []
+        for i in range(6):
+            noise = np.sqrt(share) * common + np.sqrt(1 - share) * rng.normal()
+            # For "most", half of the rows are far ahead: one more would be most.
+            ahead = 30 * np.array([0, i < 3])
+            rows.append((i, noise, rng.normal(0, 0.3, 5), ahead))
+        for extent in found:
+            tests = [
+                PairedTest(
+                    f"{i}", tuple(noise + seeds + ahead[int(extent == "most")]),
+                    seeds=tuple(range(5)), error=1.0,
+                )
+                for i, noise, seeds, ahead in rows
+            ]  # fmt: skip
+            found[extent].append(false_claims(tests, extent)[0])
+    for extent, held in found.items():
+        assert np.mean(held) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400), extent
 
 
 def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_path):
@@ -299,9 +370,7 @@ def test_ranks_agree_with_scikit_posthocs():
 
 
 def _committed(name: str):
-    path = Path(__file__).parent.parent.parent / "results" / name / "runs.csv"
-    file = experiments.load(name)
-    return cells_of(file, read_runs(path))
+    return cells_of(experiments.load(name), read_runs(RESULTS / name / "runs.csv"))
 
 
 def test_small_or_unfinished_tables_are_not_ranked():
@@ -359,22 +428,33 @@ def test_a_claim_with_a_threshold_has_no_other(tmp_path):
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
-        ("better: {columns: [C], over: [K]}, among: [comp-vs-rec]", "undetermined"),
-        ("better: {columns: [K], over: [C]}, among: [comp-vs-rec]", "undetermined"),
         ("better: {columns: [C], over: [K]}", "holds"),
         ("better: {columns: [C], over: [K], rows: some}", "holds"),
+        ("better: {columns: [C], over: [K], rows: average}", "holds"),
         ("better: {columns: [K], over: [C]}", "fails"),
         ("better: {columns: [K], over: [C], rows: some}", "fails"),
-        ("better: {columns: [A], over: [B]}", "holds"),
+        ("better: {columns: [K], over: [C], rows: average}", "fails"),
     ],
 )
-def test_a_single_difference_decides_nothing_but_many_problems_do(tmp_path, claim, outcome):
+def test_methods_without_seeds_are_tested_by_the_documents(tmp_path, claim, outcome):
+    """Their runs are all the same, so chance is in the choice of documents alone."""
     values = {"A": 90 + NOISE, "B": 80, "C": 70, "K": 60}
-    values |= {(row, "C"): 65 + i for i, row in enumerate(TASKS)}
-    found = judged(TABLE, claim, values, tmp_path)
+    found = judged(TABLE, claim, values, tmp_path, documents=500)
     assert found.outcome == outcome
-    reason = "A single difference on each row: " in explained(TABLE, found)
-    assert reason == (outcome == "undetermined")
+    (decision, _), *_ = found.decisions
+    error = np.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 500)
+    factor = 6 if "some" in claim and outcome == "holds" else 1
+    expected = factor * stats.norm.sf(0.1 / error)
+    assert outcome == "fails" or decision.p == decision.documents == pytest.approx(expected)
+    assert np.isnan(decision.seeds)
+    shown = claims.comparisons(experiments.read(TABLE, PATH), found)[0][5]
+    assert shown == f"{decision.p:.2g} (documents {decision.p:.2g})"
+    # Fewer documents, and the same difference is none that can be told from chance.
+    assert judged(TABLE, claim, values, tmp_path, documents=20).outcome == "undetermined"
+    # Without an error nothing is decided, whatever the number of rows.
+    found = judged(TABLE, claim, values, tmp_path)
+    assert found.outcome == "undetermined"
+    assert "No error is known for a single run: " in explained(TABLE, found)
 
 
 def test_one_repeat_decides_no_row(tmp_path):
@@ -427,20 +507,48 @@ for i, task in enumerate(TASKS):
     )
 
 
-def test_rows_of_one_task_are_one_problem(tmp_path):
-    claim = "better: {columns: [C], over: [K], rows: %s}"
-    values = A_FIRST | {"K": 60}
-    for rows in ("most", "average"):
-        assert judged(TABLE, claim % rows, values, tmp_path).outcome == "holds"
-        assert judged(TWO_PROBLEMS, claim % rows, values, tmp_path).outcome == "undetermined"
-    # Behind on one row of each problem, ahead on their averages by seed.
-    values = A_FIRST | {(TASKS[i], "A"): 75 + 5 * NOISE for i in (0, 3)}
-    claim = "better: {columns: [A], over: [B], rows: most}"
-    found = judged(TWO_PROBLEMS, claim, values, tmp_path)
-    assert found.outcome == "holds"
-    means = [test.differences for test in found.comparisons[0].problems]
-    by_seed = (2 * 10 + (75 + 5 * NOISE - 80 - NOISE)) / 3
-    assert np.allclose(means, [by_seed, by_seed])
+@pytest.mark.parametrize(
+    ("units", "n", "rows", "outcome"),
+    [
+        ("task", 6, "average", "holds"),
+        ("task", 6, "most", "holds"),
+        ("corpus", 1, "most", "undetermined"),
+        ("group", 2, "average", "undetermined"),
+        ("corpus", 0, "every", "holds"),  # a claim on every row is about the rows
+    ],
+)
+def test_units_are_tasks_corpora_or_groups(tmp_path, units, n, rows, outcome):
+    text = "".join(
+        line.replace("}", f", group: g{i % 2}}}") + "\n" if "{task:" in line else line + "\n"
+        for i, line in enumerate(f"{TABLE}units: {units}".splitlines())
+    )
+    claim = f"better: {{columns: [A], over: [B], rows: {rows}}}"
+    found = judged(text, claim, A_FIRST, tmp_path)
+    assert found.outcome == outcome
+    words = explained(text, found)
+    assert (f"Units: {n}, each a {units}, so no p can be below {2**-n:.3g}" in words) == bool(n)
+    assert ("nothing can be decided" in words) == (outcome == "undetermined")
+    if n:
+        assert found.decisions[0][0].p == 2**-n
+        assert len(found.comparisons[0].units) == n
+
+
+def test_an_average_is_the_mean_over_the_rows_with_its_margin(tmp_path):
+    """Ahead on five rows of six, but the mean difference of 10 is short of the margin."""
+    values = A_FIRST | {"B": 79 + NOISE / 2, ("rec-vs-sci", "B"): 85 - NOISE}
+    for margin, outcome in ((11.0, "fails"), (10.0, "undetermined"), (9.0, "holds")):
+        claim = f"better: {{columns: [A], over: [B], rows: average, by: {margin}}}"
+        found = judged(TABLE, claim, values, tmp_path, documents=10**6)
+        assert found.outcome == outcome
+    by_seed = (5 * (11 + NOISE / 2) + 5 + 2 * NOISE) / 6 - 9
+    a, b = (np.array([0.9 + NOISE / 100] * 6), np.array([0.79 + NOISE / 200] * 6))
+    b[3] = 0.85 - NOISE / 100
+    errors = np.sqrt((a * (1 - a) + b * (1 - b)).mean(axis=1) / 10**6)
+    p, _ = found.decisions[0]
+    assert p.seeds == pytest.approx(stats.ttest_1samp(by_seed, 0, alternative="greater").pvalue)
+    # Rows may share their documents: the error of the mean is at most the mean of the errors.
+    z = by_seed.mean() / 100 / errors.mean()
+    assert p.documents == pytest.approx(stats.norm.sf(z))
 
 
 def test_rows_of_one_task_are_ranked_as_one_problem(tmp_path):
@@ -456,12 +564,14 @@ def test_the_printed_p_is_the_one_that_decided(tmp_path):
         (row, "A"): 81 + i + (5 - i) * NOISE[[1, 2, 0]] for i, row in enumerate(TASKS)
     }
     by_row = [stats.ttest_1samp(values[row, "A"] - 80 - NOISE, 0).pvalue / 2 for row in TASKS]
+    of_mean = stats.ttest_1samp(np.mean([values[row, "A"] - 80 - NOISE for row in TASKS], 0), 0)
+    of_mean = of_mean.pvalue / 2
     claim = "better: {columns: [A], over: [B], rows: %s}"
     for rows, p in (
         ("every", max(by_row)),
         ("some", 6 * min(by_row)),
-        ("most", 2**-6),
-        ("average", 2**-6),
+        ("most", 3 * sorted(by_row)[3]),  # four of six are ahead; three may be behind
+        ("average", of_mean),
     ):
         ((printed, _),) = judged(TABLE, claim % rows, values, tmp_path).decisions
         assert printed.p == pytest.approx(p)
@@ -508,6 +618,10 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "[A], over: [B]", "[A, B, C]", "no other column to compare with"),
         (TABLE, "over", "ovr", "unknown key 'ovr'. Did you mean 'over'?"),
         (TABLE, "place: p", "section: p", "unknown key 'section'"),
+        (TABLE, "place: p, ", "", "expected place or own"),
+        (TABLE, "place: p", "place: p, own: before the runs", "expected place or own"),
+        (TABLE, "place: p", "own: at lunch", "expected 'before the runs', 'after a trial'"),
+        (TABLE, "}}", "}, read_with: {gtl-tabel3: s}}", "Did you mean 'gtl-table3'?"),
         (TABLE, "[B]", "[B], rows: all", "rows"),
         (TABLE, "[B]", "[B], x: 5", "are for figures over parameters or iterations"),
         (TABLE, "[B]", "[B], times: 2", "times is for seconds"),
@@ -535,5 +649,48 @@ def test_every_paper_has_claims_of_its_own():
         spec = experiments.load(name).spec
         found[spec.paper.title] += len(spec.claims)
         assert len({claim.says for claim in spec.claims}) == len(spec.claims)
-        assert all(claim.place[0].isupper() for claim in spec.claims)
+        assert all(claim.own or claim.place[0].isupper() for claim in spec.claims)
     assert all(count >= 4 for count in found.values()), found
+
+
+def test_claims_that_are_read_together_name_each_other():
+    for name in experiments.names():
+        for claim in experiments.load(name).spec.claims:
+            for other, says in claim.read_with.items():
+                known = {each.says: each for each in experiments.load(other).spec.claims}
+                assert known[says].read_with[name] == claim.says, f"{name}: {claim.says}"
+
+
+def test_contradictions_are_shown_on_both_pages():
+    for name, other in (("gtl-figure2c", "gtl-variants"), ("gtl-variants", "gtl-figure2c")):
+        file, there = experiments.load(name), experiments.load(other)
+        page = pages.render(file, _committed(name), claims.others(file, RESULTS))["claims.md"]
+        (linked,) = (each for each in file.spec.claims if other in each.read_with)
+        found = claims.judge(there, _committed(other), {})
+        (outcome,) = (r.outcome for r in found if r.claim.says == linked.read_with[other])
+        mark = claims.MARKS[outcome]
+        assert f"Read with {other} ({mark} {outcome}): {linked.read_with[other]}." in page
+
+
+def test_an_unknown_claim_to_read_with_is_an_error(tmp_path):
+    claim = "better: {columns: [A]}, read_with: {gtl-table3: GCMF is the best}"
+    with pytest.raises(UserError, match="unknown claim of gtl-table3 'GCMF is the best'"):
+        judged(TABLE, claim, A_FIRST, tmp_path)
+
+
+def test_claims_of_the_papers_and_our_own_are_counted_apart():
+    origins = Counter[bool]()
+    for name in experiments.names():
+        if (RESULTS / name / "runs.csv").is_file():
+            origins.update(bool(claim.own) for claim in experiments.load(name).spec.claims)
+    index = report.render(RESULTS)[0]["index.html"]
+    for words, own in (("claims? of the papers", False), ("claims? of our own", True)):
+        counts = re.findall(rf"<b>(\d+)</b> {words}", index)
+        assert sum(map(int, counts)) == origins[own] > 0
+
+
+def test_no_claim_made_after_a_trial_is_called_a_prediction():
+    """The tasks of these had been tried before, so their claims foretell nothing."""
+    for name in ("choice", "choice-unequal", "class-shares", "class-shares-given"):
+        for claim in experiments.load(name).spec.claims:
+            assert claim.origin == "ours, written after a trial"

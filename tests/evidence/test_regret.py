@@ -128,3 +128,11 @@ def test_without_runs_the_table_is_empty():
     file = experiments.read(TEXT, Path("choice.yaml"))
     found = summarise(file, observations(file, to_runs([])))
     assert regret.summary(file, found).empty
+
+
+def test_strategies_that_choose_the_same_are_named_together():
+    """SVM where its reverse accuracy is at least 0 is SVM everywhere."""
+    file, found = cells(text=TEXT.replace("least: 0.6", "least: 0.0"))
+    assert ["SVM", "checked"] in regret.alike(regret.summary(file, found))
+    assert "Equal in every number: SVM, checked." in pages.render(file, found)["regret.md"]
+    assert "SVM, checked" not in pages.render(*cells())["regret.md"]
