@@ -398,10 +398,11 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
 
     For a column claimed to be stable, the line has the range of its means.
     """
-    claim, lines = result.claim, []
+    claim, lines, rows = result.claim, [], _extent(result.claim)
     total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
     for comparison, decisions in zip(result.comparisons, result.decisions, strict=False):
         tests, printed = comparison.tests, comparison.printed
+        averaged = comparison.units if comparison.over_units(rows) else tests
         text = partial(_text, experiment, claim, comparison.margin)
         least = min(tests, key=lambda test: test.mean)
         as_claimed = sum(test.mean > 0 and test.mean >= test.matters for test in tests)
@@ -410,10 +411,10 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
             comparison.label,
             f"{as_claimed} of {len(tests)}",
             str(sum(test.p(contrary=True) <= ALPHA / total for test in tests)),
-            text(fmean(test.mean for test in comparison.units)),
+            text(fmean(test.mean for test in averaged)),
             f"{text(least.mean)} {least.row}",
             *map(_p, decisions),
-            text(fmean(printed)) if printed and _extent(claim) == "average" else in_paper,
+            text(fmean(printed)) if printed and rows == "average" else in_paper,
         ))  # fmt: skip
     return lines
 
