@@ -42,13 +42,14 @@ def lines(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 TABLES = {f"himls-table{number}" for number in range(2, 14)}
+GTL_TEXT = {f"gtl-text-{name}" for name in ("p", "seconds", "objective", "settled")}
 FIGURE2 = {"gtl-figure2a", "gtl-figure2b", "gtl-figure2c"}
 
 
 @pytest.mark.parametrize(
     ("given", "experiments"),
     [
-        (["gtl"], {"gtl-table3", "gtl-text-p", "gtl-text-seconds", *FIGURE2}),
+        (["gtl"], {"gtl-table3", *GTL_TEXT, *FIGURE2}),
         (["HiMLS"], {*TABLES, "himls-figure2a", "himls-figure2b", "himls-figure2c"}),
         (["gtl table 3", "mrtl figure 3b"], {"gtl-table3", "mrtl-figure3b"}),
         (["GTL Tab. 3", "MRTL Figure 3(b)"], {"gtl-table3", "mrtl-figure3b"}),
