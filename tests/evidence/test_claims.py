@@ -181,6 +181,37 @@ def test_a_wide_spread_leaves_stability_undetermined(tmp_path):
     assert judged(SWEEP, claim, values, tmp_path).outcome == "undetermined"
 
 
+def test_the_documents_are_the_same_at_every_x(tmp_path):
+    """A mean over several x has no smaller error for their number."""
+    values = {("A", x): y + NOISE / 100 for x, y in ((5.0, 80), (6.0, 80), (7.0, 82), (8.0, 82))}
+    claim = "higher: {column: A, at: [7, 8], than: [5, 6]}"
+    found = judged(SWEEP, claim, values | {"C": 7}, tmp_path, documents=1000)
+    error = np.sqrt((0.8 * 0.2 + 0.82 * 0.18) / 1000)
+    p = found.decisions[0][0].documents
+    assert p == pytest.approx(stats.norm.sf(0.02 / error), rel=1e-3)
+
+
+def test_instability_between_any_two_points_needs_its_share_of_the_level(tmp_path):
+    """Four points have six pairs, of which the farthest is tested."""
+    values = {("A", x): np.full(3, 90.0) for x in (5.0, 6.0, 7.0)} | {"C": 7}
+    values["A", 8.0] = 87 + NOISE
+    found = judged(SWEEP, "stable: {column: A, x: [5, 8], within: 2}", values, tmp_path)
+    p = stats.ttest_1samp(87 + NOISE - 90 + 2, 0, alternative="less").pvalue
+    assert found.decisions[0][1].p == pytest.approx(6 * p)
+
+
+def test_a_margin_that_is_just_met_is_not_counted_as_claimed(tmp_path):
+    values = A_FIRST | {"A": 90, "B": 80}
+    found = judged(TABLE, "better: {columns: [A], over: [B], by: 10}", values, tmp_path)
+    assert claims.comparisons(experiments.read(TABLE, PATH), found)[0][1] == "0 of 6"
+
+
+def test_the_fastest_method_is_ranked_first(tmp_path):
+    file = experiments.read(COST, PATH)
+    found = runs(COST, A_FIRST, tmp_path, seconds={"A": 1.0, "B": 2.0, "C": 3.0})
+    assert ranking(file, cells_of(file, found)).ranks == {"A": 1, "B": 2, "C": 3}
+
+
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
     seconds = {"A": 1.0, "B": 2.5, "C": 9.0, "K": 9.0}
     for times, outcome in ((2, "holds"), (3, "fails")):
