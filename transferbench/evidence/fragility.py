@@ -29,7 +29,8 @@ def summary(experiment: Experiment, cells: Sequence[Cell], digits: int) -> dict[
     """
     moved = [(c, _largest(c)) for c in cells if c.by_seed and c.metric not in COSTS]
     table = pd.DataFrame([largest for _, largest in moved], [cell.column for cell, _ in moved])
-    kinds = sorted(table, key=lambda kind: (kind == SEEDS, kind.startswith("libraries")))
+    last = ("threads", "libraries", SEEDS)  # after order and dtype
+    kinds = sorted(table, key=lambda kind: [kind.startswith(each) for each in last[::-1]])
     fragile: dict[bool, list[str]] = {False: [], True: []}
     for cell, largest in moved:
         if cell.fragile:
