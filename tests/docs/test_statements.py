@@ -256,6 +256,12 @@ def of(cells: list[Cell], kept: str) -> Value:
     if kept == "reverse":
         rated = [each["reverse"] for cell in cells for each in cell.criteria.values()]
         return Value(fmean(rated))
+    if kept.startswith("moved "):
+        kind = kept.removeprefix("moved ")
+        moves = [move for cell in cells for move in cell.moves if move.change.startswith(kind)]
+        return Value(max(abs(move.moved) for move in moves))
+    if kept == "fragile":
+        return Value(sum(cell.fragile for cell in cells))
     if kept in ("seconds", "peak_mib"):
         return Value(fmean(getattr(run, kept) for cell in cells for run in cell.outcomes))
     if kept != "ours":
