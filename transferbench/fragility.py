@@ -31,8 +31,9 @@ def changes(run: Run, only: Collection[str], orders: int) -> Iterator[tuple[str,
     only: kinds of changes: order, dtype, threads, libraries. orders: number of orders to try.
     With two threads, or with the libraries that are installed, the run itself stays the same.
     """
+    task = tasks.Task.named(run.task)
     for number in range(1, orders + 1) if "order" in only else ():
-        yield f"order {number}", replace(run, task=tasks.Task.named(run.task, order=number).name)
+        yield f"order {number}", replace(run, task=replace(task, order=task.order + number).name)
     if "dtype" in only and run.params.get("dtype") in OTHER:
         yield "dtype", replace(run, params={**run.params, "dtype": OTHER[run.params["dtype"]]})
     if "threads" in only:

@@ -108,6 +108,16 @@ def test_the_other_precision_is_used_where_there_is_one():
     assert list(fragility.changes(run, ["dtype"], 2)) == []
 
 
+def test_an_order_of_the_task_itself_is_changed_further():
+    (run,) = runner.plan("comp-vs-rec:order=3", "lr", {}, [0])
+    assert [
+        changed.task.partition(":")[2] for _, changed in fragility.changes(run, ["order"], 2)
+    ] == [
+        "order=4",
+        "order=5",
+    ]
+
+
 def test_a_cell_that_moves_by_more_than_its_tolerance_is_marked(call, folder):
     call("fragility", "plain", "--only", "threads")
     assert "~" not in (folder / "table.md").read_text()
