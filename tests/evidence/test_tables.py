@@ -365,6 +365,13 @@ def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):
     assert found["A accuracy", "KKM"].setting == "sigma=3"
 
 
+def test_rows_of_two_domains_of_the_same_runs_are_two_cells(tmp_path):
+    text = CLUSTERS.replace("A NMI: {KKM: 30}", "B accuracy: {KKM: 70}")
+    file = experiments.read(text, PATH)
+    counted, _ = tables.totals([(file, cells_of(file, clusters(tmp_path)))])
+    assert counted.total() == 2
+
+
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     file = experiments.read(CLUSTERS, PATH)
     found = clusters(tmp_path)
