@@ -450,7 +450,7 @@ def test_costs_within_ten_per_cent_decide_nothing(tmp_path):
         seconds = {"A": 1.0, "B": theirs}
         found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
-        assert "below 1.1 times decides nothing" in explained(COST, found)
+        assert "Differences below 1.1 times are too small to count" in explained(COST, found)
 
 
 def test_a_claim_with_a_threshold_has_no_other(tmp_path):
@@ -559,7 +559,7 @@ def test_units_are_tasks_corpora_or_groups(tmp_path, units, n, rows, outcome):
     found = judged(text, claim, A_FIRST, tmp_path)
     assert found.outcome == outcome
     words = explained(text, found)
-    assert (f"Units: {n}, each a {units}, so no p can be below {2**-n:.3g}" in words) == bool(n)
+    assert (f"Tested over {n} units, each a {units}: p ≥ {2**-n:.3g}" in words) == bool(n)
     assert ("nothing can be decided" in words) == (outcome == "undetermined")
     if n:
         assert found.decisions[0][0].p == 2**-n
@@ -702,7 +702,7 @@ def test_contradictions_are_shown_on_both_pages():
         found = claims.judge(there, _committed(other), {})
         (outcome,) = (r.outcome for r in found if r.claim.says == linked.read_with[other])
         mark = claims.MARKS[outcome]
-        assert f"Read with {other} ({mark} {outcome}): {linked.read_with[other]}." in page
+        assert f"See also {other} ({mark} {outcome}): {linked.read_with[other]}." in page
 
 
 def test_an_unknown_claim_to_read_with_is_an_error(tmp_path):

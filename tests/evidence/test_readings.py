@@ -219,7 +219,10 @@ def test_pages_and_picture_are_written(made, tmp_path):
     names = {path.name for path in pages.write(file, tmp_path)}
     assert {"readings.md", "readings.csv", "readings.svg", "table.md"} <= names
     text = (tmp_path / "readings.md").read_text(encoding="utf-8")
-    assert "Chosen on target labels; used nowhere else." in text
+    assert (
+        "They are compared on the labels of the target, and no default uses the nearest one."
+        in text
+    )
     assert "1 lie inside the range of the readings, 1 above and 0 below" in text
     assert pages.outdated(file, tmp_path) == []
 

@@ -183,7 +183,7 @@ def test_noise_leaves_a_verdict_open_but_the_cell_counts_elsewhere(tmp_path):
     found = runs({"LG": [0.5], "NMF": [0.79, 0.80, 0.78]}, tmp_path)
     made = cells_of(FILE, found)
     assert tables.best(FILE, made) == {("one", "NMF")}
-    assert tables.problems(FILE, made) == [f"{tables.NOISY}: NMF: one (about 6)"]
+    assert tables.problems(FILE, made) == [tables.NOISY, "NMF: one (about 6)"]
 
 
 def test_one_run_of_a_random_method_has_no_verdict(tmp_path):

@@ -41,7 +41,9 @@ ROWS = {
     "some": "on some row",
     "average": "on the rows' average",
 }
-HEADER = ("", "as claimed", "clearly not", "mean", "least", "p for", "p against", "in the paper")
+HEADER = (
+    "", "rows as claimed", "rows against", "mean", "least", "p for", "p against", "in the paper",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
             if says not in known:
                 raise unknown(f"claim of {name}", says, known)
             outcome = _judge(other, its_cells, known[says], others).outcome
-            related.append(f"Read with {name} ({MARKS[outcome]} {outcome}): {says}")
+            related.append(f"See also {name} ({MARKS[outcome]} {outcome}): {says}")
         results.append(replace(_judge(experiment, cells, claim, others), related=tuple(related)))
     return results
 
@@ -338,12 +340,12 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
     if result.matters:
         ratio = _compares_ratios(result.claim, experiment)
         least = f"{10**result.matters:g} times" if ratio else f"{result.matters:g}"
-        sentences.append(f"A difference below {least} decides nothing")
+        sentences.append(f"Differences below {least} are too small to count")
     units, rows = result.comparisons[0].units, _extent(result.claim)
     if result.comparisons[0].over_units(rows):
-        least_p, words = 2.0 ** -len(units), f"Units: {len(units)}, each a {experiment.spec.units}"
-        few = ": nothing can be decided" if least_p > ALPHA else ""
-        sentences.append(f"{words}, so no p can be below {least_p:.3g}{few}")
+        tested, least_p = f"Tested over {len(units)} units", 2.0 ** -len(units)
+        few = ", so nothing can be decided" if least_p > ALPHA else ""
+        sentences.append(f"{tested}, each a {experiment.spec.units}: p ≥ {least_p:.3g}{few}")
     why: dict[str, list[str]] = {}
     for comparison, (for_it, against) in zip(result.comparisons, result.decisions, strict=True):
         reason = comparison.undecided(rows)

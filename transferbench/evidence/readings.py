@@ -22,7 +22,7 @@ from transferbench.evidence.figures import COLOURS
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment
 
-#: Made-up rows, where all orders of the tasks are more than these.
+#: Number of made-up rows if the tasks have more orders than this.
 DRAWS = 10_000
 #: Largest share that counts as a fit.
 LEVEL = 0.05
@@ -100,15 +100,15 @@ def nearest(experiment: Experiment, cells: Sequence[Cell]) -> Nearest | None:
 def share_as_near(printed: np.ndarray, values: np.ndarray, tasks: int, draws: int = DRAWS) -> float:
     """Return the share of made-up rows to which some reading is as near as to the printed row.
 
-    A made-up row deals the printed row's differences from the readings' medians anew to the tasks;
-    the given order counts too. The share is that of an exact permutation test: with the differences
-    exchangeable over the tasks and unrelated to the readings, it is at most p with probability p or
-    less. It is 1 if the printed row lies so far above or below that no order changes a distance.
+    A made-up row exchanges the printed row's differences from the readings' medians between the
+    tasks; the given order counts too. The share is that of an exact permutation test: with the
+    differences exchangeable over the tasks and unrelated to the readings, it is at most p with
+    probability p or less. It is 1 if the printed row lies so far above or below that no order changes a distance.
 
     printed : (n,), the rows of one task one after the other.
     values  : (number of readings, n).
     tasks   : number of tasks, each with n / tasks rows, which stay together.
-    draws   : number of orders drawn, with a fixed seed, if there are more than these in all.
+    draws   : number of random orders, with a fixed seed, if the tasks have more orders than this.
     """
     centre = np.median(values, axis=0)
     orders = _orders(tasks, draws)
@@ -139,20 +139,21 @@ def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     if found := nearest(experiment, cells):
         digits = 2 if experiment.spec.unit == "percent" else 3
         alike = sum(share <= LEVEL for share in found.others)
-        result.append(
-            f"Nearest to the whole row is {found.reading}: {found.distance:.{digits}f} away on "
-            "average. Made-up rows exchange the printed row's differences from the readings' "
-            f"medians between the tasks; some reading is as near to {found.share * 100:.3g}% of "
-            f"them (the least possible is {found.smallest * 100:.3g}%). At most {LEVEL:.0%} is the "
-            f"sign of a fit: this row {'has' if found.share <= LEVEL else 'lacks'} it. Of "
-            f"{len(found.others)} other printed columns of {source.experiment} {alike} have it."
-        )
+        result += [
+            f"The reading nearest to all printed values is {found.reading}: "
+            f"{found.distance:.{digits}f} away on average.",
+            "Test of this fit: in made-up rows the printed values' differences from the readings' "
+            "medians are exchanged between the tasks. Some reading is as near to "
+            f"{found.share * 100:.3g}% of them (the least possible is {found.smallest * 100:.3g}%). "
+            f"At most {LEVEL:.0%} shows a fit: {'shown' if found.share <= LEVEL else 'not shown'}. "
+            f"Of {len(found.others)} other printed columns of {source.experiment} {alike} show it.",
+        ]
     number = "readings, number not recorded" if source.tried is None else f"{source.tried} readings"
-    result.append(f"Tried before on {source.tried_on}: {number}. The share leaves them out.")
+    result.append(f"Tried before on {source.tried_on}: {number}. The test does not count them.")
     if table["best_iteration_least"].notna().any():
         result.append(
             "Best iteration: the range if every run stopped at its best iteration by the labels of "
-            "the target. No method may do that; the band only shows what such a choice could give."
+            "the target. No method may do that; the range only shows what such a choice could give."
         )
     return result
 

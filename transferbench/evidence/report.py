@@ -17,6 +17,7 @@ from transferbench.evidence.frame import Cell, no_runs, read_cells, table_column
 from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
+from transferbench.messages import counted
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
@@ -112,8 +113,8 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
     counts = [(word, str(verdicts[word])) for word in tables.MARKS if verdicts[word]]
-    counts += [(word, str(outcomes[word])) for word in claims.MARKS if outcomes[word]]
-    counts += [(word, f"{own_outcomes[word]} own") for word in claims.MARKS if own_outcomes[word]]
+    for found, noun in ((outcomes, "claim"), (own_outcomes, "own claim")):
+        counts += [(word, counted(found[word], noun)) for word in claims.MARKS if found[word]]
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},

@@ -21,8 +21,11 @@ CSV_COLUMNS = {
     "verdict": "verdict", "why": "reason", "setting": "chosen",
 }  # fmt: skip
 
-#: Why noise leaves verdicts open.
-NOISY = "inconclusive, 2 SE cross the tolerance (in brackets, the runs that would settle it)"
+#: Heads the cells that noise leaves open.
+NOISY = (
+    "in the cells below 2 standard errors cross the tolerance; in brackets, how many runs in all "
+    'would settle the verdict ("none": the published deviation alone is too large)'
+)
 
 
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
@@ -153,13 +156,11 @@ def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
         f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
         for why, cells in names.items()
     ]
-    if noisy:
-        by_column = "; ".join(f"{column}: {', '.join(rows)}" for column, rows in noisy.items())
-        sentences.append(f"{NOISY}: {by_column}")
     if any(entry.verdict == "unavailable" for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
-    return sentences
+    by_column = [f"{column}: {', '.join(rows)}" for column, rows in noisy.items()]
+    return sentences + ([NOISY, *by_column] if noisy else [])
 
 
 def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
