@@ -183,16 +183,16 @@ def test_rows_of_one_problem_count_once(tmp_path, task, least):
     cells = cells_of(
         file, write_runs(tmp_path, file, lambda _: {"metrics": {"target": {"accuracy": 0.8}}})
     )
-    assert f"(the least possible is {least})" in readings.sentences(file, cells)[1]
+    assert f"; the least possible is {least}." in readings.sentences(file, cells)[2]
 
 
 def test_sentences_give_the_page_s_unit_and_what_was_tried(made, tmp_path):
-    _, nearest, tried, *_ = readings.sentences(*made)
-    assert "Nearest to the whole row is two: 4.80 away on average." in nearest
-    assert "this row lacks it. Of 6 other printed columns of gtl-table3 0 have it." in nearest
+    _, nearest, fit, tried, *_ = readings.sentences(*made)
+    assert nearest == "The reading nearest to all printed values is two: 4.80 away on average."
+    assert "fit: not shown. Of 6 other printed columns of gtl-table3 0 show it." in fit
     assert tried == (
         "Tried before on labels of the target: readings, number not recorded. "
-        "The share leaves them out."
+        "The test does not count them."
     )
     text = TEXT.replace("LG}", "LG, tried: 147, tried_on: labels of Reuters}")
     (*_, tried, _) = readings.sentences(experiments.read(text, PATH), made[1])

@@ -103,7 +103,8 @@ def share_as_near(printed: np.ndarray, values: np.ndarray, tasks: int, draws: in
     A made-up row exchanges the printed row's differences from the readings' medians between the
     tasks; the given order counts too. The share is that of an exact permutation test: with the
     differences exchangeable over the tasks and unrelated to the readings, it is at most p with
-    probability p or less. It is 1 if the printed row lies so far above or below that no order changes a distance.
+    probability p or less. It is 1 if the printed row lies so far above or below that no order
+    changes a distance.
 
     printed : (n,), the rows of one task one after the other.
     values  : (number of readings, n).
@@ -144,7 +145,7 @@ def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
             f"{found.distance:.{digits}f} away on average.",
             "Test of this fit: in made-up rows the printed values' differences from the readings' "
             "medians are exchanged between the tasks. Some reading is as near to "
-            f"{found.share * 100:.3g}% of them (the least possible is {found.smallest * 100:.3g}%). "
+            f"{found.share * 100:.3g}% of them; the least possible is {found.smallest * 100:.3g}%. "
             f"At most {LEVEL:.0%} shows a fit: {'shown' if found.share <= LEVEL else 'not shown'}. "
             f"Of {len(found.others)} other printed columns of {source.experiment} {alike} show it.",
         ]
