@@ -188,7 +188,7 @@ def test_rows_of_one_problem_count_once(tmp_path, task, least):
 
 def test_sentences_give_the_page_s_unit_and_what_was_tried(made, tmp_path):
     _, nearest, fit, tried, *_ = readings.sentences(*made)
-    assert nearest == "The reading nearest to all printed values is two: 4.80 away on average."
+    assert nearest == 'The reading nearest to all printed values is "two": 4.80 away on average.'
     assert "fit: not shown. Of 6 other printed columns of gtl-table3 0 show it." in fit
     assert tried == (
         "Tried before on labels of the target: readings, number not recorded. "

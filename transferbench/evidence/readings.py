@@ -141,7 +141,7 @@ def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         digits = 2 if experiment.spec.unit == "percent" else 3
         alike = sum(share <= LEVEL for share in found.others)
         result += [
-            f"The reading nearest to all printed values is {found.reading}: "
+            f'The reading nearest to all printed values is "{found.reading}": '
             f"{found.distance:.{digits}f} away on average.",
             "Test of this fit: in made-up rows the printed values' differences from the readings' "
             "medians are exchanged between the tasks. Some reading is as near to "
