@@ -20,7 +20,7 @@ from transferbench.files import write_text
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
     "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
     "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$",
-    "→": "$\\to$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
+    "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
 }  # fmt: skip
 #: Marks of verdicts in LaTeX.
 TEX_MARKS = {
