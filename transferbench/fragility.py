@@ -67,9 +67,9 @@ def measure(
     moves = {move[:3]: move for move in read_moves(folder / "fragility.csv")}
     for name, cells in planned.items():
         limits = experiment.spec.limits.each(threads=2 if name == "threads" else 1)
-        own = settings.replace(results=settings.results / "records" / name)
-        each = dict.fromkeys(cells, limits).__getitem__
-        made = runner.run(list(cells), own, engine=Local(jobs), limits=each)
+        separate = settings.replace(results=settings.results / "records" / name)
+        limits_of = dict.fromkeys(cells, limits).__getitem__
+        made = runner.run(list(cells), separate, engine=Local(jobs), limits=limits_of)
         for here, record in zip(cells.values(), made, strict=True):
             for cell in here if record.done else ():
                 place, committed = (cell.row, cell.column, name), next(iter(cell.by_seed.values()))

@@ -544,8 +544,7 @@ def standard_error(by_seed: Mapping[int | None, float]) -> float:
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the cells as a table, a line each, with their fields as columns."""
-    names = [each.name for each in fields(Cell)]
-    return pd.DataFrame([[getattr(cell, name) for name in names] for cell in cells], columns=names)
+    return pd.DataFrame([vars(cell) for cell in cells], columns=[f.name for f in fields(Cell)])
 
 
 def _variances(experiment: Experiment, observed: pd.DataFrame) -> pd.Series:
