@@ -41,7 +41,7 @@ ROWS = {
     "some": "on some row",
     "average": "on the rows' average",
 }
-HEADER = "|rows as claimed|rows against|mean|least|p for|p against|in the paper".split("|")
+HEADER = ("", "rows as claimed", "rows against", "mean", "least", "p for", "p against", "published")
 
 
 @dataclass(frozen=True)
