@@ -143,7 +143,7 @@ def test_an_edited_file_is_outdated(call, folder):
     (folder / "fragility.csv").write_text("row,column\n")
     code, _, err = call("tables", "plain", "--check")
     assert code == 2
-    assert "run `fragility` again" in err
+    assert "delete it, then run `fragility` again" in err
 
 
 def test_moves_of_a_run_that_has_been_replaced_are_left_out(call, folder):

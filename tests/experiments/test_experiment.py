@@ -155,9 +155,20 @@ def test_options_of_a_column_are_checked_on_every_task():
         experiments.read(text, PATH)
 
 
+def test_each_file_of_the_user_is_a_unit():
+    rows = "one: {task: a.yaml}\n  two: {task: b.yaml}\n  tree: {task: generated/small}"
+    text = GOOD.replace("one: {task: gtl/comp-vs-rec}", rows)
+    for units, expected in (("task", ["a.yaml", "b.yaml", "generated/small"]),
+                            ("corpus", ["own", "own", "generated"])):  # fmt: skip
+        file = experiments.read(text + f"units: {units}\n", PATH)
+        assert [file.unit(row) for row in file.spec.rows] == expected
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
+        ("title: t\n", "title: t\nunits: group\n", 2, "expected a group for every row"),
+        ("[79.11, 0.05]", "[79.11, 1.0e+308]", 13, "published.one.NMF"),
         ("title: t\n", "titel: t\n", 1, "unknown key 'titel'. Did you mean 'title'?"),
         ("metric: accuracy\n", "", 1, "missing key metric"),
         ("metric: accuracy", "metric: acuracy", 3, "'accuracy', 'f1', 'balanced_accuracy', 'nmi'"),

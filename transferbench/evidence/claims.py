@@ -20,7 +20,6 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from transferbench import experiments
-from transferbench.errors import unknown
 from transferbench.evidence.frame import (
     Cell,
     identical_columns,
@@ -130,7 +129,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
     """Judge every claim of an experiment by its cells.
 
     `others` are the experiments that claims name, with their cells; one that is missing counts as
-    not run. Raise UserError if one of them lacks a column of the claim, or the claim to read with.
+    not run.
     """
     results = []
     for claim in experiment.spec.claims:
@@ -138,8 +137,6 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
         for name, says in claim.read_with.items():
             other, its_cells = others.get(name) or _not_run(name)
             known = {each.says: each for each in other.spec.claims}
-            if says not in known:
-                raise unknown(f"claim of {name}", says, known)
             outcome = _judge(other, its_cells, known[says], others).outcome
             related.append(f"See also {name} ({MARKS[outcome]} {outcome}): {says}")
         results.append(replace(_judge(experiment, cells, claim, others), related=tuple(related)))
@@ -191,9 +188,6 @@ def _lines(
     lines: dict[str, Line] = {}
     given = claim.better
     for i, (file, cells) in enumerate(known):
-        for column in claim.columns:
-            if column not in file.spec.columns:
-                raise unknown(f"column of {file.name}", column, file.spec.columns)
         measure, whole = claim.measure or file.spec.metric, file.spec.whole
         scale = partial(_scale, measure in LOWER_IS_BETTER, _compares_ratios(claim, file), whole)
         rows = [

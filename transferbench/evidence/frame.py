@@ -267,7 +267,8 @@ def read_moves(path: Path) -> list[Move]:
         types = Move.__annotations__
         table = pd.read_csv(path, usecols=[*types], dtype=types, keep_default_na=False)[[*types]]
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); run `fragility` again.") from None
+        remedy = "correct or delete it, then run `fragility` again"
+        raise UserError(f"{path}: cannot be read ({error}); {remedy}.") from None
     return [Move(*line) for line in table.itertuples(index=False)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from transferbench import experiments, models, parameters
+from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import SeveralErrors, UserError, brief, did_you_mean, unknown
 from transferbench.experiments.experiment import (
@@ -223,6 +223,8 @@ def _check_measures(spec: Schema, errors: ErrorList) -> None:
 
 
 def _check_labels(spec: Schema, errors: ErrorList) -> None:
+    grouped = spec.units != "group" or all(row.group for row in spec.rows.values())
+    errors.expect(grouped, "expected a group for every row.", "units")
     averages = {average_label(row.group) for row in spec.rows.values()}
     for label in averages & spec.rows.keys() if spec.figure is None else ():
         message = f"the table adds a row of means named {label}; rename this row."
@@ -342,6 +344,14 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
     if [claim.better, claim.stable, claim.higher].count(None) != 2:
         errors.add("expected one of better, stable, higher.", *keys)
         return
+    for name in {*claim.also, *claim.read_with}.intersection(experiments.names()):
+        other, _ = strict_yaml.load(experiments.path(name))  # unchecked: it may name this file
+        if name in claim.also:
+            kind = f"column of {name}"
+            errors.check_known(kind, claim.columns, other["columns"], *keys, "also")
+        if says := claim.read_with.get(name):
+            known = [each["says"] for each in other.get("claims", ())]
+            errors.check_known(f"claim of {name}", [says], known, *keys, "read_with", name)
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
     shown = dict.fromkeys(row.metric or spec.metric for row in rows)
     measure = claim.measure or spec.metric

@@ -26,11 +26,12 @@ from transferbench.runs.record import Limits, Run
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
 MATTERS = 0.005
 MATTERS_RATIO = 1.1
-Finite = Annotated[float, Gt(-math.inf), Lt(math.inf)]
+#: A number of a table or a claim; its square is finite.
+Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
 #: Values of x: one, or all from the first to the last.
 Span = Finite | tuple[Finite, Finite]
 #: A printed mean, or mean and standard deviation.
-Published = Finite | tuple[Finite, Weight]
+Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
 
 
 class StrictModel(BaseModel):
@@ -429,13 +430,17 @@ class Experiment:
         return self.spec.rows[row].metric or self.spec.metric
 
     def problem(self, row: str) -> str:
-        """Return the task of a row without options; rows of one problem are not independent."""
-        return tasks.Task.named(self.spec.rows[row].task).base
+        """Return the task of a row without options; rows of one problem are not independent.
+
+        That of the user's own files is their path.
+        """
+        task = tasks.Task.named(self.spec.rows[row].task)
+        return str(task.options.get("path") or task.base)
 
     def unit(self, row: str) -> str:
         """Return the unit that a row is a sample of, "" without units."""
-        task = self.problem(row)
-        known = {"task": task, "corpus": task.split("/")[0], "group": self.spec.rows[row].group}
+        corpus = tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]
+        known = {"task": self.problem(row), "corpus": corpus, "group": self.spec.rows[row].group}
         return known[self.spec.units] if self.spec.units else ""
 
     def scale(self, row: str) -> int:
