@@ -345,9 +345,9 @@ def test_rows_of_a_unit_that_are_alike_do_not_count_as_independent(monkeypatch, 
     assert np.mean(naive) > 0.15
 
 
-@pytest.mark.parametrize("share", [0.0, 0.95])
-def test_claims_about_fixed_rows_hold_their_level(share):
-    """share: of the documents' noise that all rows have in common."""
+@pytest.mark.parametrize(("share", "seeds_error"), [(0.0, 0.1), (0.95, 0.1), (1.0, 1.0)])
+def test_claims_about_fixed_rows_hold_their_level(share, seeds_error):
+    """share: of the documents' noise, whose error is 1, that all rows have in common."""
     rng, found = np.random.default_rng(1), {"average": [], "most": [], "every": [], "some": []}
     for _ in range(400):
         common = rng.normal()
@@ -356,7 +356,7 @@ def test_claims_about_fixed_rows_hold_their_level(share):
             noise = np.sqrt(share) * common + np.sqrt(1 - share) * rng.normal()
             # For "most", half of the rows are far ahead: one more would be most.
             ahead = 30 * np.array([0, i < 3])
-            rows.append((i, noise, rng.normal(0, 0.3, 5), ahead))
+            rows.append((i, noise, rng.normal(0, np.sqrt(5) * seeds_error, 5), ahead))
         for extent in found:
             tests = [
                 PairedTest(
@@ -368,6 +368,19 @@ def test_claims_about_fixed_rows_hold_their_level(share):
             found[extent].append(false_claims(tests, extent)[0])
     for extent, held in found.items():
         assert np.mean(held) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400), extent
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_two_errors_of_one_size_hold_the_level(n):
+    """The larger one of the two p, each for one error, would be below 0.05 too often."""
+    rng, known = np.random.default_rng(2), []
+    for _ in range(4000):
+        values = tuple(rng.normal() + rng.normal(0, np.sqrt(n), n))
+        known.append(PairedTest("", values, seeds=tuple(range(n)), error=1.0))
+    level = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+    assert np.mean([test.p() <= 0.05 for test in known]) <= level
+    assert np.mean([test.p(contrary=True) <= 0.05 for test in known]) <= level
+    assert n == 3 or np.mean([max(test.parts()) <= 0.05 for test in known]) > level
 
 
 def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_path):
@@ -494,7 +507,7 @@ def test_one_repeat_decides_no_row(tmp_path):
 TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}
 
 
-def test_the_larger_p_of_seeds_and_documents_decides(tmp_path):
+def test_the_variances_of_seeds_and_documents_add(tmp_path):
     claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec]"
     for documents, outcome in ((0, "holds"), (100_000, "holds"), (1000, "undetermined")):
         found = judged(TABLE, claim, TWO_POINTS, tmp_path, documents=documents)
@@ -505,7 +518,10 @@ def test_the_larger_p_of_seeds_and_documents_decides(tmp_path):
     error = np.sqrt(mean(a * (1 - a) / 1000) + mean(b * (1 - b) / 1000))
     assert p.documents == pytest.approx(stats.norm.sf(0.02 / error))
     assert p.seeds == pytest.approx(stats.ttest_1samp(a - b, 0, alternative="greater").pvalue)
-    assert p.p == p.documents > 0.05 > p.seeds
+    seeds = np.var(a - b, ddof=1) / 3
+    t = 0.02 / np.sqrt(seeds + error**2)
+    assert p.p == pytest.approx(stats.t.sf(t, 2 * (1 + error**2 / seeds) ** 2))
+    assert p.p > p.documents > 0.05 > p.seeds
     line = claims.comparisons(experiments.read(TABLE, PATH), found)[0]
     assert line[5] == f"{p.p:.2g} (seeds {p.seeds:.2g}, documents {p.documents:.2g})"
 
