@@ -182,6 +182,18 @@ def test_a_wide_spread_leaves_stability_undetermined(tmp_path):
     assert judged(SWEEP, claim, values, tmp_path).outcome == "undetermined"
 
 
+def test_the_pair_with_the_largest_p_decides_on_stability(tmp_path):
+    """The lowest and the highest mean are far from 2 apart, but one in between is noisy."""
+    values = {("A", 5.0): 90, ("A", 6.0): 91 + NOISE / 100, ("A", 7.0): 90.9 + 2 * NOISE, "C": 7}
+    values[("A", 8.0)] = 90
+    claim = "stable: {{column: A, x: [5, {}], within: 2}}"
+    assert judged(SWEEP, claim.format(6), values, tmp_path).outcome == "holds"
+    found = judged(SWEEP, claim.format(7), values, tmp_path)
+    p = stats.ttest_1samp(90 + 2 - (90.9 + 2 * NOISE), 0, alternative="greater").pvalue
+    assert found.decisions[0][0].p == pytest.approx(p)
+    assert (found.outcome, p > 0.05) == ("undetermined", True)
+
+
 def test_the_documents_are_the_same_at_every_x(tmp_path):
     """A mean over several x has no smaller error for their number."""
     values = {("A", x): y + NOISE / 100 for x, y in ((5.0, 80), (6.0, 80), (7.0, 82), (8.0, 82))}
@@ -193,12 +205,12 @@ def test_the_documents_are_the_same_at_every_x(tmp_path):
 
 
 def test_instability_between_any_two_points_needs_its_share_of_the_level(tmp_path):
-    """Four points have six pairs, of which the farthest is tested."""
+    """Four points have twelve ordered pairs, of which the farthest is tested."""
     values = {("A", x): np.full(3, 90.0) for x in (5.0, 6.0, 7.0)} | {"C": 7}
     values["A", 8.0] = 87 + NOISE
     found = judged(SWEEP, "stable: {column: A, x: [5, 8], within: 2}", values, tmp_path)
     p = stats.ttest_1samp(87 + NOISE - 90 + 2, 0, alternative="less").pvalue
-    assert found.decisions[0][1].p == pytest.approx(6 * p)
+    assert found.decisions[0][1].p == pytest.approx(12 * p)
 
 
 def test_a_margin_that_is_just_met_is_not_counted_as_claimed(tmp_path):

@@ -19,6 +19,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from transferbench import experiments
 from transferbench.evidence.frame import (
     Cell,
@@ -270,21 +272,23 @@ def _better(given: Better, lines: Sequence[Line], column: str, rival: str) -> Co
 
 
 def _stable(given: Stable, line: Line) -> PairedTest:
-    """Compare the lowest mean, plus the range allowed, with the highest mean.
+    """Compare one point, plus the range allowed, with another: the least favourable pair by t.
 
-    Only seeds are tested: the method and the documents are the same at every x, so an error of
-    independent documents would be far too large.
+    It may be another pair than that of the lowest and the highest mean. Only seeds are tested:
+    the method and the documents are the same at every x, so an error of independent documents
+    would be far too large.
     """
     points = list(line.at(given.column, given.x).values())
     complete = [point for point in points if not point.missing] or points
-
-    def mean(point: Values) -> float:
-        return fmean(point.by_seed.values() or [0])
-
-    low, high = min(complete, key=mean), max(complete, key=mean)
+    seeds = min(len(point.by_seed) for point in complete)
+    values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
+    gaps = values[:, None] - values + given.within
+    # Without a spread it is the pair of the lowest and the highest mean.
+    t = gaps.mean(axis=-1) / (gaps.std(axis=-1) + 1e-9)
+    low, high = (complete[i] for i in np.unravel_index(t.argmin(), t.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
     first = next((point for point in points if point.missing), low)
-    n_comparisons = max(1, math.comb(len(points), 2))
+    n_comparisons = max(1, math.perm(len(points), 2))
     test = line.test(first, high, -given.within)
     return replace(test, n_comparisons=n_comparisons, error=math.nan)
 
@@ -390,7 +394,7 @@ def _better_words(given: Better, claim: Claim) -> str:
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
     """Return a line under HEADER for each comparison; margins are added back to differences.
 
-    For a column claimed to be stable, the line has the range of its means.
+    For a column claimed to be stable, the line has the difference of the least favourable pair.
     """
     claim, lines, rows = result.claim, [], _extent(result.claim)
     total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
@@ -417,7 +421,7 @@ def _text(experiment: Experiment, claim: Claim, margin: float, difference: float
     """Return a difference, with the margin added back."""
     digits, value = 3 if experiment.spec.unit == "fraction" else 2, difference + margin
     if claim.stable:
-        return f"range {-value:.{digits}f}"
+        return f"difference {-value:.{digits}f}".replace("-", "−")
     if (claim.measure or experiment.spec.metric) in COSTS:
         return f"× {10**value:.2f}"
     return f"{value:+.{digits}f}".replace("-", "−")
