@@ -685,6 +685,7 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "}}", "}, measure: f1}", "no row shows f1; expected accuracy"),
         (TABLE, "}}", "}, also: [gtl-tabel3]}", "Did you mean 'gtl-table3'?"),
         (TABLE, "}}", "}, also: [mtc-table4]}", "unknown column of mtc-table4 'A'"),
+        (TABLE, "}}", "}, also: [himls-table2]}", "himls-table2 has the unit fraction"),
         (TABLE, "}}", "}, read_with: {gtl-table3: s}}", "unknown claim of gtl-table3 's'"),
         (TABLE, "}}", "}, read_with: {gtl-figure2a: s}}", "unknown claim of gtl-figure2a 's'"),
         (TABLE, "[B]", "[B], by: 1.0e+308", "expected less than 1000"),

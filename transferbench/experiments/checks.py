@@ -349,6 +349,9 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
         if name in claim.also:
             kind = f"column of {name}"
             errors.check_known(kind, claim.columns, other["columns"], *keys, "also")
+            unit = other.get("unit", Schema.model_fields["unit"].default)
+            message = f"{name} has the unit {unit}; expected {spec.unit}, as here."
+            errors.expect(unit == spec.unit, message, *keys, "also")
         if says := claim.read_with.get(name):
             known = [each["says"] for each in other.get("claims", ())]
             errors.check_known(f"claim of {name}", [says], known, *keys, "read_with", name)
