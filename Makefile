@@ -33,7 +33,7 @@ test: $(TESTED)  ## Run the quick tests.
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 test-slow: $(TESTED)  ## Run the slow tests: wheel, browser, engines, kills, embeddings, documentation.
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 check: $(TESTED)  ## Check format, lint and types.
 	$(BIN)/ruff format --check .
