@@ -334,7 +334,7 @@ def test_signs_of_many_units_are_drawn_at_random(monkeypatch):
 
 
 def false_claims(rows: list[PairedTest], extent: str) -> tuple[bool, bool]:
-    """Whether a claim holds over these rows, and whether its contrary does."""
+    """Return whether a claim holds over these rows, and whether its contrary does."""
     compared = Comparison("A over B", tuple(rows))
     return tuple(compared.decision(extent, 1, side).p <= 0.05 for side in (False, True))
 
@@ -501,7 +501,7 @@ def test_methods_without_seeds_are_tested_by_the_documents(tmp_path, claim, outc
     assert np.isnan(decision.seeds)
     shown = claims.comparisons(experiments.read(TABLE, PATH), found)[0][5]
     assert shown == f"{decision.p:.2g} (documents {decision.p:.2g})"
-    # Fewer documents, and the same difference is none that can be told from chance.
+    # With fewer documents the same difference is not significant.
     assert judged(TABLE, claim, values, tmp_path, documents=20).outcome == "undetermined"
     # Without an error nothing is decided, whatever the number of rows.
     found = judged(TABLE, claim, values, tmp_path)

@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, Move
-from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS
 
 #: Not a change of a run: the other seeds of a random method.
@@ -19,7 +18,7 @@ def to_csv(moves: Sequence[Move]) -> pd.DataFrame:
     return table.assign(moved=table["value"] - table["committed"])
 
 
-def summary(experiment: Experiment, cells: Sequence[Cell], digits: int) -> dict[str, Any]:
+def summary(cells: Sequence[Cell], digits: int) -> dict[str, Any]:
     """Return what the page shows.
 
     kinds   : kinds of changes: order, dtype, threads, libraries of some versions, other seeds.
@@ -36,7 +35,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell], digits: int) -> dict[
         if cell.fragile:
             words = [f"{kind} {_signed(value, digits)}" for kind, value in largest.items() if value]
             by = {kind: round(abs(value), digits) for kind, value in largest.items()}
-            tolerance = f"(tolerance {experiment.tolerance(cell.row):g})"
+            tolerance = f"(tolerance {cell.tolerance:g})"
             sentence = f"{cell.row}, {cell.column}: {', '.join(words)} {tolerance}"
             fragile[max(by.values()) == by.get(SEEDS)].append(sentence)
     columns = {

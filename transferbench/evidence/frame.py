@@ -117,7 +117,6 @@ class Cell:
     best           : the mean value at the best iterations.
     outcomes       : what its runs report, by seed; of an average there are none.
     moves          : its first run with changes, see `Move`.
-    fragile        : True if one of them moves it by more than the tolerance.
     """
 
     row: str
@@ -142,7 +141,6 @@ class Cell:
     best: float = math.nan
     outcomes: tuple[Outcome, ...] = ()
     moves: tuple[Move, ...] = ()
-    fragile: bool = False
 
     @property
     def difference(self) -> float:
@@ -169,6 +167,11 @@ class Cell:
         if abs(self.difference) <= self.tolerance:
             return "within"
         return "above" if self.difference > 0 else "below"
+
+    @property
+    def fragile(self) -> bool:
+        """True if a change moves the first run by more than the tolerance."""
+        return any(abs(move.moved) > self.tolerance for move in self.moves)
 
     @property
     def runs_to_settle(self) -> str:
@@ -256,7 +259,7 @@ def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
     """
     cells = summarise(experiment, observations(experiment, read_runs(folder / "runs.csv")))
     moves = read_moves(folder / "fragility.csv")
-    return [_with_moves(experiment, cell, moves) for cell in cells] if moves else cells
+    return [_with_moves(cell, moves) for cell in cells] if moves else cells
 
 
 def read_moves(path: Path) -> list[Move]:
@@ -272,14 +275,12 @@ def read_moves(path: Path) -> list[Move]:
     return [Move(*line) for line in table.itertuples(index=False)]
 
 
-def _with_moves(experiment: Experiment, cell: Cell, moves: Sequence[Move]) -> Cell:
+def _with_moves(cell: Cell, moves: Sequence[Move]) -> Cell:
     """Return the cell with its moves from the value of its first seed."""
     first = next(iter(cell.by_seed.values()), math.nan)
     own = [move for move in moves if move[:2] == (cell.row, cell.column)]
     here = tuple(m for m in own if math.isclose(m.committed, first, rel_tol=1e-5, abs_tol=1e-9))
-    tolerance = experiment.tolerance(cell.row)
-    fragile = tolerance is not None and any(abs(move.moved) > tolerance for move in here)
-    return replace(cell, moves=here, fragile=fragile)
+    return replace(cell, moves=here)
 
 
 def to_runs(lines: list[dict[str, str]], path: Path = Path("runs.csv")) -> pd.DataFrame:

@@ -79,7 +79,7 @@ def render(
     if shown["moves"]:
         templates.append("fragility.md")
         frames["fragility.csv"] = fragility.to_csv(shown["moves"])
-        shown |= fragility.summary(experiment, cells, shown["digits"])
+        shown |= fragility.summary(cells, shown["digits"])
     texts = {name: to_csv(frame) for name, frame in frames.items()}
     return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
 
