@@ -93,6 +93,20 @@ def test_made_up_pages_are_ordered_by_path(made_up):
     np.testing.assert_array_equal(truth.Y[1].argmax(axis=1), [2, 2, 1, 3, 0, 0])
 
 
+def test_one_university_is_the_source_and_another_the_target(made_up):
+    problem, truth = webkb.build("webkb/wisconsin-vs-texas", made_up, **PLAIN)
+    every, every_truth = webkb.build("mtc/webkb4", made_up, **PLAIN)
+    assert (problem.family, truth.names) == ("transfer", ("source", "target"))
+    for at, university in enumerate(("wisconsin", "texas")):
+        same = every.domains[webkb.UNIVERSITIES.index(university)].X
+        same = same[:, [0, 1, 3, 4, 5, 6, 8]]  # without cornell and washington
+        np.testing.assert_array_equal(problem.domains[at].X.toarray(), same.toarray())
+        np.testing.assert_array_equal(
+            truth.Y[at], every_truth.Y[webkb.UNIVERSITIES.index(university)]
+        )
+    assert [len(domain.seen) for domain in problem.sources] == [4]
+
+
 def test_options_have_their_documented_effect(made_up):
     def built(**options):
         return webkb.build("mtc/webkb4", made_up, **PLAIN | options)[0].domains[1].X

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
-from transferbench.data.text import Weighting, document_frequency, weight
+from transferbench.data.text import Weighting, count, document_frequency, weight
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
@@ -58,6 +58,38 @@ def problem_from_counts(
     seen = (domain < sources) & (family == "transfer")
     return split_by_domain(
         task, family, classes, list(parts), domain, [X], Y, seen, scored=~seen & (y >= 0)
+    )
+
+
+def problem_from_texts(
+    task: str,
+    classes: Sequence[str],
+    parts: Mapping[str, Sequence[tuple[str, int]]],
+    *,
+    token_pattern: str,
+    min_df: int,
+    weighting: Weighting,
+    unit_length: bool,
+) -> tuple[Problem, Truth]:
+    """Return a transfer problem of texts, the first domain labelled, and its truth.
+
+    parts: by domain name, the text and the class index of each document. The other arguments are
+    those of `text.count` and `problem_from_counts`.
+    """
+    counts, _ = count((text for part in parts.values() for text, _ in part), token_pattern)
+    ends = np.cumsum([len(part) for part in parts.values()])
+    counted = {
+        name: (counts[end - len(part) : end], np.array([label for _, label in part]))
+        for (name, part), end in zip(parts.items(), ends, strict=True)
+    }
+    return problem_from_counts(
+        task,
+        "transfer",
+        classes,
+        counted,
+        min_df=min_df,
+        weighting=weighting,
+        unit_length=unit_length,
     )
 
 

@@ -27,6 +27,7 @@ FOLDER = Path(__file__).parent
 PREFIXES = (
     *("gtl", "dtl", "mrtl", "mtc", "zhuang", "reuters", "amazon", "email-spam"),
     *("generated", "rcv1", "eurlex", "mulan", "multilabel"),
+    *("crisislex", "germeval", "webkb", "mtc-counts"),
 )
 
 

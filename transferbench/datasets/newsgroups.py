@@ -44,8 +44,8 @@ GROUPS = {
 Split = dict[str, dict[str, tuple[str, ...]]]
 
 
-def _halves(paper: str, sci: tuple[str, str]) -> dict[str, Split]:
-    """Return every pair of top categories; the first half of each is the source."""
+def _halves(paper: str, sci: tuple[str, str], sizes: Iterable[int] = (2,)) -> dict[str, Split]:
+    """Return top categories, so many at a time; the first half of each is the source."""
     halves = {
         "comp": ("graphics ms-windows", "ibm mac"),
         "rec": ("autos motorcycles", "baseball hockey"),
@@ -53,11 +53,12 @@ def _halves(paper: str, sci: tuple[str, str]) -> dict[str, Split]:
         "talk": ("guns mideast", "politics religion"),
     }
     return {
-        f"{paper}/{P}-vs-{Q}": {
-            domain: {top: tuple(halves[top][half].split()) for top in (P, Q)}
+        f"{paper}/{'-vs-'.join(tops)}": {
+            domain: {top: tuple(halves[top][half].split()) for top in tops}
             for half, domain in enumerate(("source", "target"))
         }
-        for P, Q in combinations(halves, 2)
+        for size in sizes
+        for tops in combinations(halves, size)
     }
 
 
@@ -73,8 +74,8 @@ def _aligned(P: str, Q: str) -> Split:
 
 
 SPLITS: dict[str, Split] = {
-    # GTL, Table 2.
-    **_halves("gtl", ("crypt electronics", "med space")),
+    # GTL, Table 2; and the same halves with three and four top categories.
+    **_halves("gtl", ("crypt electronics", "med space"), (2, 3, 4)),
     # DTL, Table 2: as GTL, except sci.
     **_halves("dtl", ("crypt med", "electronics space")),
     # MRTL, Table 1.
@@ -94,9 +95,9 @@ SPLITS: dict[str, Split] = {
 
 
 def _line(name: str, split: Split) -> str:
-    P, Q = next(iter(split.values()))
+    tops = " against ".join(next(iter(split.values())))
     kind = "clustering tasks" if name.startswith("mtc/") else "domains, the first labelled"
-    return f"20 Newsgroups, {P} against {Q}: {len(split)} {kind}"
+    return f"20 Newsgroups, {tops}: {len(split)} {kind}"
 
 
 TASKS = {name: _line(name, split) for name, split in SPLITS.items()}

@@ -1,13 +1,15 @@
 """WebKB: web pages of four universities' computer science departments, crawled in January 1997.
 
-Of the "4 Universities" set, the classes student, faculty, course and project are used; each
-university is a clustering task. A file is the server's header, an empty line and HTML, parsed by
-the HTML standard: text without markup, comments, scripts and styles, separated at tags, and the
-text for browsers without frames. Pages of a task are in the order of their paths; some contain only
-a redirection and may have no feature.
+Of the "4 Universities" set, the classes student, faculty, course and project are used. In
+`mtc/webkb4` each university is a clustering task; `webkb/<one>-vs-<other>` has the labelled pages
+of one university as source and those of another as target. A file is the server's header, an empty
+line and HTML, parsed by the HTML standard: text without markup, comments, scripts and styles,
+separated at tags, and the text for browsers without frames. Pages of a task are in the order of
+their paths; some contain only a redirection and may have no feature.
 """
 
 import re
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,17 @@ from transferbench.problem import Problem, Truth
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
 FILES = originals("webkb")
-TASKS = {"mtc/webkb4": "WebKB pages by student, faculty, course, project: 4 clustering tasks"}
+#: Task → domain → university.
+SPLITS = {"mtc/webkb4": {name: name for name in UNIVERSITIES}} | {
+    f"webkb/{source}-vs-{target}": {"source": source, "target": target}
+    for source, target in permutations(UNIVERSITIES, 2)
+}
+TASKS = {
+    task: "WebKB pages by student, faculty, course, project: 4 clustering tasks"
+    if task == "mtc/webkb4"
+    else f"WebKB pages, {split['source']} to {split['target']}: 2 domains, the first labelled"
+    for task, split in SPLITS.items()
+}
 FACTS = facts(TASKS)
 
 
@@ -37,15 +49,18 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> tuple[Problem, Truth]:
-    """Build the task.
+    """Build one task.
 
     stop_words, token_pattern: tokens to count. min_df: drop features in fewer pages. max_features:
     keep only so many, of highest document frequency. weighting, unit_length: see `text.weight`. All
-    are computed over the four universities together.
+    are computed over the universities of the task together.
     """
+    split = SPLITS[task]
     texts, labels, universities = [], [], []
     for path, page in sorted(members(*files.values())):
         _, label, university, _ = path.split("/")
+        if university not in split.values():
+            continue
         texts.append(_text(re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]))
         labels.append(CLASSES.index(label))
         universities.append(university)
@@ -54,11 +69,11 @@ def build(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features
     )
     y, university_of = np.array(labels), np.array(universities)
-    rows = {name: np.flatnonzero(university_of == name) for name in UNIVERSITIES}
-    parts = {name: (counts[r], y[r]) for name, r in rows.items()}
+    rows = {domain: np.flatnonzero(university_of == name) for domain, name in split.items()}
+    parts = {domain: (counts[r], y[r]) for domain, r in rows.items()}
     return problem_from_counts(
         task,
-        "clustering",
+        "clustering" if task == "mtc/webkb4" else "transfer",
         CLASSES,
         parts,
         columns=columns,

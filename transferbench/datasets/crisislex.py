@@ -1,0 +1,65 @@
+"""CrisisLexT6: tweets during six disasters, on-topic if they are about the disaster.
+
+Collected by Olteanu, Castillo, Diaz and Vieweg (CrisisLex: A Lexicon for Collecting and Filtering
+Microblogged Communications in Crises, ICWSM 2014): about 10,000 English tweets of each disaster,
+found by keywords or by place, and labelled by crowd workers. A task has the labelled tweets of one
+disaster as source and those of another as target, in the order of the files.
+"""
+
+import csv
+from itertools import permutations
+from pathlib import Path
+
+from transferbench.data.problems import problem_from_texts
+from transferbench.data.text import Weighting
+from transferbench.datasets._published import facts, originals
+from transferbench.parameters import Count
+from transferbench.problem import Problem, Truth
+
+CLASSES = ("off-topic", "on-topic")
+FILES = originals("crisislex")
+#: Disasters, in the order of the files.
+DISASTERS = ("sandy", "alberta", "boston", "oklahoma", "queensland", "west-texas")
+FILE_OF = dict(zip(DISASTERS, FILES, strict=True))
+#: Task → source and target.
+PAIRS = {f"crisislex/{a}-vs-{b}": (a, b) for a, b in permutations(DISASTERS, 2)}
+TASKS = {
+    task: f"Tweets on disasters, {source} to {target}: 2 domains, the first labelled"
+    for task, (source, target) in PAIRS.items()
+}
+FACTS = facts(TASKS)
+
+
+def needed(task: str) -> list[str]:
+    """Return the files of the source and of the target."""
+    return [FILE_OF[disaster] for disaster in PAIRS[task]]
+
+
+def build(
+    task: str,
+    files: dict[str, Path],
+    *,
+    token_pattern: str = r"[^\W_]{2,}",
+    min_df: Count = 2,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> tuple[Problem, Truth]:
+    """Build one task.
+
+    token_pattern: tokens to count. min_df: drop terms in fewer tweets, counted over both domains.
+    weighting, unit_length: see `text.weight`; fitted on both domains together.
+    """
+    parts = {}
+    for domain, name in zip(("source", "target"), needed(task), strict=True):
+        with files[name].open(encoding="utf-8", newline="") as stream:
+            _, *rows = csv.reader(stream, skipinitialspace=True)
+        parts[domain] = [(text, CLASSES.index(label)) for _, text, label in rows]
+    return problem_from_texts(
+        task,
+        CLASSES,
+        parts,
+        token_pattern=token_pattern,
+        min_df=min_df,
+        weighting=weighting,
+        unit_length=unit_length,
+    )

@@ -1,0 +1,60 @@
+"""The word counts of `mtc_newsgroups` as transfer tasks: one clustering task to the other.
+
+`mtc-counts/<pair>` has the first clustering task as source and the second as target, and
+`mtc-counts/<pair>-reversed` the second as source.
+"""
+
+from pathlib import Path
+
+from transferbench.data.formats import read_counts
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.text import Weighting
+from transferbench.datasets import mtc_newsgroups
+from transferbench.datasets._published import facts
+from transferbench.parameters import Count
+from transferbench.problem import Problem, Truth
+
+FILES = mtc_newsgroups.FILES
+TASKS = {
+    f"{task.replace('mtc/', 'mtc-counts/')}{suffix}": (
+        f"{line.partition(':')[0]}: 2 domains, the {'second' if suffix else 'first'} task labelled"
+    )
+    for task, line in mtc_newsgroups.TASKS.items()
+    for suffix in ("", "-reversed")
+}
+FACTS = facts(TASKS)
+
+
+def needed(task: str) -> list[str]:
+    """Return the files of the source and of the target."""
+    names = mtc_newsgroups.needed(task.replace("mtc-counts/", "mtc/").removesuffix("-reversed"))
+    return names[::-1] if task.endswith("-reversed") else names
+
+
+def build(
+    task: str,
+    files: dict[str, Path],
+    *,
+    min_df: Count = 1,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> tuple[Problem, Truth]:
+    """Build one task.
+
+    min_df: drop words in fewer documents, counted over both domains. weighting, unit_length: see
+    `text.weight`; fitted on both domains together.
+    """
+    classes = task.removeprefix("mtc-counts/").removesuffix("-reversed").split("-vs-")
+    parts = {
+        domain: read_counts(files[name], "fea", "gnd")
+        for domain, name in zip(("source", "target"), needed(task), strict=True)
+    }
+    return problem_from_counts(
+        task,
+        "transfer",
+        classes,
+        parts,
+        min_df=min_df,
+        weighting=weighting,
+        unit_length=unit_length,
+    )
