@@ -241,8 +241,9 @@ def dataset(name: str) -> Iterator[str]:
         [(f"`{task}`", cell(text), *_facts(module, task)) for task, text in module.TASKS.items()],
     )
     yield "The counts are checked at every build with the default options.\n\n"
-    options = {**parameters.schema(module.build), "order": tasks.ORDER}
-    yield "## Options\n\n`TASK:NAME=VALUE,…`; an `order` above 0 permutes the documents.\n\n"
+    options = {"order": tasks.ORDER, **tasks.CUT, **parameters.schema(module.build)}
+    yield "## Options\n\n`TASK:NAME=VALUE,…`; an `order` above 0 permutes the documents; "
+    yield f"`{'`, `'.join(tasks.CUT)}` take some of the documents of a transfer task.\n\n"
     yield table(
         ("name", "type", "default"),
         [

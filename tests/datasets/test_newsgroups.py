@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from transferbench.data import tasks
 from transferbench.datasets import newsgroups
@@ -76,19 +77,14 @@ def test_options_have_their_documented_effect(real):
     assert built("stop_words=none").domains[0].X.shape[1] > plain.domains[0].X.shape[1]
 
 
-def test_documents_that_are_cut_do_not_count_for_the_least_frequency(tmp_path):
-    """Of four documents with the word "lost", one stays; two are needed."""
-    lines = ["", "", ""]
-    for group, word in (("ibm", "lost"), ("hockey", "kept"), ("graphics", ""), ("autos", "")):
-        lines += [f"{newsgroups.GROUPS[group]}\tcommon {word}"] * 4
-    path = tmp_path / "posts"
-    path.write_text("\n".join(lines))
-    (tmp_path / "none").write_text("")
-    files = dict.fromkeys(newsgroups.FILES, tmp_path / "none") | {min(newsgroups.FILES): path}
-    for ratio, sizes, features in (("", (4, 4), 3), ("1:4", (1, 4), 2)):
-        problem, truth = newsgroups.build("gtl/comp-vs-rec", files, min_df=2, class_sizes=ratio)
-        assert tuple(truth.Y[1].sum(axis=0)) == sizes
-        assert problem.domains[1].X.shape[1] == features
+def test_the_papers_least_frequency_holds_for_the_documents_that_remain(real):
+    X = {}
+    for least in (0, 5):
+        task = tasks.Task.named("gtl/comp-vs-rec", documents=100, min_df=least)
+        problem, _ = tasks.load(task, real)
+        X[least] = sp.csr_array(sp.vstack([domain.X for domain in problem.domains]))
+    assert np.bincount(X[0].indices).min() == 5
+    assert (X[0] != X[5]).nnz == 0
 
 
 def test_a_built_task_loads_without_its_originals(real, monkeypatch):

@@ -184,7 +184,7 @@ def test_each_file_of_the_user_is_a_unit():
         (
             *options("{text: gtl/comp-vs-sci}"),
             10,
-            "unknown parameter of task gtl/comp-vs-rec 'text'",
+            "unknown option of task gtl/comp-vs-rec 'text'",
         ),
         (*options("[min_df]"), 10, "options: expected a valid dictionary"),
         ("{C: 1.0,", "{c: 1.0,", 10, "unknown parameter of lr 'c'"),

@@ -90,6 +90,7 @@ def _task(name: str, settings: Settings) -> list[str]:
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", facts_of_build),
         *_section(f"Options ({name}:NAME=VALUE,…)", [*options.values(), order]),
+        *_section("Options of every transfer task, to use some documents", tasks.CUT.values()),
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip

@@ -1,13 +1,14 @@
-"""Build problems from matrices and labels: by domain, with unequal classes, or with tasks."""
+"""Build problems from matrices and labels: by domain, cut to fewer documents, or with tasks."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
 from transferbench.data.text import Weighting, count, document_frequency, weight
+from transferbench.parameters import CountOrZero
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
@@ -16,10 +17,8 @@ Views = Literal["both", "tf-idf", "topics"]
 TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
-#: Domains whose classes the option `class_sizes` cuts; see `cut_classes`.
-UnequalIn = Literal["target", "both"]
-#: Anything with a row for each document.
-Rows = TypeVar("Rows")
+#: Domains whose classes the option `class_sizes` cuts; see `cut`.
+UnequalIn = Literal["target", "source", "both"]
 
 
 def problem_from_counts(
@@ -48,10 +47,7 @@ def problem_from_counts(
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
     if columns is not None:
         counts = counts[:, columns]
-    frequent = np.flatnonzero(document_frequency(counts) >= min_df)
-    if not frequent.size:
-        raise ValueError("no feature is left; expected a lower min_df")
-    X = weight(counts[:, frequent], weighting, unit_length)
+    X = weight(counts[:, _frequent(counts, min_df)], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
     domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
     Y = (y[:, None] == np.arange(len(classes))).astype(float)
@@ -121,52 +117,125 @@ def split_by_domain(
     )
 
 
-def cut_classes(
-    parts: Mapping[str, tuple[Rows, np.ndarray]],
-    classes: Sequence[str],
-    class_sizes: str,
-    unequal_in: UnequalIn,
-) -> dict[str, tuple[Rows, np.ndarray]]:
-    """Return the parts with classes of sizes in a given ratio; the order of documents stays.
+def cut(
+    problem: Problem,
+    truth: Truth,
+    min_df: int = 1,
+    weighting: Weighting = "tf",
+    unit_length: bool = False,
+    *,
+    documents: CountOrZero = 0,
+    class_sizes: str = "",
+    unequal_in: UnequalIn = "target",
+    halves: bool = False,
+) -> tuple[Problem, Truth]:
+    """Return a transfer problem with fewer documents, in their order, and its truth.
 
-    parts       : by domain name, rows (n, …) and (n,) class indices; the first is the source.
-    class_sizes : sizes in the order of the classes, such as "1:10"; "" changes nothing. As many
-                  documents as this ratio allows remain: of "1:10", one class as a rule is complete.
-    unequal_in  : cut the targets alone, or the source too.
+    min_df, weighting, unit_length: drop features in fewer remaining documents, then weight the
+    sparse views; see `text.weight`. The defaults keep the weights.
+    documents   : at most so many of each domain, drawn at random; 0 for all.
+    class_sizes : ratio of the classes, in their order, such as "1:10"; the last number is that of
+                  all further classes. As many documents as it allows remain: of "1:10", one class
+                  as a rule is complete. Documents without a label are dropped.
+    unequal_in  : domains that class_sizes cuts: targets, sources or both.
+    halves      : random halves of the first labelled domain become source and target.
 
     Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
-    the same every time. Raise ValueError for another form of ratio, or if a class would be empty.
+    the same every time, and fewer documents are some of more. Raise ValueError for another family,
+    a wrong option, or if a class would be empty.
     """
-    if not class_sizes:
-        return dict(parts)
-    ratio = _ratio(class_sizes, classes)
-    result = {}
-    for i, (name, (rows, y)) in enumerate(parts.items()):
-        if i or unequal_in == "both":
-            available = np.bincount(y, minlength=len(ratio))
-            sizes = np.rint(ratio * np.min(available / ratio)).astype(int)
-            if not sizes.all():
-                raise ValueError(f"class_sizes {class_sizes} leaves a class of {name} empty")
-            rng = np.random.default_rng(0)
-            orders = [rng.permutation(np.flatnonzero(y == label)) for label in range(len(classes))]
-            kept = [order[:size] for order, size in zip(orders, sizes, strict=True)]
-            ascending = np.sort(np.concatenate(kept))
-            rows, y = rows[ascending], y[ascending]  # type: ignore[index]
-        result[name] = rows, y
-    return result
+    if problem.family != "transfer":
+        options = "documents, class_sizes, unequal_in and halves"
+        raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
+    if unequal_in != "target" and not class_sizes:
+        raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
+    # By domain: its name, the domain it is from, rows of that, whether their labels are seen.
+    parts = [
+        (domain.name, i, np.arange(len(domain.seen)), domain.seen)
+        for i, domain in enumerate(problem.domains)
+    ]
+    if halves:
+        labelled = next((part for part in parts if part[3].all()), None)
+        if labelled is None:
+            raise ValueError("halves = true for a task without a labelled domain")
+        _, i, rows, seen = labelled
+        ends = np.split(np.random.default_rng(0).permutation(rows), [len(rows) // 2])
+        parts = [
+            (name, i, np.sort(half), np.full(len(rows), name == "source"))
+            for name, half in zip(("source", "target"), ends, strict=True)
+        ]
+    ratio = _ratio(class_sizes, problem.classes) if class_sizes else None
+    remaining = []
+    for name, i, rows, seen in parts:
+        Y = truth.Y[i][rows]
+        is_cut = unequal_in in ("both", "source" if seen[rows].all() else "target")
+        drawn = _draw(Y, ratio if is_cut else None, documents)
+        if (Y.any(axis=0) & ~Y[drawn].any(axis=0)).any():
+            asked = f"class_sizes {class_sizes}" if ratio is not None else f"documents {documents}"
+            raise ValueError(f"{asked} leaves a class of {name} empty")
+        remaining.append((name, i, rows[drawn], seen[rows[drawn]]))
+    views: list[Matrix] = []
+    for j, view in enumerate(problem.domains[0].views):
+        stacked = [problem.domains[i].views[j][rows] for _, i, rows, _ in remaining]
+        if sp.issparse(view):
+            X = sp.csr_array(sp.vstack(stacked, format="csr"))
+            X = X[:, _frequent(X, min_df)]
+            views.append(weight(X, weighting, unit_length))
+        else:
+            views.append(np.vstack(stacked))
+    Y = np.vstack([truth.Y[i][rows] for _, i, rows, _ in remaining])
+    seen = np.concatenate([seen for *_, seen in remaining])
+    domain = np.repeat(np.arange(len(remaining)), [len(rows) for _, _, rows, _ in remaining])
+    return split_by_domain(
+        problem.name,
+        "transfer",
+        problem.classes,
+        [name for name, *_ in remaining],
+        domain,
+        views,
+        Y,
+        seen,
+        scored=~seen & Y.any(axis=1),
+    )
+
+
+def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:
+    """Return ascending rows of Y (n, c), at most `documents` unless 0, with classes in a ratio."""
+    rng = np.random.default_rng(0)
+    if ratio is None:
+        return np.sort(rng.permutation(len(Y))[: documents or None])
+    scale = np.min(Y.sum(axis=0) / ratio)
+    if documents:
+        scale = min(scale, documents / ratio.sum())
+    sizes = np.rint(ratio * scale).astype(int)
+    if documents and sizes.sum() > documents:
+        sizes = np.floor(ratio * scale).astype(int)
+    orders = [rng.permutation(np.flatnonzero(members)) for members in Y.T]
+    return np.sort(np.concatenate([o[:size] for o, size in zip(orders, sizes, strict=True)]))
 
 
 def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
     """Return the numbers (c,) of a text such as "1:10". Raise ValueError for another form."""
     try:
-        ratio = np.array([float(part) for part in class_sizes.split(":")])
+        numbers = [float(part) for part in class_sizes.split(":")]
     except ValueError:
-        ratio = np.empty(0)
-    if len(ratio) != len(classes) or not (np.isfinite(ratio).all() and (ratio > 0).all()):
-        expected = f"{len(classes)} positive numbers joined by colons, such as 1:10"
+        numbers = []
+    ratio = np.array(numbers + numbers[-1:] * (len(classes) - len(numbers)))
+    valid = 2 <= len(numbers) <= len(classes) and np.isfinite(ratio).all() and (ratio > 0).all()
+    if not valid:
+        most = f"2 to {len(classes)}" if len(classes) > 2 else "2"
+        expected = f"{most} positive numbers joined by colons, such as 1:10"
         order = f"in the order {', '.join(classes)}"
         raise ValueError(f"class_sizes {class_sizes!r}: expected {expected}, {order}")
     return ratio
+
+
+def _frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
+    """Return the features in at least min_df documents. Raise ValueError if there are none."""
+    frequent = np.flatnonzero(document_frequency(counts) >= max(min_df, 1))
+    if not frequent.size:
+        raise ValueError("no feature is left; expected a lower min_df")
+    return frequent
 
 
 def assign_tasks_from(

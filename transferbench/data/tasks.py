@@ -1,8 +1,10 @@
 """Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
-The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`, and
-`order`, an option of every task: another order of the documents of each domain. The path of a YAML
-file is the name of a task from the user's own files.
+The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. A
+transfer task also has those of `problems.cut`, which take some of its documents, and every task has
+`order`, another order of the documents of each domain. Where a builder has an option of the same
+name, the builder's is meant. The path of a YAML file is the name of a task from the user's own
+files.
 """
 
 import hashlib
@@ -11,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,8 +22,8 @@ import scipy.sparse as sp
 
 from transferbench import datasets, parameters
 from transferbench.artefacts import open_arrays, pack, unpack, write_arrays
-from transferbench.data import fetch
-from transferbench.errors import UserError
+from transferbench.data import fetch, problems
+from transferbench.errors import UserError, unknown
 from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
 from transferbench.parameters import CountOrZero, Params
@@ -32,6 +34,8 @@ from transferbench.settings import Settings
 YAML_SUFFIXES = (".yaml", ".yml")
 #: The option that every task has: a number above 0 permutes the documents of each domain.
 ORDER = parameters.Parameter("order", CountOrZero, 0)
+#: Options that every transfer task has.
+CUT = parameters.schema(problems.cut)
 FORMAT = 3  # of the files that `write` writes; a change makes every task build again
 
 
@@ -39,15 +43,17 @@ FORMAT = 3  # of the files that `write` writes; a change makes every task build 
 class Task:
     """A task.
 
-    built   : full name, with the builder's options that differ from the defaults.
+    built   : full name, with all options but `order` that differ from the defaults.
     base    : full name without options.
     options : all options of the builder.
+    cut     : the options of `problems.cut` that differ from the defaults.
     order   : 0 for the documents in the order as built; else the seed that permutes them.
     """
 
     built: str
     base: str
     options: Params
+    cut: Params = field(default_factory=dict)
     order: int = 0
 
     @classmethod
@@ -71,14 +77,25 @@ class Task:
         if twice := sorted(given.keys() & options.keys()):
             raise UserError(f"{text}: {', '.join(twice)} given twice; remove one.")
         every: dict[str, Any] = given | options
-        order = parameters.convert(every.pop("order", 0), ORDER.type, f"task {base}: option order")
+        known = parameters.schema(build)
+        common = {name: each for name, each in {**CUT, "order": ORDER}.items() if name not in known}
+        for name in every:
+            if name not in {*known, *common}:
+                raise unknown(f"option of task {base}", name, [*known, *common])
+        values = {
+            name: parameters.convert(every.pop(name), option.type, f"task {base}: option {name}")
+            for name, option in common.items()
+            if name in every
+        }
+        order = values.pop("order", 0)
+        cut = {name: value for name, value in values.items() if value != CUT[name].default}
         resolved = parameters.resolve(build, every, f"task {base}")
-        changed = ",".join(
+        changed = {name: v for name, v in resolved.items() if v != known[name].default} | cut
+        text = ",".join(
             f"{key}={json.dumps(value) if isinstance(value, bool) else value}"
-            for key, value in sorted(resolved.items())
-            if value != parameters.schema(build)[key].default
+            for key, value in sorted(changed.items())
         )
-        return cls(f"{base}:{changed}" if changed else base, base, resolved, order)
+        return cls(f"{base}:{text}" if text else base, base, resolved, cut, order)
 
     @property
     def name(self) -> str:
@@ -88,7 +105,7 @@ class Task:
 
     @property
     def has_default_options(self) -> bool:
-        """True if every option of the builder has its default, so that the FACTS apply."""
+        """True if every option but `order` has its default, so that the FACTS apply."""
         return self.built == self.base
 
     def built_path(self, settings: Settings) -> Path:
@@ -102,6 +119,8 @@ class Task:
         originals = [file.digest for file in needed(self).values()]
         files = [*originals, *_user_file_digests(self, settings)]
         inputs = [FORMAT, dict(self.options), code, *files]
+        if self.cut:
+            inputs += [dict(self.cut), fingerprint(Path(problems.__file__))]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
@@ -214,22 +233,45 @@ def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
     path = path or task.built_path(settings)
     with suppress(OSError, ValueError):
         return read_facts(path)
-    module = datasets.tasks()[task.base]
-    originals = {name: fetch.get(file, settings) for name, file in needed(task).items()}
-    users = _users_path(task, settings)
-    options = dict(task.options, path=users) if users else task.options
+    users = bool(_users_path(task, settings))
     try:
-        problem, truth = module.build(task.base, originals, **options)
+        problem, truth = (_cut if task.cut else _build)(task, settings)
     except ValueError as error:
         if task.has_default_options and not users:
             raise
-        remedy = "correct your files" if users else "try other options"
+        remedy = "correct your files" if users and not task.cut else "try other options"
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
     built = Facts.of(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
-        built.check(task.base, module.FACTS.get(task.base, {}))
+        built.check(task.base, datasets.tasks()[task.base].FACTS.get(task.base, {}))
     with writing(path) as temporary:
         write(temporary, replace(problem, name=task.built), truth, built)
+    return built
+
+
+def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
+    """Build a task that is not cut, from its originals."""
+    originals = {name: fetch.get(file, settings) for name, file in needed(task).items()}
+    users = _users_path(task, settings)
+    options = dict(task.options, path=users) if users else task.options
+    built: tuple[Problem, Truth] = datasets.tasks()[task.base].build(
+        task.base, originals, **options
+    )
+    return built
+
+
+def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
+    """Cut the whole task: its counts, which are weighted anew, or else its weights."""
+    module, options = datasets.tasks()[task.base], task.options
+    plain = {"weighting": "tf", "unit_length": False} if "weighting" in options else {}
+    plain = {name: value for name, value in plain.items() if name in options}
+    problem, truth = load(Task.named(task.base, **{**options, **plain}), settings)
+    weights: dict[str, Any] = {name: options[name] for name in plain}
+    if plain:
+        stated = module.stated_options(task.base) if hasattr(module, "stated_options") else {}
+        weights["min_df"] = options.get("min_df") or stated.get("min_df", 1)
+    cut: Any = problems.cut
+    built: tuple[Problem, Truth] = cut(problem, truth, **weights, **task.cut)
     return built
 
 
@@ -241,7 +283,9 @@ def needed(task: Task) -> dict[str, fetch.File]:
 
 
 def documents(task: Task) -> dict[str, int]:
-    """Return the documents by domain that the dataset's FACTS state; empty if they state none."""
+    """Return the documents by domain that FACTS state; empty if they state none, and if cut."""
+    if task.cut:
+        return {}
     return dict(datasets.tasks()[task.base].FACTS.get(task.base, {}).get("documents", {}))
 
 

@@ -5,6 +5,7 @@ A dataset module has
     TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
     FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
+    stated_options(task) → {option: value}   optional: what the value 0 of an option means
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
     user_files(path) → files            if `build` has an option `path` for a file or folder of the
                                         user: the files to read; none if the path does not exist

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import Weighting
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
@@ -43,23 +43,19 @@ def build(
     min_df: Count = 5,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
-    class_sizes: str = "",
-    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     min_df: drop terms in fewer reviews, counted over both domains. weighting, unit_length: see
-    `text.weight`; fitted on both domains together. class_sizes, unequal_in: cut the classes, see
-    `problems.cut_classes`; weights and document frequencies are those of the documents that remain.
+    `text.weight`; fitted on both domains together.
     """
     counts, y, _ = _read([files[name] for name in needed(task)])
     half = len(y) // 2
-    whole = {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
     return problem_from_counts(
         task,
         "transfer",
         CLASSES,
-        cut_classes(whole, CLASSES, class_sizes, unequal_in),
+        {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])},
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import Weighting
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
@@ -65,15 +65,11 @@ def build(
     min_df: Count = 2,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
-    class_sizes: str = "",
-    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     min_df: drop words in fewer mails, counted over all domains; 2 drops the words of a single mail.
     weighting, unit_length: see `text.weight`; fitted on all domains together.
-    class_sizes, unequal_in: cut the classes, see `problems.cut_classes`; weights and document
-    frequencies are those of the documents that remain.
     """
     from sklearn.datasets import load_svmlight_files
 
@@ -87,9 +83,7 @@ def build(
         task,
         "transfer",
         ("ham", "spam"),
-        cut_classes(
-            parts, ("ham", "spam"), class_sizes, unequal_in if "source" in parts else "both"
-        ),
+        parts,
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import StopWords, Weighting, count, replicate, select
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count, CountOrZero
@@ -115,8 +115,6 @@ def build(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     copies: Count = 1,
-    class_sizes: str = "",
-    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -125,27 +123,19 @@ def build(
     many, of highest document frequency. 0 means the paper's choice if it states one (min_df 15 for
     dtl/, 2,000 features for mtc/), else min_df 5 and all features. weighting, unit_length: see
     `text.weight`; fitted on the task's documents together. copies: so many times the documents, to
-    measure time and memory; see `text.replicate`. class_sizes, unequal_in: cut the classes of a
-    transfer task, see `problems.cut_classes`; weights and document frequencies are those of the
-    documents that remain. Raise ValueError if they are given for a clustering task.
+    measure time and memory; see `text.replicate`.
     """
     clustering = task.startswith("mtc/")
     stated, split = stated_options(task), SPLITS[task]
-    if clustering and class_sizes:
-        raise ValueError("class_sizes is for transfer tasks; remove it from this clustering task")
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
-    classes = list(next(iter(split.values())))
-    whole = {}
+    parts = {}
     for name, domain in split.items():
         y = labels(domain, groups)
         rows = np.flatnonzero(y >= 0)
-        whole[name] = rows, y[rows]
-    parts = cut_classes(whole, classes, class_sizes, unequal_in)
+        parts[name] = replicate(counts[rows], copies), np.tile(y[rows], copies)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
     in_count = np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])
-    for name, (rows, _) in parts.items():
-        in_count[np.setdiff1d(whole[name][0], rows)] = False
     columns = select(
         counts[in_count],
         vocabulary,
@@ -156,11 +146,8 @@ def build(
     return problem_from_counts(
         task,
         "clustering" if clustering else "transfer",
-        classes,
-        {
-            name: (replicate(counts[rows], copies), np.tile(y, copies))
-            for name, (rows, y) in parts.items()
-        },
+        list(next(iter(split.values()))),
+        parts,
         columns=columns,
         weighting=weighting,
         unit_length=unit_length,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.formats import read_counts
-from transferbench.data.problems import UnequalIn, cut_classes, problem_from_counts
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import Weighting
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
@@ -45,15 +45,11 @@ def build(
     min_df: Count = 1,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
-    class_sizes: str = "",
-    unequal_in: UnequalIn = "target",
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
     min_df: drop features in fewer documents, counted over both domains; 1 keeps all that occur.
     weighting, unit_length: see `text.weight`; fitted on both domains together.
-    class_sizes, unequal_in: cut the classes, see `problems.cut_classes`; weights and document
-    frequencies are those of the documents that remain.
     """
     names = LABELS[task][1]
     classes = sorted(names)  # in the order of the task's name
@@ -67,7 +63,7 @@ def build(
         task,
         "transfer",
         classes,
-        cut_classes(parts, classes, class_sizes, unequal_in),
+        parts,
         min_df=min_df,
         weighting=weighting,
         unit_length=unit_length,

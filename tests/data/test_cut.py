@@ -1,0 +1,217 @@
+"""Tasks with some of their documents: sizes, class ratios, halves, weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_clustering, make_problem
+
+from transferbench.data import tasks
+from transferbench.data.problems import cut, problem_from_counts
+from transferbench.data.text import weight
+from transferbench.errors import UserError
+
+
+def made(sizes: dict[str, tuple[int, ...]]):
+    """Return a problem with so many documents of each class; the first feature is their number."""
+    parts, n = {}, 1
+    for name, each in sizes.items():
+        y = np.random.default_rng(1).permutation(np.repeat(np.arange(len(each)), each))
+        parts[name] = sp.csr_array(np.column_stack([np.arange(n, n + len(y)), y + 1])), y
+        n += len(y)
+    classes = "abcd"[: len(next(iter(sizes.values())))]
+    return problem_from_counts(
+        "made-up", "transfer", classes, parts, weighting="tf", unit_length=False
+    )
+
+
+PAIR = {"source": (30, 50), "target": (30, 50)}
+
+
+def sizes(truth) -> list[list[int]]:
+    return [Y.sum(axis=0).astype(int).tolist() for Y in truth.Y]
+
+
+def rows(problem) -> list[list[int]]:
+    return [domain.X[:, [0]].toarray().astype(int).ravel().tolist() for domain in problem.domains]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"class_sizes": "1:1"}, [[30, 50], [30, 30]]),
+        ({"class_sizes": "1:10"}, [[30, 50], [5, 50]]),
+        ({"class_sizes": "3:5"}, [[30, 50], [30, 50]]),
+        ({"class_sizes": "3:1", "unequal_in": "source"}, [[30, 10], [30, 50]]),
+        ({"class_sizes": "3:1", "unequal_in": "both"}, [[30, 10], [30, 10]]),
+        ({"class_sizes": "1:1", "documents": 40, "unequal_in": "both"}, [[20, 20], [20, 20]]),
+        ({"class_sizes": "1:5", "documents": 500, "unequal_in": "both"}, [[10, 50], [10, 50]]),
+    ],
+)
+def test_the_ratio_is_met_with_as_many_documents_as_possible(options, expected):
+    assert sizes(cut(*made(PAIR), **options)[1]) == expected
+
+
+@pytest.mark.parametrize("asked", [7, 40, 79, 80, 1000])
+@pytest.mark.parametrize("ratio", ["", "1:1", "2:3", "1:1.3"])
+def test_no_domain_has_more_documents_than_asked_for(asked, ratio):
+    problem, truth = cut(*made(PAIR), documents=asked, class_sizes=ratio, unequal_in="target")
+    assert len(problem.domains[0].seen) == min(asked, 80)
+    assert len(truth.Y[1]) <= min(asked, 80)
+
+
+def test_the_last_number_is_that_of_all_further_classes():
+    whole = made({"source": (20,) * 4, "target": (20,) * 4})
+    assert sizes(cut(*whole, class_sizes="5:1")[1])[1] == [20, 4, 4, 4]
+    assert sizes(cut(*whole, class_sizes="1:2", documents=14)[1])[1] == [2, 4, 4, 4]
+    # 6 documents for 4 equal classes: not two of each
+    assert sizes(cut(*whole, class_sizes="1:1", documents=6)[1])[1] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("options", [{"documents": 31}, {"class_sizes": "1:5"}, {"halves": True}])
+def test_documents_stay_in_order_with_their_labels_and_are_the_same_every_time(options):
+    whole, truth = made(PAIR)
+    label = {
+        n: tuple(y)
+        for domain, Y in zip(rows(whole), truth.Y, strict=True)
+        for n, y in zip(domain, Y, strict=True)
+    }
+    problem, found = cut(whole, truth, **options)
+    for domain, numbers, Y in zip(problem.domains, rows(problem), found.Y, strict=True):
+        assert numbers == sorted(numbers)
+        assert [tuple(y) for y in Y] == [label[n] for n in numbers]
+        np.testing.assert_array_equal(domain.Y, np.where(domain.seen[:, None], Y, 0))
+    assert [domain.seen.all() for domain in problem.domains] == [True, False]
+    assert all((s == ~d.seen).all() for s, d in zip(found.scored, problem.domains, strict=True))
+    assert rows(cut(whole, truth, **options)[0]) == rows(problem)
+
+
+def test_fewer_documents_are_some_of_more():
+    few, more = (rows(cut(*made(PAIR), documents=n)[0]) for n in (20, 60))
+    assert all(set(a) < set(b) for a, b in zip(few, more, strict=True))
+
+
+def test_halves_are_of_the_labelled_domain_alone():
+    whole, truth = made({"source": (30, 51), "target": (30, 50)})
+    problem, found = cut(whole, truth, halves=True)
+    assert [domain.name for domain in problem.domains] == ["source", "target"]
+    source, target = rows(problem)
+    assert sorted(source + target) == rows(whole)[0]
+    assert (len(source), len(target)) == (40, 41)
+    assert sizes(cut(whole, truth, halves=True, class_sizes="1:1")[1])[0] == sizes(found)[0]
+
+
+def test_features_and_weights_are_those_of_the_remaining_documents():
+    whole, truth = made(PAIR)
+    problem, _ = cut(whole, truth, 41, "tf-idf", True, documents=30)
+    # The number of each document is above 0; the second feature is, too.
+    X = sp.csr_array(sp.vstack([domain.X for domain in problem.domains]))
+    plain = cut(whole, truth, documents=30)[0]
+    counts = sp.csr_array(sp.vstack([domain.X for domain in plain.domains]))
+    np.testing.assert_allclose(X.toarray(), weight(counts, "tf-idf", True).toarray())
+    with pytest.raises(ValueError, match="no feature is left"):
+        cut(whole, truth, 61, documents=30)
+
+
+def test_a_feature_of_documents_that_are_dropped_is_dropped():
+    parts = {
+        name: (sp.csr_array(np.eye(6, 6, dtype=np.int32)), np.repeat([0, 1], 3))
+        for name in ("source", "target")
+    }
+    whole = problem_from_counts(
+        "made-up", "transfer", "ab", parts, weighting="tf", unit_length=False
+    )
+    problem, _ = cut(*whole, class_sizes="1:1", documents=2, unequal_in="both")
+    assert {domain.X.shape for domain in problem.domains} == {(2, 2)}
+
+
+def test_documents_without_a_label_remain_unless_classes_are_cut():
+    whole, truth = made(PAIR)
+    Y = truth.Y[1].copy()
+    Y[:10] = 0
+    truth = replace(truth, Y=(truth.Y[0], Y))
+    _, all_kept = cut(whole, truth, documents=80)
+    assert all_kept.scored[1].sum() == 70
+    _, found = cut(whole, truth, class_sizes="1:1")
+    assert found.scored[1].all()
+
+
+def test_dense_views_keep_their_numbers():
+    whole, truth = make_problem(dense=True)
+    problem, _ = cut(whole, truth, 2, "tf-idf", True, documents=10)
+    for before, after in zip(whole.domains, problem.domains, strict=True):
+        known = {row.tobytes() for row in before.X}
+        assert after.X.shape == (10, 60)
+        assert all(row.tobytes() in known for row in after.X)
+
+
+@pytest.mark.parametrize("ratio", ["1", "1:2:3", "a:b", "0:1", "-1:1", "1:inf", "1;2"])
+def test_another_form_of_ratio_is_refused(ratio):
+    with pytest.raises(ValueError, match=r"expected 2 positive numbers joined by colons"):
+        cut(*made(PAIR), class_sizes=ratio)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"class_sizes": "1:1000"}, "class_sizes 1:1000 leaves a class of target empty"),
+        ({"documents": 1}, "documents 1 leaves a class of source empty"),
+        ({"unequal_in": "both"}, "without class_sizes"),
+    ],
+)
+def test_options_that_make_no_task_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        cut(*made(PAIR), **options)
+
+
+def test_other_families_are_refused():
+    with pytest.raises(ValueError, match="are for transfer tasks, and this is one of clustering"):
+        cut(*make_clustering(), documents=10)
+
+
+def test_halves_need_labels():
+    whole, truth = made(PAIR)
+    bare = [replace(d, Y=0 * d.Y, seen=np.zeros(80, bool)) for d in whole.domains]
+    with pytest.raises(ValueError, match="without a labelled domain"):
+        cut(replace(whole, domains=tuple(bare)), truth, halves=True)
+
+
+def test_options_of_a_task_are_in_its_name():
+    named = tasks.Task.named
+    task = named("comp-vs-rec:halves=true,min_df=7,documents=500,order=1,class_sizes=1:1")
+    assert task.name == "gtl/comp-vs-rec:class_sizes=1:1,documents=500,halves=true,min_df=7,order=1"
+    assert named(task.name) == task
+    assert dict(task.cut) == {"class_sizes": "1:1", "documents": 500, "halves": True}
+    assert named("comp-vs-rec", documents=0, unequal_in="target").name == "gtl/comp-vs-rec"
+    # an option of the builder, which has the same name
+    assert not named("generated/transfer:documents=50").cut
+    for wrong, message in (("documents=-1", "integer ≥ 0"), ("docments=5", "mean 'documents'")):
+        with pytest.raises(UserError, match=message):
+            named(f"comp-vs-rec:{wrong}")
+
+
+TASK = "generated/transfer:features=50,words=5"
+
+
+def test_a_task_is_cut_from_counts_and_weighted_anew(home):
+    whole, _ = tasks.load(tasks.Task.named(f"{TASK},weighting=tf,unit_length=false"), home)
+    task = tasks.Task.named(f"{TASK},class_sizes=1:4")
+    problem, truth = tasks.load(task, home)
+    assert sizes(truth)[1] == [625, 2500]
+    assert problem.name == task.name
+    known = {row.tobytes() for row in whole.domains[1].X.toarray()}
+    plain, _ = tasks.load(
+        tasks.Task.named(f"{TASK},class_sizes=1:4,weighting=tf,unit_length=false"), home
+    )
+    assert all(row.tobytes() in known for row in plain.domains[1].X.toarray())
+    counts = sp.csr_array(sp.vstack([domain.X for domain in plain.domains]))
+    X = sp.vstack([domain.X for domain in problem.domains])
+    np.testing.assert_allclose(X.toarray(), weight(counts, "tf-idf", True).toarray(), atol=1e-7)
+
+
+def test_a_task_of_another_family_is_refused_in_one_line(home):
+    with pytest.raises(UserError, match=r"one of clustering; try other options\.$"):
+        tasks.load(tasks.Task.named("generated/small:class_sizes=1:4"), home)
