@@ -150,7 +150,7 @@ def test_options_of_a_column_are_checked_on_every_task():
     rows = "comp-vs-rec}\n  two: {task: generated/small}"
     text = GOOD.replace("comp-vs-rec}", rows).replace(*options("{min_df: 5}"))
     with pytest.raises(
-        UserError, match=r"mine\.yaml:11: unknown parameter of task generated/small 'min_df'"
+        UserError, match=r"mine\.yaml:11: unknown option of task generated/small 'min_df'"
     ):
         experiments.read(text, PATH)
 
