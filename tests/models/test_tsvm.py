@@ -7,12 +7,13 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import make_problem
 from sklearn.svm import LinearSVC
 
 import transferbench
 from transferbench.models.transfer import tsvm
-from transferbench.problem import Domain
+from transferbench.problem import Domain, Problem
 
 LEVELS = 2.0 ** np.arange(-6, 1)
 
@@ -54,8 +55,8 @@ def test_no_training_at_one_weight_increases_the_objective(small, monkeypatch):
     X, sign, T = small
     trainings, train = [], tsvm._train
 
-    def record(both, y, weight):
-        svm = train(both, y, weight)
+    def record(both, y, weight, tol):
+        svm = train(both, y, weight, tol)
         trainings.append((weight[-1], y, objective(svm, both, y, weight)))
         return svm
 
@@ -124,6 +125,23 @@ def test_the_boundary_moves_to_the_gap_between_clusters():
     assert (np.sign(svm.decision_function(T)) == truth).all()
 
 
+def test_the_defaults_decide_nearly_as_small_steps_and_a_small_tolerance_do():
+    """The settings of the papers' experiments, on classes that overlap."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X, T = (sp.csr_array(rng.poisson(0.3 + 0.3 * (y[:, None] == np.arange(60) % 2))) for _ in "st")
+    target = Domain("t", (T,), np.zeros((300, 2)), np.zeros(300, bool))
+    source = Domain("s", (X,), np.eye(2)[y], np.ones(300, bool))
+    problem = Problem("p", "transfer", ("a", "b"), (source, target))
+    exact = {"start": 1e-5, "factor": 1.5, "pairs": 1, "tol": 1e-4}
+    quick, slow, svm = (
+        transferbench.fit(name, problem, **params).scores[1].argmax(axis=1)
+        for name, params in (("tsvm", {}), ("tsvm", exact), ("svm", {}))
+    )
+    assert (quick == slow).mean() >= 0.98
+    assert (quick == slow).mean() > (svm == slow).mean()
+
+
 def test_targets_are_fitted_separately():
     problem, _ = make_problem(targets=2)
     alone = type(problem)("p", "transfer", problem.classes, problem.domains[::2])
@@ -188,8 +206,8 @@ def test_one_pair_is_switched_a_training_and_positive_signs_weigh_more(small, mo
     X, sign, T = small
     trainings, train = [], tsvm._train
 
-    def record(both, y, weight):
-        svm = train(both, y, weight)
+    def record(both, y, weight, tol):
+        svm = train(both, y, weight, tol)
         trainings.append((y[len(sign) :], weight[len(sign) :], objective(svm, both, y, weight)))
         return svm
 
