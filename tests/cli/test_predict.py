@@ -226,6 +226,7 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
         ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
         ({"--target": "*.tsv"}, "*.tsv: no file there"),
         ({"--target": "t.csv,t.csv"}, "t.csv: given twice"),
+        ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
         ({"--target": "t.csv,no.csv"}, "no.csv: no such file"),
         (
             {"--target": "t.csv,m.svm"},

@@ -99,7 +99,7 @@ def test_a_changed_file_changes_the_task_and_its_record_key(mine, home, name):
 def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
     lines = "a 1:1000000\nb 2:1000000\na 1:1 2:{}\nb 2:1\n"
     mine = tmp_path / "mine.yaml"
-    mine.write_text("source: s.svm\ntargets: t.svm\n")
+    mine.write_text("source: s.svm\ntargets: t.svm\noptions: {unit_length: false, weighting: tf}\n")
     (tmp_path / "t.svm").write_text(lines.format(1))
     facts = []
     for value in ("1.0", "1.25"):

@@ -111,7 +111,11 @@ def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
         ("train.csv", "train\nyes\n", "train.csv:2: expected 0 or 1"),
         ("views/a.npz", b"no archive", "views/a.npz: "),
         ("views/b.svm", "0 1:x\n", "views/b.svm:1: expected"),
-        ("views/b.svm", "0 1:-1\n" * 6, "views/b.svm: document 1 has -1; expected numbers of 0 or"),
+        (
+            "views/b.svm",
+            "0 1:-1\n" * 6,
+            "views/b.svm: document 1 has -1; expected finite numbers of 0 or",
+        ),
         ("views/c.csv", "volts\n" + "1\n" * 5, "views/c.csv has 5 documents, labels.csv has 6"),
         ("views/c.csv", "volts\n" + "nan\n" * 6, "views/c.csv:2: expected finite numbers"),
         ("views/c.csv", "volts\nmany\n", "c.csv:2: expected finite numbers"),

@@ -85,7 +85,7 @@ def test_the_labels_of_a_matrix_are_no_document_file(mail):
         (["x.csv,,y.csv"], "'x.csv,,y.csv': an empty file name"),
         ([""], "an empty file name; expected paths"),
         (["x.csv,"], "an empty file name"),
-        (["x.csv,x.csv"], "x.csv: given twice; name each file once."),
+        (["x.csv,x.csv"], "x.csv: given twice; name each file once, as source or target."),
         (["x.csv", "./x.csv"], "x.csv: given twice"),
         (["mail.2024", "mail.2024/b.csv"], "mail.2024/b.csv: given twice"),
         (["hidden"], "hidden/.a.csv: a hidden file among documents; remove it, or give"),

@@ -101,7 +101,10 @@ BAD = {
     # tables
     "empty.csv": (b"", "the file is empty"),
     "header.csv": (b"text,label\n", "there are no documents"),
-    "column.csv": (b"txt,label\na,b\n", ":2: no column 'text' among ['txt', 'label']; name yours"),
+    "column.csv": (b'txt,label\n"a\nc",b\n', ":1: no column 'text' among ['txt', 'label']; name"),
+    "semicolon.csv": (b"text;topic\na;b\n", ":1: no column 'label' among ['text', 'topic']; name"),
+    "other.csv": (b"a;b\nc;d\n", ":1: no column 'text' among ['a;b']; name yours"),
+    "split.csv": (b"text;label\na;b\nc;d;e\n", ":3: 3 columns, but the first line has 2; quote"),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
     "short.csv": (b"text,label\na,b\nc\n", ":3: 1 columns, but the first line has 2"),
@@ -131,9 +134,13 @@ BAD = {
     "order.svm": (b"a 2:1 1:1\n", ":1: expected"),
     "double.svm": (b"a 1:1 1:1\n", ":1: expected"),
     "pairs.svm": (b"a 1 2\n", ":1: expected"),
-    "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected numbers of 0 or more"),
+    "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected finite numbers of 0 or"),
+    "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, raw or"),
     "nan.svm": (b"a 1:nan\n", ':1: expected "<label> <feature>:<number>'),
-    "infinite.svm": (b"a 1:1\nb 1:1e999\n", ": document 2 has inf"),
+    "infinite.svm": (
+        b"a 1:1\nb 1:1e999\n",
+        ": document 2 has inf; expected finite numbers of 0 or more.",
+    ),
     "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
     "comment.svm": (b"# nothing\n", "there are no documents"),
     "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
@@ -164,6 +171,22 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
     assert "\n" not in str(error.value)
     assert message in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("head", ["text;label;id", '\ufeff"id";"text";"label"', "label;text"])
+def test_a_csv_with_semicolons_is_read_as_one_with_commas(tmp_path, head):
+    cells = {"text": '"a; ""b"", c"', "label": "sea, sky", "id": "7"}
+    row = ";".join(cells[name] for name in head.strip("\ufeff").replace('"', "").split(";"))
+    (tmp_path / "a.csv").write_text(f"{head}\n{row}\n", encoding="utf-8")
+    documents = read(tmp_path / "a.csv", labels="all")
+    assert (list(documents.content), documents.labels) == (['a; "b", c'], ["sea, sky"])
+    assert documents.ids == (["7"] if "id" in head else None)
+
+
+def test_semicolons_in_a_csv_with_commas_are_no_separators(tmp_path):
+    for head, row in (("text,a;label", "x;y,z"), ("text", "x;y")):
+        (tmp_path / "a.csv").write_text(f"{head}\n{row}\n")
+        assert list(read(tmp_path / "a.csv").content) == ["x;y"]
 
 
 def test_a_table_with_100_000_columns_is_read_quickly(tmp_path):

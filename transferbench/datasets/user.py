@@ -19,17 +19,18 @@ In a task of the family multilabel the label column holds several labels, `a|b`,
 with its name. The documents of a target belong to the task of the source with the most similar mean
 (with one source, to that one), and are scored there.
 
-Files are tables with a text and a label for each document, in UTF-8 (.csv, .tsv, .jsonl, .parquet),
-or matrices: lines "<label> <feature>:<number> …" (.svm, .svmlight, .libsvm), or written by
-`scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt, one a line. If a file changes, the
-task is built again. A file of more than 1 GiB is refused, unless the setting max_size (GiB), or
-TRANSFERBENCH_MAX_SIZE, is larger.
+Files are tables with a text and a label for each document, in UTF-8 (.csv with commas or
+semicolons, .tsv, .jsonl, .parquet), or matrices: lines "<label> <feature>:<number> …" (.svm,
+.svmlight, .libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt,
+one a line. If a file changes, the task is built again. A file of more than 1 GiB is refused, unless
+the setting max_size (GiB), or TRANSFERBENCH_MAX_SIZE, is larger.
 
 Texts have the options tokens (words; characters: pairs of neighbouring ones; auto: characters if
 most are of a script without spaces between words), stop_words (none, english), token_pattern (two
 or more letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf),
-unit_length (true). Matrices are used as they are, with the options min_df (1), weighting (tf: as it
-is) and unit_length (false). All are computed over the documents of all files together.
+unit_length (true). Matrices have min_df (1), weighting and unit_length. The defaults are those of
+texts if all numbers of the files are whole, as counts are; else tf and false, which leave the
+matrix as it is. All are computed over the documents of all files together.
 
 Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`;
 without a path, `multilabel/own` is the folder `own/multilabel` of the data folder. It has

@@ -143,7 +143,7 @@ def check_unique(domains: Iterable[DomainFiles]) -> None:
         for file in domain.files:
             absolute = os.path.abspath(file)  # noqa: PTH100 (resolve raises for very long names)
             if absolute in known:
-                raise UserError(f"{file}: given twice; name each file once.")
+                raise UserError(f"{file}: given twice; name each file once, as source or target.")
             known.add(absolute)
 
 

@@ -1,5 +1,6 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -31,11 +32,14 @@ from transferbench.userdata.documents import (
     Labels,
     Reading,
     check_kind,
+    check_unique,
 )
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
 from transferbench.userdata.readers import read_domain, stack
 
 MAX_CLASSES = 1000
+#: How many times longer than others documents may be without a warning (95th and 5th percentile).
+USUAL_RATIO = 10
 #: What the features of a text are; "auto" means characters where most are of a script without
 #: spaces between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
@@ -46,7 +50,7 @@ SAMPLE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Loaded:
-    """The problem of the user's files, its truth, the documents, and every option of the texts."""
+    """The problem of the user's files, its truth, the documents, and every option to be shown."""
 
     problem: Problem
     truth: Truth
@@ -71,6 +75,7 @@ def load(
     labels: those that targets must have. options: of the features. name, clusters: see
     `documents_problem`. Raise UserError if the files make no problem.
     """
+    check_unique([*sources, *targets])
     labelled = [read_domain(files, reading, "all") for files in sources]
     if family == "transfer" and reading.separator is None:
         for documents in labelled:
@@ -92,6 +97,9 @@ def load(
         clusters=clusters,
         separator=separator if family == "multilabel" else None,
     )
+    if "tokens" not in used and used["weighting"] == "tf-idf" and not options.get("weighting"):
+        keep = "--option weighting=tf --option unit_length=false keeps them"
+        used["weighting"] += f" (the matrix has counts; {keep})"
     return Loaded(problem, truth, labelled, others, used)
 
 
@@ -156,8 +164,9 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     """Return every option of the features with its value: the given one or the default.
 
     `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
-    of the first documents of all files are of scripts without spaces between words. Raises
-    UserError for files of several kinds.
+    of the first documents of all files are of scripts without spaces between words. Matrices of
+    whole numbers are counts and have the defaults of texts; others stay as they are, with a warning
+    if the lengths of documents differ much. Raises UserError for files of several kinds.
     """
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
@@ -165,6 +174,19 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
         texts = (text[:SAMPLE_SIZE] for file in files for text in islice(_texts(file), SAMPLE_SIZE))
         words = values["token_pattern"] != WORDS or has_spaces(texts)
         values["tokens"] = "words" if words else "characters"
+    if None in (values["weighting"], values["unit_length"]):
+        matrices = [sp.csr_array(file.content) for file in files]
+        counts = not any((X.data % 1).any() for X in matrices)
+        if values["weighting"] is None:
+            values["weighting"] = "tf-idf" if counts else "tf"
+        if values["unit_length"] is None:
+            values["unit_length"] = counts
+            lengths = np.concatenate([sp.linalg.norm(X, axis=1) for X in matrices])
+            short, long = np.percentile(lengths[lengths > 0], (5, 95)) if lengths.any() else (1, 1)
+            if not counts and long > USUAL_RATIO * short:
+                text = f"rows differ in length by more than {USUAL_RATIO} times"
+                remedy = "--option unit_length=true gives all the length one"
+                warnings.warn(f"{files[0].path}: {text}; {remedy}", stacklevel=2)
     return values
 
 
@@ -238,9 +260,13 @@ def _matrix_features(
     files: Sequence[Documents],
     *,
     min_df: Count = 1,
-    weighting: Weighting = "tf",
-    unit_length: bool = False,
+    weighting: Weighting | None = None,
+    unit_length: bool | None = None,
 ) -> sp.csr_array:
+    """Return the weighted features (n, d) of the matrices of all files.
+
+    weighting, unit_length: None, which `used_options` replaces, is as they are.
+    """
     X = stack(files)
     columns = np.flatnonzero(document_frequency(X) >= min_df)
     if not columns.size:
@@ -248,7 +274,7 @@ def _matrix_features(
     X = X[:, columns]
     if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
-    return weight(X, weighting, unit_length)
+    return weight(X, weighting or "tf", bool(unit_length))
 
 
 def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:

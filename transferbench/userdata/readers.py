@@ -215,6 +215,7 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
         try:
             for column in needed:
                 if column not in row:
+                    line = line if path.suffix.lower() == ".jsonl" else 1  # the header
                     problem = f"no column {column!r} among {reprlib.repr(list(row))}"
                     remedy = "name yours: --text-column, --label-column, --id-column"
                     raise ValueError(f"{problem}; {remedy}.")
@@ -276,6 +277,10 @@ def _check_names(path: Path, names: Collection[str]) -> None:
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
     csv.field_size_limit(MAX_LINE_SIZE)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    _, head = next(_lines(path), (1, ""))
+    parts = {part.strip('"') for part in head.strip().split(";")}
+    if delimiter == "," and "," not in head and len(parts) > 1 and parts & {*wanted}:
+        delimiter = ";"  # as spreadsheets write where the comma is the decimal sign
     reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -366,7 +371,12 @@ def _checked(X: sp.csr_array, path: Path) -> sp.csr_array:
     if len(wrong):
         row = int(np.searchsorted(X.indptr, wrong[0], "right"))
         value = X.data[wrong[0]]
-        raise UserError(f"{path}: document {row} has {value:g}; expected numbers of 0 or more.")
+        message = f"{path}: document {row} has {value:g}; expected finite numbers of 0 or more"
+        remedy = (
+            "; use HashingVectorizer with alternate_sign=False, raw or min-max scaled values in "
+            "place of standardised ones, texts or counts in place of embeddings"
+        )
+        raise UserError(f"{message}{remedy if value < 0 else ''}.")
     return X
 
 

@@ -1,0 +1,75 @@
+"""Documents that are in a source and in a target are found and named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from transferbench.problem import Domain, Problem
+from transferbench.userdata.overlap import check_overlap
+
+
+def make(sources, targets) -> Problem:
+    """Return a problem of matrices, whose domains are s0, s1, …, t0, …"""
+    domains = [
+        Domain(
+            f"{role}{i}",
+            (X,),
+            np.eye(2)[np.arange(X.shape[0]) % 2] * seen,
+            np.full(X.shape[0], seen),
+        )
+        for role, seen, blocks in (("s", True, sources), ("t", False, targets))
+        for i, X in enumerate(blocks)
+    ]
+    return Problem("p", "transfer", ("a", "b"), tuple(domains))
+
+
+def texts(n: int, seed: int) -> sp.csr_array:
+    """Return counts (n, 200) of documents that differ."""
+    return sp.csr_array(np.random.default_rng(seed).poisson(0.2, (n, 200)).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("n", "shared", "worthless"),
+    [
+        *[(100, 0, None), (100, 4, None), (100, 5, False)],
+        *[(20, 2, None), (20, 3, False), (100, 89, False), (100, 90, True)],
+    ],
+)
+def test_shared_documents_are_counted_in_any_order_and_length(n, shared, worthless):
+    source, other, target = texts(150, 0), texts(50, 1), texts(n, 2).tolil()
+    target[:shared] = 3 * source[:shared][::-1]
+    doubts = check_overlap(
+        make([other, source], [texts(30, 3), target.tocsr()]), ["u.csv", "t.csv"]
+    )
+    if worthless is None:
+        assert doubts == []
+        return
+    (doubt,) = doubts
+    expected = (
+        f"t.csv: {shared} of {n} documents are also in the source (s1), so results are too good"
+    )
+    assert doubt.text.startswith(expected)
+    assert doubt.worthless is worthless
+
+
+def test_a_copy_with_repeated_documents_is_worthless():
+    X = sp.csr_array(sp.vstack([texts(40, 0), texts(10, 0)]))
+    (doubt,) = check_overlap(make([X], [X]))
+    assert doubt.text.startswith("t0: 50 of 50 documents are also in the source (s0)")
+    assert doubt.worthless
+
+
+def test_documents_that_are_equal_by_chance_are_no_doubt():
+    """Ten features, on or off, have only some hundred documents; others have up to two features."""
+    rng = np.random.default_rng(0)
+    few = [sp.csr_array((rng.random((n, 10)) < 0.5).astype(float)) for n in (5000, 400)]
+    short = [sp.csr_array(np.tile(np.eye(6)[:2] + np.eye(6)[4:], (20, 1))) for _ in "st"]
+    for source, target in (few, short):
+        assert check_overlap(make([source], [target])) == []
+
+
+def test_without_a_source_there_is_no_doubt():
+    X = texts(20, 0)
+    assert check_overlap(make([], [X, X])) == []
