@@ -15,7 +15,7 @@ import pytest
 
 from transferbench import api
 from transferbench.choose import compare
-from transferbench.cli._user import by_class
+from transferbench.cli.compare import _by_class as by_class
 from transferbench.cli.compare import _percent
 from transferbench.errors import UserError
 

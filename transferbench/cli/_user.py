@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,23 @@ import click
 from transferbench.cli._options import completing, declared, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import Doubt, UserError, brief, unknown
+from transferbench.messages import counted
 from transferbench.parameters import parse, resolve, schema
-from transferbench.userdata.documents import DomainFiles, Labels, Reading
+from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Entry
-    from transferbench.problem import Family, Fit, Problem
+    from transferbench.choose.compare import Comparison, Entry
+    from transferbench.parameters import Params
+    from transferbench.problem import Family, Fit
     from transferbench.userdata.load import Loaded
 
 FILE = click.Path(path_type=Path)
-#: Of more classes only the least and the largest number is printed.
-FEW_CLASSES = 4
-WORTHLESS = "worthless by the warnings above"
+#: The name of the recommended model.
+AUTO = "auto"
+#: Family without a recommendation → what its models give, and one of them.
+UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
+#: Of more classes the shares of those are printed that differ most from the source's.
+MAX_SHARES = 6
 #: Option of the command line for each field of `Reading`.
 READING = {
     "text": "--text-column",
@@ -48,16 +54,17 @@ class UserData:
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
         help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a file, a "
-        "folder, a quoted pattern, or several with commas between; repeatable. Without any, "
-        "`predict` and `evaluate` cluster the targets.",
+        "folder, a quoted pattern, or several with commas between; repeatable. Without any, the "
+        "targets are clustered.",
     )  # fmt: skip
     targets: tuple[str, ...] = option(
         "--target", type=click.Path(), multiple=True,
         help="Documents of another domain, named as for --source; repeatable.",
     )  # fmt: skip
     models: tuple[str, ...] = option(
-        "--model", "-m", multiple=True, shell_complete=completing(model_names),
-        help="Model to fit; repeatable.",
+        "--model", "-m", multiple=True, shell_complete=completing(lambda: [AUTO, *model_names()]),
+        help="Model to fit; repeatable. auto: fit the quick models, and take the one that is "
+        "recommended.  [default: auto]",
     )  # fmt: skip
     assignments: tuple[str, ...] = option(
         "--set", multiple=True, metavar="[MODEL.]NAME=VALUE",
@@ -76,27 +83,64 @@ class UserData:
         help="Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a "
         "task.",
     )  # fmt: skip
+    label_sample: int | None = option(
+        "--label-sample", type=click.IntRange(1), metavar="N",
+        help="Write N random documents of the targets to --label-file. Look at them, write their "
+        "labels into the column `label` of these rows of your target file, leave the others "
+        "blank, and run `compare` again: it scores every model on them.",
+    )  # fmt: skip
+    label_file: str = option(
+        "--label-file", type=click.Path(), default="label-these.csv", show_default=True,
+        help="New file for --label-sample.",
+    )  # fmt: skip
     force: bool = option(
         "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
     )
 
     @property
+    def auto(self) -> bool:
+        """True if the recommended model is to be taken."""
+        return not self.models or AUTO in self.models
+
+    @property
+    def named(self) -> list[str]:
+        """The named models, without `auto`."""
+        return [name for name in dict.fromkeys(self.models) if name != AUTO]
+
+    @property
     def family(self) -> Family:
-        """The family of the problem, by that of the first model."""
+        """The family of the problem, by that of the first named model."""
         from transferbench import models
         from transferbench.userdata.multilabel import choose_family
 
-        first = models.get(self.models[0]).family if self.models else "transfer"
+        first = models.get(self.named[0]).family if self.named else "transfer"
         return choose_family(bool(self.sources), first, self.reading.separator)
 
-    def params(self, models: Sequence[str], family: Family) -> dict[str, dict[str, Any]]:
-        """Return all parameters of the models by name; family: that of the problem.
+    def compared(self, equal_shares: bool = False, documents: int = 0) -> list[str]:
+        """Return the models to compare on this number of documents; without it, all that may be."""
+        from transferbench.choose.compare import model_names
+
+        quick = model_names(self.family, (), equal_shares, documents) if self.auto else []
+        return model_names(self.family, [*quick, *self.named], equal_shares)
+
+    def check_named(self) -> None:
+        """Raise UserError if the recommended model is asked for where none is recommended."""
+        if self.auto:
+            what, example = UNADVISED[self.family]
+            raise UserError(
+                f"no model is recommended for {what}; name one, as in --model {example} "
+                "(`transferbench list models`)."
+            )
+
+    def params(self, models: Sequence[str]) -> dict[str, Params]:
+        """Return all parameters of the models by name.
 
         NAME is for all models that have it, MODEL.NAME overrides it. Raise UserError for an unknown
-        model, another family, an unknown parameter or value.
+        model, another family than the first one's, an unknown parameter or value.
         """
         from transferbench import models as registry
 
+        family = self.family
         for name in models:
             registry.check_family(name, family)
         functions = {name: registry.load(name) for name in models}
@@ -120,7 +164,7 @@ class UserData:
         return find_domains(self.sources, each_file), find_domains(self.targets, each_file)
 
     def read(self, labels: Labels, clusters: int = 0) -> Loaded:
-        """Read the files; print to stderr what is used.
+        """Read the files, print to stderr what is used, and write the sample to label.
 
         Options are checked first: reading large files takes long.
         """
@@ -138,53 +182,82 @@ class UserData:
             options=options,
             clusters=clusters,
         )
-        names = [str(documents.path) for documents in (*loaded.sources, *loaded.targets)]
-        print_used(loaded.problem, names, loaded.options)
+        print_used(loaded)
         if self.family == "multilabel" and len(self.sources) > 1:
             called = [domain.name for domain in loaded.problem.domains]
             members = members_of_tasks(loaded.problem)
             tasks = ", ".join(" + ".join(called[i] for i in task) for task in members)
             echo(f"note: tasks: {tasks}", err=True)
+        self.write_sample(loaded.targets)
         return loaded
 
-    def check_out(self, out: Path) -> None:
-        """Raise UserError if predictions cannot be written to `out`; nothing is read or made."""
+    def check_files(self, out: Path | None = None) -> None:
+        """Raise UserError if --out or the sample cannot be written; nothing is read or made."""
         from transferbench.userdata.predictions import SUFFIXES
 
-        if out.suffix not in SUFFIXES:
-            raise UserError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}.")
+        files: dict[str, tuple[Path | None, Sequence[str]]] = {"--out": (out, SUFFIXES)}
+        if self.label_sample:
+            files["--label-file"] = Path(self.label_file), (".csv",)
         # Path.resolve raises for a loop of links.
         inputs = {
             os.path.realpath(file) for role in self.domains() for d in role for file in d.files
         }
-        if os.path.realpath(out) in inputs:
-            raise UserError(f"--out {out} is one of the files to read; choose another.")
-        if not out.parent.is_dir():
-            raise UserError(f"--out {out}: there is no folder {out.parent}; make it first.")
-        if not os.access(out.parent, os.W_OK):
-            raise UserError(
-                f"--out {out}: the folder {out.parent} cannot be written; name another."
-            )
-        if out.is_dir():
-            raise UserError(f"--out {out} is a folder; name a file.")
+        for flag, (path, suffixes) in files.items():
+            if path is None:
+                continue
+            name = f"{flag} {path}"
+            if path.suffix not in suffixes:
+                raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
+            if os.path.realpath(path) in inputs:
+                raise UserError(f"{name} is one of the files to read; choose another.")
+            if not path.parent.is_dir():
+                raise UserError(f"{name}: there is no folder {path.parent}; make it first.")
+            if not os.access(path.parent, os.W_OK):
+                raise UserError(
+                    f"{name}: the folder {path.parent} cannot be written; name another."
+                )
+            if path.is_dir():
+                raise UserError(f"{name} is a folder; name a file.")
+            if flag == "--label-file" and os.path.lexists(path):
+                raise UserError(f"{name} exists and may hold labels; name another file.")
+
+    def compare(
+        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1, jobs: int = 1,
+        equal_shares: bool = False,
+    ) -> Comparison:  # fmt: skip
+        """Compare the models and recommend one, with a progress bar; params: of all by name."""
+        from tqdm import tqdm
+
+        from transferbench.choose.compare import compare, plan
+
+        problem = loaded.problem
+        models = self.compared(equal_shares, sum(len(domain.seen) for domain in problem.domains))
+        plans = plan(
+            problem, models, {model: params[model] for model in models}, repeats=repeats,
+            seed=self.seed, equal_shares=equal_shares,
+        )  # fmt: skip
+        with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
+            return compare(
+                problem, plans, equal_shares=equal_shares, jobs=jobs, names=target_names(loaded),
+                on_done=lambda model: bar.update(),
+            )  # fmt: skip
 
     def fit(
-        self, problem: Problem, params: Mapping[str, Mapping[str, Any]], names: Sequence[str]
-    ) -> tuple[dict[str, Fit], bool]:
-        """Fit the models with a progress bar; print doubts about documents and decisions.
+        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1
+    ) -> tuple[dict[str, Entry], tuple[Doubt, ...]]:
+        """Fit the models with a progress bar; return them with the doubts about the documents.
 
-        params: all parameters by model. names: what doubts call the targets. Return the fits, and
-        whether the documents or the first model's decisions are worthless. Raise UserError if a
-        model cannot solve the problem.
+        params: of all models by name. repeats: seeds of a random model. Raise UserError if a model
+        cannot solve the problem.
         """
         from tqdm import tqdm
 
+        from transferbench import models
         from transferbench.choose.compare import FitPlan, fit_plan
         from transferbench.choose.criteria import check_data
+        from transferbench.parameters import takes_seed
 
-        doubts = check_data(problem, names)
-        print_doubts(doubts)
-        worthless = any(doubt.worthless for doubt in doubts)
+        names = target_names(loaded)
         entries: dict[str, Entry] = {}
         for model, values in params.items():
             with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
@@ -195,13 +268,35 @@ class UserData:
                     bar.total = planned
                     bar.update(iteration - bar.n)
 
-                entry = fit_plan(problem, names, FitPlan(model, values, (self.seed,)), watch)
-            if not entry.fits:
-                raise UserError(entry.doubts[0].text)
-            entries[model] = entry
-        print_entries(entries)
-        worthless |= next(iter(entries.values())).worthless
-        return {model: entry.fits[0] for model, entry in entries.items()}, worthless
+                seeded = takes_seed(models.load(model))
+                seeds = range(self.seed, self.seed + repeats) if seeded else (None,)
+                planned = FitPlan(model, values, tuple(seeds))
+                entries[model] = fit_plan(loaded.problem, names, planned, watch)
+            if not entries[model].fits:
+                raise UserError(entries[model].doubts[0].text)
+        return entries, tuple(check_data(loaded.problem, names))
+
+    def write_sample(self, targets: Sequence[Documents]) -> None:
+        """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""
+        from transferbench.files import writing
+        from transferbench.userdata.predictions import Row, write
+
+        total = sum(map(len, targets))
+        drawn = set(random.Random(0).sample(range(total), min(self.label_sample or 0, total)))
+
+        def rows() -> Iterator[Row]:
+            places = ((d, i, *row) for d in targets for i, row in enumerate(d.rows()))
+            texts = (text for d in targets if d.kind == "texts" for text in d.content)
+            for number, (d, i, file, row) in enumerate(places):
+                text = {"text": next(texts)} if d.kind == "texts" else {}
+                if number in drawn:
+                    id_ = d.ids[i] if d.ids else ""
+                    yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
+
+        if drawn:
+            with writing(Path(self.label_file)) as temporary:
+                write(temporary, rows(), ".csv", escape=True)
+            echo(f"{self.label_file}: {counted(len(drawn), 'document')} to label", err=True)
 
     def write(
         self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool, escape: bool
@@ -225,51 +320,73 @@ class UserData:
             echo(f"warning: {out} has {brief(formula)}: {message}.", err=True)
 
 
-def by_class(values: Sequence[float]) -> str:
-    """Return fractions by class in per cent; of many classes the least and the largest."""
-    known = [value for value in values if value == value]
-    if not known:
-        return ""
-    if len(values) <= FEW_CLASSES:
-        return "/".join("–" if value != value else f"{100 * value:.0f}" for value in values)
-    return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
+def target_names(loaded: Loaded) -> list[str]:
+    """Return how messages call the targets."""
+    return [str(documents.path) for documents in loaded.targets]
 
 
-def print_used(problem: Problem, names: Sequence[str], options: Mapping[str, Any]) -> None:
-    """Print the sizes, classes and options that are used to stderr."""
-    from transferbench.choose.criteria import shares_text
-    from transferbench.core.priors import labelled_shares
-
-    sizes = zip(names, problem.domains, strict=True)
-    files = ", ".join(f"{name} {len(domain.seen)}" for name, domain in sizes)
-    echo(f"documents: {files}; features: {problem.domains[0].X.shape[1]}", err=True)
-    if problem.sources:
-        shares = shares_text(problem.classes, labelled_shares(problem))
-        echo(f"classes of the source: {shares}", err=True)
-    plain = {k: str(v).lower() if isinstance(v, bool) else v for k, v in options.items()}
-    if plain:
-        shown = ", ".join(f"{name}={value}" for name, value in plain.items())
+def print_used(loaded: Loaded) -> None:
+    """Print the sizes and options that are used to stderr."""
+    sizes = (f"{file.path} {len(file)}" for file in (*loaded.sources, *loaded.targets))
+    features = loaded.problem.domains[0].X.shape[1]
+    echo(f"documents: {', '.join(sizes)}; features: {features}", err=True)
+    values = {k: str(v).lower() if isinstance(v, bool) else v for k, v in loaded.options.items()}
+    if values:
+        shown = ", ".join(f"{name}={value}" for name, value in values.items())
         echo(f"options: {shown}", err=True)
-    if options.get("tokens") == "characters":
+    if values.get("tokens") == "characters":
         note = "features are pairs of characters, as most are of a script without spaces"
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 
-def print_doubts(doubts: Sequence[Doubt]) -> None:
-    """Print doubts as warnings to stderr."""
-    for doubt in doubts:
-        echo(f"warning: {doubt.text}", err=True)
+def print_shares(loaded: Loaded, entries: Mapping[str, Entry]) -> None:
+    """Print the shares of the classes in each target, as the models decide, beside the source's."""
+    import numpy as np
 
+    from transferbench.measures import THRESHOLD
 
-def print_entries(entries: Mapping[str, Entry]) -> None:
-    """Print each doubt about decisions once, with the models that it concerns."""
-    concerned: dict[str, list[str]] = {}
+    problem, names = loaded.problem, target_names(loaded)
+    if not problem.sources:
+        return
+    entries = {model: entry for model, entry in entries.items() if entry.fits}
+    source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
     for model, entry in entries.items():
-        for doubt in entry.doubts:
-            concerned.setdefault(doubt.text, []).extend([model] if entry.fits else [])
-    for text, models in concerned.items():
-        start = f"{', '.join(models)}: " if models and len(entries) > 1 else ""
-        echo(f"warning: {start}{text}", err=True)
+        for name, scores in zip(names, entry.fits[0].scores[-len(names) :], strict=True):
+            decided = scores.argmax(axis=1)[:, None] == np.arange(len(source))
+            if problem.family == "multilabel":
+                decided = scores >= THRESHOLD
+            shares = decided.mean(axis=0)
+            order = np.arange(len(source))
+            if len(order) > MAX_SHARES:
+                order = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
+            parts = [
+                f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
+                for c in order
+            ]
+            parts += ["…"] if len(order) < len(source) else []
+            place = f" in {name}" if len(names) > 1 else ""
+            echo(f"shares by {model}{place}: {', '.join(parts)}")
+
+
+def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequence[Doubt]) -> None:
+    """Print doubts to stderr: about documents in one line a target, about models in one a model.
+
+    Models with the same doubts share a line.
+    """
+    names = target_names(loaded)
+    places: dict[str, list[str]] = {}
+    for doubt in doubts:
+        name = next((name for name in names if doubt.text.startswith(f"{name}: ")), names[0])
+        places.setdefault(name, []).append(doubt.text.removeprefix(f"{name}: "))
+    concerned: dict[tuple[str, ...], list[str]] = {}
+    for model, entry in entries.items():
+        place = f"{names[0]}: " if len(names) == 1 else ""
+        texts = (d.text.removeprefix(f"{model}: ").removeprefix(place) for d in entry.doubts)
+        concerned.setdefault(tuple(texts), []).append(model)
+    of_models = ((", ".join(models), texts) for texts, models in concerned.items() if texts)
+    for place, reasons in (*places.items(), *of_models):
+        text = "; ".join(reason.removesuffix(".") for reason in reasons)
+        echo(f"warning: {place}: {text}.", err=True)
 
 
 def _from_options(**given: Any) -> UserData:

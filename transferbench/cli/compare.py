@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,25 +16,24 @@ import click
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
-    FEW_CLASSES,
-    FILE,
-    WORTHLESS,
     UserData,
-    by_class,
-    escape_formulas,
-    print_doubts,
-    print_entries,
+    print_shares,
+    print_warnings,
+    target_names,
     user_data,
 )
-from transferbench.messages import counted
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from transferbench.choose.compare import Comparison
+    from transferbench.choose.compare import Entry
+    from transferbench.problem import Problem, Truth
+    from transferbench.userdata.load import Loaded
 
 WIDTH = 100
-#: Columns of label-free signs, shares between 0 and 1, and their headings.
+#: Of more classes the table has the least and the largest number.
+FEW_CLASSES = 4
+#: With fewer scored documents the accuracy has an interval.
+MANY_SCORED = 200
+#: Columns of label-free signs, shares between 0 and 1: their headings.
 SIGNS = {
     "none": "none",
     "agreement_lr": "=lr",
@@ -39,10 +41,12 @@ SIGNS = {
     "agreement_vote": "=vote",
     "reverse_accuracy": "reverse",
 }
+#: A model on a target: columns of `choose.compare.table`.
+Line = dict[str, Any]
 
 
 @click.command()
-@user_data("sources", "targets")
+@user_data("targets")
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
@@ -51,120 +55,168 @@ SIGNS = {
     help="State that the target's classes have equal shares: a vote of three models is preferred.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-@click.option(
-    "--out", type=FILE, help="File for the predictions of the recommended model, .csv or .jsonl."
-)
-@escape_formulas
-def command(
-    user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool, out: Path | None,
-    escape_formulas: bool,
-) -> int:  # fmt: skip
-    """Compare models on your own documents and recommend one.
+def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool) -> int:
+    """Compare and score models on your own documents, and recommend one.
+
+    `transferbench evaluate` is another name of this command.
 
     \b
     transferbench compare --source labelled.csv --target mail.csv
-    transferbench compare --source s.csv --target t.csv -m dtl -m svm --out found.csv
+    transferbench compare --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
 
-    No label of the target is used: models are judged by the shares of their classes, by agreement
-    with logistic regression (=lr) and with most models (=vote), and by the accuracy on the source
-    of the same model trained on its decisions (reverse). If the target has labels, measures are
-    printed too; they do not affect the recommendation. Logistic regression and the recommended
-    model are always compared; without --model also quick ones.
+    No label of the target is needed. Where there are some, every model is scored on them; they
+    change nothing else. To have some, see --label-sample. Logistic regression and the models that
+    can be recommended are always compared; without --model also the other quick ones.
 
-    For several labels in a column name --label-separator "|" or a multi-label model: a linear SVM
-    and quick models are compared by the number of labels and by agreement, and none is recommended.
+    For several labels in a column name --label-separator "|" or a multi-label model. Without a
+    source the targets are clustered by the named models, in as many clusters as they have labels.
     """
-    from tqdm import tqdm
+    from transferbench.choose.compare import table
 
-    from transferbench.choose.compare import compare, model_names, plan, table
-
-    if out:
-        user.check_out(out)
+    user.check_files()
     family = user.family
-    if family == "multilabel" and equal_shares:
+    if equal_shares and family != "transfer":
         raise click.UsageError("--equal-shares is for one label a document, not for several.")
-    params = user.params(model_names(family, user.models, equal_shares), family)
-    loaded = user.read("any")
-    problem = loaded.problem
-    names = [str(target.path) for target in loaded.targets]
-    plans = plan(
-        problem, user.models, params, repeats=repeats, seed=user.seed, equal_shares=equal_shares
-    )
-    with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
-        compared = compare(
-            problem, plans, equal_shares=equal_shares, jobs=jobs, names=names,
-            on_done=lambda model: bar.update(),
-        )  # fmt: skip
-    print_doubts(compared.doubts)
-    print_entries(compared.entries)
-    frame = table(compared, loaded.truth)
-    if as_json:
-        echo_json(_to_json(compared, frame))
+    if family == "clustering":
+        user.check_named()
+        params = user.params(user.named)
+        loaded = user.read("some")
+        entries, doubts = user.fit(loaded, params, repeats)
+        lines: list[Line] = []
+        facts: dict[str, Any] = {"recommended": None}
     else:
-        _print(compared, frame, names)
-    worthless = compared.worthless and not user.force
-    if out and not worthless:
-        fits = {name: entry.fits[0] for name, entry in compared.entries.items() if entry.fits}
-        # The labels are those of the recommended model, or else of the first named one.
-        first = compared.choice.model or next(n for n in (*user.models, *fits) if n in fits)
-        fits = {first: fits.pop(first)} | fits
-        user.write(out, loaded, fits, with_scores=True, escape=escape_formulas)
-        echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}", err=as_json)
-    if worthless:
-        unwritten = f"; {out} is not written" if out else ""
-        echo(f"The recommended result is {WORTHLESS}{unwritten}; --force accepts it.", err=True)
-    return int(worthless)
+        params = user.params(user.compared(equal_shares))
+        loaded = user.read("any")
+        compared = user.compare(loaded, params, repeats, jobs, equal_shares)
+        entries, doubts = dict(compared.entries), compared.doubts
+        frame, choice = table(compared, loaded.truth), asdict(compared.choice)
+        lines = frame.to_dict("records")
+        facts = {**frame.attrs, **{k: choice[k] for k in choice if k not in ("model", "sentence")}}
+    lines += _scored(entries, loaded.truth)
+    used = [m for m in (facts["recommended"], *user.named) if m in entries and entries[m].fits]
+    judged = [*doubts, *(doubt for model in used[:1] for doubt in entries[model].doubts)]
+    worthless = any(doubt.worthless for doubt in judged)
+    if as_json:
+        results = [_to_json(line, entries, loaded.problem) for line in lines]
+        answer = {"classes": loaded.problem.classes, **facts, "results": results}
+        echo_json(answer | {"warnings": [d.text for d in doubts], "worthless": worthless})
+    else:
+        _print(lines, loaded)
+        print_shares(loaded, {model: entries[model] for model in used})
+        echo(textwrap.fill(facts.get("recommendation", ""), WIDTH))
+    print_warnings(loaded, entries, doubts)
+    if worthless and not user.force:
+        echo("The result is worthless by the warnings above; --force exits with code 0.", err=True)
+    return int(worthless and not user.force)
 
 
-def _print(compared: Comparison, frame: DataFrame, names: list[str]) -> None:
-    """Print a table for each target, and the recommendation; names: those of the targets."""
-    for name, (_, part) in zip(names, frame.groupby("target", sort=False), strict=True):
-        if len(names) > 1:
-            echo(f"{name}:\n")
-        echo_table(_rows(part, compared))
-        echo(f"\n{_legend(compared, frame)}\n")
-    if any(len(entry.fits) > 1 for entry in compared.entries.values()):
-        echo("Means ± standard deviations over the seeds of random models.\n")
-    echo(textwrap.fill(compared.choice.sentence, WIDTH))
+def _scored(entries: Mapping[str, Entry], truth: Truth) -> Iterator[Line]:
+    """Yield a line with measures, means over the seeds, for what `table` leaves out.
+
+    These are the targets of a clustering problem, and several multi-label targets as one.
+    """
+    import numpy as np
+
+    from transferbench.measures import ALL, evaluate
+
+    rows = {name: s for name, s in zip(truth.names, truth.scored, strict=True) if s.any()}
+    if truth.family == "multilabel" and len(rows) > 1:
+        rows = {ALL: np.concatenate([*rows.values()])}
+    elif truth.family != "clustering":
+        return
+    measured = {m: [evaluate(fit, truth) for fit in e.fits] for m, e in entries.items()}
+    for place, scored in rows.items():
+        for model, entry in entries.items():
+            line: Line = {"target": place, "model": model, "recommended": False}
+            line |= {
+                "seconds": entry.seconds,
+                "documents": len(scored),
+                "scored": int(scored.sum()),
+            }
+            of_seeds = [by_place[place] for by_place in measured[model]]
+            for name in of_seeds[0] if of_seeds else ():
+                values = [each[name] for each in of_seeds]
+                line[name] = fmean(values)
+                line[f"{name}_std"] = stdev(values) if len(values) > 1 else math.nan
+            line["warnings"] = [doubt.text for doubt in entry.doubts]
+            yield line | {"worthless": entry.worthless}
 
 
-def _rows(part: DataFrame, compared: Comparison) -> list[list[str]]:
-    """Return the table of one target."""
+def _print(lines: Sequence[Line], loaded: Loaded) -> None:
+    """Print a table for each target, and what the columns mean."""
+    problem = loaded.problem
+    domains = [domain.name for domain in problem.targets]
+    paths = dict(zip(domains, target_names(loaded), strict=True))
+    columns: dict[str, list[str]] = {}
+    for name, group in groupby(lines, itemgetter("target")):
+        of_target = [*group]
+        if len(of_target) < len(lines):
+            echo(f"{paths.get(name, 'all targets')}:\n")
+        found = _columns(of_target, problem)
+        columns |= found
+        echo_table([[*found], *zip(*found.values(), strict=True)])
+        echo()
+        scored = of_target[0].get("scored", math.nan)
+        if scored == scored:
+            text = f"{scored:.0f} of {of_target[0]['documents']} documents, those with a label"
+            few = problem.family == "transfer" and scored < MANY_SCORED
+            interval = "; [ ] is the 95 % interval of the accuracy" if few else ""
+            echo(f"Scored on {text}{interval}.\n")
+    few = len(problem.classes) <= FEW_CLASSES
+    classes = "/".join(problem.classes) if few else "least and largest class"
+    meanings = {
+        "shares": f"{classes} among the decisions",
+        "labels": "mean number of a document",
+        "none": "documents without any label",
+        "=lr": "decided as by logistic regression",
+        "=svm": "labels in common with the linear SVM",
+        "=vote": "as by most models",
+        "reverse": "accuracy on the source of the model trained on its own decisions",
+        "recall": f"{classes}, the part of each that is found",
+    }
+    shown = [f"{title}: {meanings[title]}" for title in columns if title in meanings]
+    if any(line[m] == line[m] for line in lines for m in line if m.endswith("_std")):
+        shown.append("±: standard deviation over the seeds")
+    legend = f"s is in seconds, the rest in per cent. * recommended; {'; '.join(shown)}."
+    echo(f"{textwrap.fill(legend, WIDTH)}\n")
+
+
+def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
+    """Return the cells of a table by heading."""
     from transferbench.measures import headings
 
-    problem = compared.problem
-    several = problem.family == "multilabel"
-    titles = headings(problem.family)
-    measures = [m for m in titles if m in part and not part[m].isna().all()]
-    signs = [sign for sign in SIGNS if sign in part]
-    recall = ["recall"] if measures and not several else []
-    head = ["model", "s", "labels" if several else "shares", *(SIGNS[sign] for sign in signs)]
-    rows = [[*head, *(titles[m] for m in measures), *recall, "warnings"]]
+    def by_class(what: str) -> list[str]:
+        names = [f"{what} {name}" for name in problem.classes]
+        return [_by_class([line.get(name, math.nan) for name in names]) for line in lines]
 
-    def fractions(line: Mapping[str, Any], what: str) -> list[float]:
-        return [line[f"{what} {label}"] for label in problem.classes]
+    columns = {
+        "model": [f"{line['model']}{' *' if line['recommended'] else ''}" for line in lines],
+        "s": [_number(line["seconds"]) for line in lines],
+        "shares": by_class("share"),
+        "labels": [_number(line.get("labels", math.nan)) for line in lines],
+    }
+    for sign, title in SIGNS.items():
+        columns[title] = [_percent(line.get(sign, math.nan)) for line in lines]
+    for name, title in headings(problem.family).items():
+        columns[title] = [
+            _percent(line.get(name, math.nan), line.get(f"{name}_std", math.nan))
+            + (_interval(line) if title == "accuracy" and problem.family == "transfer" else "")
+            for line in lines
+        ]
+    columns["recall"] = by_class("recall")
+    known = {title: cells for title, cells in columns.items() if any(cells)}
+    counts = [f"{len(line['warnings']) or ''}" for line in lines]
+    worthless = ["worthless" if line["worthless"] else "" for line in lines]
+    return known | {"warnings": [a or b for a, b in zip(worthless, counts, strict=True)]}
 
-    for line in part.to_dict("records"):
-        row = [f"{line['model']}{' *' if line['recommended'] else ''}", _number(line["seconds"])]
-        row.append(_number(line["labels"]) if several else by_class(fractions(line, "share")))
-        row += [_percent(line[sign]) for sign in signs]
-        row += [_percent(line[m], line.get(f"{m}_std", math.nan)) for m in measures]
-        row += [by_class(fractions(line, what)) for what in recall]
-        rows.append([*row, "worthless" if line["worthless"] else f"{len(line['warnings']) or ''}"])
-    return rows
 
-
-def _legend(compared: Comparison, frame: DataFrame) -> str:
-    """Return a line that explains the numbers of the table."""
-    if compared.problem.family == "multilabel":
-        mean = f"{frame.attrs['source_labels']:.2f}"
-        return (
-            f"labels: mean number of a document, {mean} in the source; the others are in per cent."
-        )
-    classes = compared.problem.classes
-    order = "/".join(classes) if len(classes) <= FEW_CLASSES else "least and largest"
-    text = f"* recommended. All in per cent; shares and recall by class: {order}."
-    return textwrap.shorten(text, WIDTH, placeholder=" …")
+def _by_class(values: Sequence[float]) -> str:
+    """Return fractions by class in per cent; of many classes the least and the largest."""
+    known = [value for value in values if value == value]
+    if known and len(values) > FEW_CLASSES:
+        return f"{100 * min(known):.0f}–{100 * max(known):.0f}"
+    parts = ("–" if value != value else f"{100 * value:.0f}" for value in values)
+    return "/".join(parts) if known else ""
 
 
 def _number(value: float) -> str:
@@ -181,23 +233,22 @@ def _percent(value: float, std: float = math.nan) -> str:
     return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
 
 
-def _to_json(compared: Comparison, frame: DataFrame) -> dict[str, Any]:
-    """Return what `--json` prints: classes, source, results by target and model, recommendation."""
-    classes = compared.problem.classes
-    results = []
-    for numbers in frame.to_dict("records"):
-        # JSON has no NaN.
-        line: dict[str, Any] = {f"{k}": None if v != v else v for k, v in numbers.items()}
-        line["params"] = dict(compared.entries[line["model"]].params)
-        if compared.problem.family == "transfer":
-            for key, name in (("share", "shares"), ("recall", "recall")):
-                line[name] = {label: line.pop(f"{key} {label}", None) for label in classes}
-        results.append(line)
-    return {
-        "classes": classes,
-        **frame.attrs,  # also recommended and recommendation
-        "results": results,
-        "warnings": [doubt.text for doubt in compared.doubts],
-        "worthless": compared.worthless,
-        "evidence": compared.choice.evidence and vars(compared.choice.evidence),
-    }
+def _interval(line: Line) -> str:
+    """Return the 95 % Wilson interval of the accuracy if few documents are scored, else ""."""
+    n, accuracy = line.get("scored", math.nan), line.get("accuracy", math.nan)
+    if not n < MANY_SCORED or accuracy != accuracy:
+        return ""
+    from scipy.stats import binomtest
+
+    found = binomtest(round(accuracy * n), round(n)).proportion_ci(method="wilson")
+    return f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+
+def _to_json(line: Line, entries: Mapping[str, Entry], problem: Problem) -> dict[str, Any]:
+    """Return a line as `--json` prints it: without NaN, which JSON lacks, numbers by class."""
+    values: dict[str, Any] = {f"{k}": None if v != v else v for k, v in line.items()}
+    values["params"] = dict(entries[line["model"]].params)
+    if problem.family == "transfer":
+        for key, name in (("share", "shares"), ("recall", "recall")):
+            values[name] = {label: values.pop(f"{key} {label}", None) for label in problem.classes}
+    return values
