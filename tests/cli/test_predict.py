@@ -1,4 +1,4 @@
-"""The user's own data: `predict`, `evaluate`, and a task from a YAML file in other commands."""
+"""The user's own data: `predict`, `compare`, and a task from a YAML file in other commands."""
 
 from __future__ import annotations
 
@@ -33,19 +33,30 @@ def write(path: Path, rows, head=("text", "label")) -> Path:
     return path
 
 
-USED = ("documents: ", "classes of the source: ", "options: ")
+USED = ("documents: ", "options: ", "shares by ")
 
 
 @pytest.fixture
 def call(call):
-    """Function that runs a command as `call`, without the lines that state what is used."""
+    """Function that runs a command as `call`, without the lines on what is used, and the shares."""
 
     def command(*arguments: str) -> tuple[int, str, str]:
-        code, out, err = call(*arguments)
-        lines = [line for line in err.splitlines(keepends=True) if not line.startswith(USED)]
-        return code, out, "".join(lines)
+        code, *texts = call(*arguments)
+        out, err = (
+            "".join(line for line in text.splitlines(keepends=True) if not line.startswith(USED))
+            for text in texts
+        )
+        return code, out, err
 
     return command
+
+
+def scored(call, *arguments: str) -> list[dict]:
+    """Return the results that `evaluate --json` prints."""
+    code, out, err = call("evaluate", *arguments, "--json")
+    assert code == 0, err
+    results: list[dict] = json.loads(out)["results"]
+    return results
 
 
 @pytest.fixture
@@ -120,11 +131,8 @@ def test_each_file_is_a_domain_on_request(call, here):
     together = predicted(call, "--target", "[tu].csv")
     assert [row["id"] for row in together] == [row["id"] for row in separate]
     assert [row["confidence"] for row in together] != [row["confidence"] for row in separate]
-    code, out, _ = call("evaluate", "--source", "s.csv", "--target", "[tu].csv", *GCMF)
-    assert code == 0
-    assert [line.split()[:3] for line in out.splitlines()[1:]] == [
-        ["[tu].csv", model, "50"] for model in ("gcmf", "lr")
-    ]
+    rows = scored(call, "--source", "s.csv", "--target", "[tu].csv", *GCMF)
+    assert [row["scored"] for row in rows if row["model"] == "gcmf"] == [50]
 
 
 def test_a_source_of_several_files(call, here):
@@ -148,30 +156,29 @@ def test_labels_of_a_target_change_no_prediction(call, here):
 
 
 def test_evaluate_and_run_agree_on_the_same_task(call, here, home):
-    code, out, _ = call("evaluate", *FILES, *GCMF)
-    assert code == 0
-    models = ("gcmf", "lr")
-    head, *lines = [line.split() for line in out.splitlines()]
-    expected = "target model documents accuracy % f1 % balanced % recall %"
-    assert head == expected.split()
-    assert [line[:2] for line in lines] == [[t, m] for t in ("t.csv", "u.csv") for m in models]
+    ours = {row["target"]: row for row in scored(call, *FILES, *GCMF) if row["model"] == "gcmf"}
+    assert list(ours) == ["t", "u"]
     # The full path: the server of another test's runs may have another current folder.
     code, out, err = call("run", str(here / "mine.yaml"), *GCMF, "--json", "--no-reference")
     assert code == 0, err
     measured = json.loads(out)["metrics"]
-    for name, _, _, accuracy, f1, *_ in lines[::2]:
-        found = measured[name.removesuffix(".csv")]
-        assert (accuracy, f1) == (f"{100 * found['accuracy']:.2f}", f"{100 * found['f1']:.2f}")
+    for name, values in measured.items():
+        assert {measure: ours[name][measure] for measure in values} == values
 
 
 def test_documents_without_a_label_are_predicted_but_not_scored(call, here):
     rows = sentences(1, 30, 2)
     write(here / "t.csv", [(text, label if i < 10 else "") for i, (text, label) in enumerate(rows)])
-    code, out, _ = call("evaluate", *FILES, "-m", "lr")
-    assert code == 0
-    assert out.splitlines()[1].split()[:3] == ["t.csv", "lr", "10"]
+    assert {row["target"]: row["scored"] for row in scored(call, *FILES, "-m", "lr")} == {
+        "t": 10, "u": 20,
+    }  # fmt: skip
+    out = call("evaluate", *FILES, "-m", "lr")[1]
+    assert "Scored on 10 of 30 documents, those with a label; [ ] is the 95 % interval" in out
     write(here / "t.csv", [(text, "") for text, _ in rows])
-    assert "t.csv: no document has a label" in call("evaluate", *FILES, "-m", "lr")[2]
+    first, *_, last = scored(call, *FILES, "-m", "lr")
+    assert first["accuracy"] is None
+    assert last["accuracy"] > 0.8
+    assert call("evaluate", *FILES, "-m", "lr")[1].count("Scored on") == 1
 
 
 def test_without_a_source_documents_are_clustered(call, here):
@@ -183,9 +190,17 @@ def test_without_a_source_documents_are_clustered(call, here):
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["file", "row", "id", "cluster", "confidence"]
     assert {row["cluster"] for row in rows} == {"1", "2"}
-    code, out, _ = call("evaluate", *targets, "-m", "lnkmtc", "--set", "b=4")
+    given = (*targets, "-m", "lnkmtc", "--set", "b=4", "-m", "kmeans", "--repeats", "2")
+    code, out, err = call("evaluate", *given)
     assert code == 0
-    assert out.split()[:7] == ["target", "model", "documents", "accuracy", "%", "nmi", "%"]
+    assert out.splitlines()[2].split() == ["model", "s", "accuracy", "nmi", "warnings"]
+    assert "recommended" not in out + err
+    places = [(row["target"], row["model"], row["scored"]) for row in scored(call, *given)]
+    assert places == [
+        ("t", "lnkmtc", 30), ("t", "kmeans", 30), ("u", "lnkmtc", 20), ("u", "kmeans", 20),
+    ]  # fmt: skip
+    write(here / "t.csv", [("cat purr", "")])
+    assert "t.csv: no document has a label" in call("compare", *given)[2]
 
 
 def test_a_worthless_result_is_written_only_by_force(call, here):
@@ -195,11 +210,14 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
                  "min_df=1", "--out", "a.csv")  # fmt: skip
     code, out, err = call(*arguments)
     assert (code, out) == (1, "")
-    assert "warning: t.csv: 1 of 11 documents have no feature left" in err
-    assert "warning: t.csv: 1 of 11 documents share no feature with the source" in err
-    assert "warning: t.csv: all 11 documents are in one class, cat; " in err
-    assert err.endswith("a.csv is not written, as the result is worthless by the warnings above; "
-                        "--force does it.\n")  # fmt: skip
+    of_documents, of_model, end = err.splitlines()
+    assert of_documents.startswith("warning: t.csv: 1 of 11 documents have no feature left; ")
+    assert "; 1 of 11 documents share no feature with the source" in of_documents
+    assert of_model.startswith("warning: lr: all 11 documents are in one class, cat; ")
+    assert end == (
+        "Error: a.csv is not written, as the result of lr is worthless by the warnings above; "
+        "--force writes it."
+    )
     assert not (here / "a.csv").exists()
     assert call(*arguments, "--force")[0] == 0
     assert len((here / "a.csv").read_text().splitlines()) == 12
@@ -362,9 +380,8 @@ def test_every_model_takes_svmlight_files(call, here, model):
     svmlight(here / "s.svm", 1)
     svmlight(here / "t.svm", 2)
     source = [] if model == "kmeans" else ["--source", "s.svm"]
-    code, out, err = call("evaluate", *source, "--target", "t.svm", "-m", model)
-    assert (code, err) == (0, "")
-    assert float(out.splitlines()[1].split()[3]) > 90
+    rows = scored(call, *source, "--target", "t.svm", "-m", model)
+    assert {row["model"]: row["accuracy"] for row in rows}[model] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -375,15 +392,15 @@ def test_every_model_takes_svmlight_files(call, here, model):
         (1e-5, "own: view 0: documents have lengths of about 2.01e-05, parameters expect about 1"),
     ],
 )
-def test_an_extreme_scale_is_one_line_of_warning(call, here, scale, warning):
+def test_an_extreme_scale_is_a_warning_on_one_line(call, here, scale, warning):
     svmlight(here / "s.svm", 1, scale)
     svmlight(here / "t.svm", 2, scale)
     files = ("--source", "s.svm", "--target", "t.svm")
-    code, out, err = call("evaluate", *files, "-m", "mtrick")
+    code, out, err = call("evaluate", *files, "-m", "mtrick", "--json", "--force")
     assert code == 0
-    assert warning in err.splitlines()[0]
-    assert [line for line in err.splitlines()[1:] if "scale" in line] == []
-    assert float(out.splitlines()[1].split()[3]) > 90
+    lines = [line for line in err.splitlines() if warning in line]
+    assert {line.partition(": ")[0] for line in lines} == {"warning"}
+    assert json.loads(out)["results"][-1]["accuracy"] > 0.9
 
 
 def test_a_problem_that_a_model_cannot_solve_is_one_line_with_code_2(call, here):
@@ -409,26 +426,18 @@ def test_what_is_used_is_printed(here, home, capfd):
     assert invoke(["evaluate", *FILES, "-m", "lr", "--like", "dtl", "--option", "min_df=3"]) == 0
     err = capfd.readouterr().err
     assert err.startswith("documents: s.csv 40, t.csv 30, u.csv 20; features: 12\n")
-    assert "classes of the source: cat 50 %, sea 50 %\n" in err
     assert "stop_words=english, token_pattern=[a-z]{2,}, min_df=3" in err
     assert "tokens=words" in err
 
 
-def test_evaluate_prints_several_models_as_json(call, here):
-    code, out, err = call("evaluate", *FILES, "-m", "dtl", "-m", "cocc", "--set", "k=12",
-                          "--set", "cocc.k=16", "--json")  # fmt: skip
-    assert (code, err) == (0, "")
-    found = json.loads(out)
-    assert found["classes"] == ["cat", "sea"]
-    assert not found["worthless"]
-    places = [(row["model"], row["target"]) for row in found["results"]]
-    assert places == [(m, t) for m in ("dtl", "cocc", "lr") for t in ("t.csv", "u.csv")]
-    assert [row["params"].get("k") for row in found["results"][::2]] == [12, 16, None]
-    for row in found["results"]:
-        assert row["documents"] == (30 if row["target"] == "t.csv" else 20)
-        recall = list(row["recall"].values())
-        assert row["balanced_accuracy"] == pytest.approx(sum(recall) / 2)
-        assert min(row["accuracy"], row["f1"]) > 0.8
+def test_parameters_are_for_every_model_that_has_them(call, here):
+    given = ("-m", "dtl", "-m", "cocc", "--set", "k=12", "--set", "cocc.k=16")
+    rows = scored(call, *FILES, *given)
+    places = [(row["model"], row["target"]) for row in rows]
+    assert places == [(m, t) for t in ("t", "u") for m in ("lr", "cocc", "dtl")]
+    assert {row["model"]: row["params"].get("k") for row in rows} == {
+        "lr": None, "cocc": 16, "dtl": 12,
+    }  # fmt: skip
 
 
 def test_predictions_of_several_models_with_all_scores(call, here):
@@ -468,11 +477,12 @@ def test_a_task_of_ones_own_has_the_same_warnings(call, here):
     files = ("--source", "s.csv", "--target", "t.csv")
     code, _, evaluated = call("evaluate", *files, "-m", "lr")
     assert code == 1
-    expected = [line.replace("t.csv: ", "t: ") for line in evaluated.splitlines()[:-1]]
-    assert "30 of 30 documents share no feature with the source" in expected[0]
     code, _, err = call("run", task, "-m", "lr")
     assert code == 1
-    assert [line.replace("lr: ", "") for line in err.splitlines()[: len(expected)]] == expected
+    lines = [line for line in err.splitlines() if line.startswith("warning: lr: t: ")]
+    reasons = [line.removeprefix("warning: lr: t: ").removesuffix(".") for line in lines]
+    assert "30 of 30 documents share no feature with the source" in reasons[0]
+    assert [reason for reason in reasons if reason not in evaluated] == []
     assert err.endswith("lr: worthless by the warnings above; --force exits with 0.\n")
     assert call("run", task, "-m", "lr", "--json")[0] == 1  # a stored record
     assert call("run", task, "-m", "lr", "--force")[0] == 0
@@ -521,17 +531,17 @@ def test_several_labels_are_scored_for_each_target(call, labelled_twice):
     code, out, err = call("evaluate", *sources, *targets[:2], *HIMLS)
     assert code == 0
     assert "note: tasks: m, m2 + n" in err or "note: tasks: m + n, m2" in err
-    head, line = out.splitlines()
-    assert head.split("  ")[0] == "target"
-    assert "example F1 %  Jaccard %  Hamming loss %" in head
-    assert float(line.split()[3]) > 70
-    code, out, _ = call("evaluate", *sources[:2], *targets, "-m", "linear-svm")
-    assert code == 0
-    assert [row.split()[:3] for row in out.splitlines()[1:]] == [
-        ["n.csv", "linear-svm", "30"],
-        ["m2.csv", "linear-svm", "30"],
-        ["all", "linear-svm", "60"],
-    ]
+    head, _, line, *_ = out.splitlines()
+    assert "example F1  Jaccard  Hamming loss" in head
+    assert line.startswith("himls ")
+    (row,) = scored(call, *sources, *targets[:2], *HIMLS)[1:]
+    assert row["f1"] > 0.7
+    first, second, both = scored(call, *sources[:2], *targets, "-m", "linear-svm")
+    assert [row["target"] for row in (first, second, both)] == ["n", "m2", "all"]
+    assert both["scored"] == first["scored"] + second["scored"] == 60
+    assert both["f1"] == pytest.approx((first["f1"] + second["f1"]) / 2)
+    out = call("evaluate", *sources[:2], *targets, "-m", "linear-svm")[1]
+    assert "all targets:\n\nmodel       s     example F1  Jaccard  Hamming loss  warnings\n" in out
 
 
 def test_another_separator_and_whole_labels(call, labelled_twice):
@@ -539,9 +549,8 @@ def test_another_separator_and_whole_labels(call, labelled_twice):
         file = labelled_twice / f"{name}.csv"
         file.write_text(file.read_text().replace("|", ";"))
     given = ("--source", "m.csv", "--target", "n.csv", "-m", "linear-svm")
-    code, out, _ = call("evaluate", *given, "--label-separator", ";")
-    assert code == 0
-    assert float(out.splitlines()[1].split()[3]) > 80
+    (row,) = scored(call, *given, "--label-separator", ";")
+    assert row["f1"] > 0.8
     assert call("predict", *given, "--label-separator", ";", "--out", "a.jsonl")[0] == 0
     labels = {json.loads(line)["label"] for line in Path("a.jsonl").read_text().splitlines()}
     assert labels <= {"", "cat", "sea", "cat;sea", "sea;cat"}
@@ -568,9 +577,8 @@ def test_several_labels_of_a_matrix(call, labelled_twice):
     Path("m.svm").write_text("\n".join(lines[:40]))
     Path("n.svm").write_text("\n".join(lines[40:]))
     given = ("--source", "m.svm", "--target", "n.svm", "-m", "linear-svm")
-    code, out, _ = call("evaluate", *given)
-    assert code == 0
-    assert float(out.splitlines()[1].split()[3]) > 80
+    (row,) = scored(call, *given)
+    assert row["f1"] > 0.8
 
 
 def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):

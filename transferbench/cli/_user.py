@@ -152,7 +152,7 @@ class UserData:
                 raise unknown("model in --set", model, functions)
             having = [n for n in functions if name in schema(functions[n])]
             # One that no model has is refused by `resolve`, which knows the names.
-            for taker in [model] if dot else having or list(functions)[:1]:
+            for taker in [model] if dot else having or [*self.named, *functions][:1]:
                 given[taker][name] = assigned[key]
         return {name: resolve(function, given[name], name) for name, function in functions.items()}
 

@@ -25,7 +25,7 @@ from transferbench.cli._user import (
 
 if TYPE_CHECKING:
     from transferbench.choose.compare import Entry
-    from transferbench.problem import Problem, Truth
+    from transferbench.problem import Family, Problem, Truth
     from transferbench.userdata.load import Loaded
 
 WIDTH = 100
@@ -103,10 +103,12 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
     else:
         _print(lines, loaded)
         print_shares(loaded, {model: entries[model] for model in used})
-        echo(textwrap.fill(facts.get("recommendation", ""), WIDTH))
+        if sentence := facts.get("recommendation"):
+            echo(textwrap.fill(sentence, WIDTH))
     print_warnings(loaded, entries, doubts)
     if worthless and not user.force:
-        echo("The result is worthless by the warnings above; --force exits with code 0.", err=True)
+        subject = f"The result of {used[0]}" if used else "Every result"
+        echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
     return int(worthless and not user.force)
 
 
@@ -174,11 +176,13 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
         "reverse": "accuracy on the source of the model trained on its own decisions",
         "recall": f"{classes}, the part of each that is found",
     }
-    shown = [f"{title}: {meanings[title]}" for title in columns if title in meanings]
+    legend = ["s is in seconds, the rest in per cent"]
+    if any(line["recommended"] for line in lines):
+        legend.append("*: recommended")
+    legend += [f"{title}: {meanings[title]}" for title in columns if title in meanings]
     if any(line[m] == line[m] for line in lines for m in line if m.endswith("_std")):
-        shown.append("±: standard deviation over the seeds")
-    legend = f"s is in seconds, the rest in per cent. * recommended; {'; '.join(shown)}."
-    echo(f"{textwrap.fill(legend, WIDTH)}\n")
+        legend.append("±: standard deviation over the seeds")
+    echo(f"{textwrap.fill('; '.join(legend), WIDTH)}.\n")
 
 
 def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
@@ -199,8 +203,7 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
         columns[title] = [_percent(line.get(sign, math.nan)) for line in lines]
     for name, title in headings(problem.family).items():
         columns[title] = [
-            _percent(line.get(name, math.nan), line.get(f"{name}_std", math.nan))
-            + (_interval(line) if title == "accuracy" and problem.family == "transfer" else "")
+            _percent(line.get(name, math.nan)) + _spread(line, name, problem.family)
             for line in lines
         ]
     columns["recall"] = by_class("recall")
@@ -226,22 +229,21 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def _percent(value: float, std: float = math.nan) -> str:
-    """Return a fraction in per cent with its standard deviation, "" for NaN."""
-    if value != value:
-        return ""
-    return f"{100 * value:.1f}" + ("" if std != std else f"±{100 * std:.1f}")
+def _percent(value: float) -> str:
+    """Return a fraction in per cent, "" for NaN."""
+    return "" if math.isnan(value) else f"{100 * value:.1f}"
 
 
-def _interval(line: Line) -> str:
-    """Return the 95 % Wilson interval of the accuracy if few documents are scored, else ""."""
-    n, accuracy = line.get("scored", math.nan), line.get("accuracy", math.nan)
-    if not n < MANY_SCORED or accuracy != accuracy:
-        return ""
-    from scipy.stats import binomtest
+def _spread(line: Line, measure: str, family: Family) -> str:
+    """Return the 95 % Wilson interval of the accuracy on few documents, else ± over the seeds."""
+    n, value = line.get("scored", math.nan), line.get(measure, math.nan)
+    if family == "transfer" and measure == "accuracy" and n < MANY_SCORED and value == value:
+        from scipy.stats import binomtest
 
-    found = binomtest(round(accuracy * n), round(n)).proportion_ci(method="wilson")
-    return f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+        found = binomtest(round(value * n), round(n)).proportion_ci(method="wilson")
+        return f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    std = line.get(f"{measure}_std", math.nan)
+    return "" if math.isnan(std) else f"±{100 * std:.1f}"
 
 
 def _to_json(line: Line, entries: Mapping[str, Entry], problem: Problem) -> dict[str, Any]:
