@@ -19,7 +19,7 @@ import pytest
 
 from transferbench import api
 from transferbench.choose import compare
-from transferbench.cli.compare import _by_class, _spread
+from transferbench.cli.compare import _by_class, _measure
 from transferbench.errors import UserError
 
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
@@ -473,24 +473,25 @@ def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
 
 def test_numbers_of_many_classes_stay_short():
     assert _by_class([0.1] * 9 + [0.9]) == "10–90"
-    assert _spread({"f1": 0.7954, "f1_std": 0.0012, "scored": 5}, "f1", "transfer") == "±0.1"
+    line = {"f1": 0.7954, "f1_std": 0.0012, "scored": 5}
+    assert _measure(line, "f1", "transfer") == "79.5±0.1"
 
 
 @pytest.mark.parametrize(
     ("scored", "accuracy", "interval"),
     [
-        (50, 0.84, " [71, 92]"),
-        (20, 1.0, " [84, 100]"),
-        (199, 0.5, " [43, 57]"),
-        (200, 0.5, ""),
+        (50, 0.84, "84.0 [71, 92]"),
+        (20, 1.0, "100.0 [84, 100]"),
+        (199, 0.5, "50.0 [43, 57]"),
+        (200, 0.5, "50.0"),
         (20, math.nan, ""),
     ],
 )
 def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, interval):
     """The numbers are of Wilson's formula: (p + z²/2n ± z √(pq/n + z²/4n²)) / (1 + z²/n)."""
     line = {"scored": scored, "accuracy": accuracy}
-    assert _spread(line, "accuracy", "transfer") == interval
-    assert _spread(line, "accuracy", "multilabel") == ""  # a mean, not a share of documents
+    assert _measure(line, "accuracy", "transfer") == interval
+    assert "[" not in _measure(line, "accuracy", "multilabel")  # a mean, not a share of documents
 
 
 def test_models_with_the_same_warnings_share_a_line(call, here):

@@ -200,12 +200,9 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
         "labels": [_number(line.get("labels", math.nan)) for line in lines],
     }
     for sign, title in SIGNS.items():
-        columns[title] = [_percent(line.get(sign, math.nan)) for line in lines]
+        columns[title] = [_by_class([line.get(sign, math.nan)]) for line in lines]
     for name, title in headings(problem.family).items():
-        columns[title] = [
-            _percent(line.get(name, math.nan)) + _spread(line, name, problem.family)
-            for line in lines
-        ]
+        columns[title] = [_measure(line, name, problem.family) for line in lines]
     columns["recall"] = by_class("recall")
     known = {title: cells for title, cells in columns.items() if any(cells)}
     counts = [f"{len(line['warnings']) or ''}" for line in lines]
@@ -229,21 +226,21 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def _percent(value: float) -> str:
-    """Return a fraction in per cent, "" for NaN."""
-    return "" if math.isnan(value) else f"{100 * value:.1f}"
+def _measure(line: Line, name: str, family: Family) -> str:
+    """Return a measure in per cent, "" if there is none, with its 95 % Wilson interval or ± seeds.
 
-
-def _spread(line: Line, measure: str, family: Family) -> str:
-    """Return the 95 % Wilson interval of the accuracy on few documents, else ± over the seeds."""
-    n, value = line.get("scored", math.nan), line.get(measure, math.nan)
-    if family == "transfer" and measure == "accuracy" and n < MANY_SCORED and value == value:
+    The interval is for the accuracy on few documents.
+    """
+    n, value = line.get("scored", math.nan), line.get(name, math.nan)
+    if math.isnan(value):
+        return ""
+    if family == "transfer" and name == "accuracy" and n < MANY_SCORED:
         from scipy.stats import binomtest
 
         found = binomtest(round(value * n), round(n)).proportion_ci(method="wilson")
-        return f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
-    std = line.get(f"{measure}_std", math.nan)
-    return "" if math.isnan(std) else f"±{100 * std:.1f}"
+        return f"{100 * value:.1f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    std = line.get(f"{name}_std", math.nan)
+    return f"{100 * value:.1f}{'' if math.isnan(std) else f'±{100 * std:.1f}'}"
 
 
 def _to_json(line: Line, entries: Mapping[str, Entry], problem: Problem) -> dict[str, Any]:
