@@ -1,7 +1,7 @@
 """Options by the fields of a dataclass; names in arguments, completed without heavy imports."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
 from functools import wraps
 from pathlib import Path
@@ -19,12 +19,12 @@ def option(*flags: str, **settings: Any) -> Any:
     return field(metadata={"flags": flags, **settings})
 
 
-def declared(values: type, required: Sequence[str] = ()) -> dict[str, Callable[..., Any]]:
+def declared(values: type) -> dict[str, Callable[..., Any]]:
     """Return the options that a dataclass declares, as decorators by the name of the field."""
     options = {}
     for each in fields(values):
         if each.metadata:
-            settings: dict[str, Any] = {"required": each.name in required, **each.metadata}
+            settings = dict(each.metadata)
             options[each.name] = click.option(*settings.pop("flags"), each.name, **settings)
     return options
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from transferbench.problem import Family, Fit
     from transferbench.userdata.load import Loaded
 
-FILE = click.Path(path_type=Path)
 #: The name of the recommended model.
 AUTO = "auto"
 #: Family without a recommendation → what its models give, and one of them.
@@ -39,11 +38,6 @@ READING = {
     "separator": "--label-separator",
     "each_file": "--each-file",
 }
-escape_formulas = click.option(
-    "--escape-formulas",
-    is_flag=True,
-    help="In a CSV file, put ' before a value that a spreadsheet would run.",
-)
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class UserData:
         "targets are clustered.",
     )  # fmt: skip
     targets: tuple[str, ...] = option(
-        "--target", type=click.Path(), multiple=True,
+        "--target", type=click.Path(), multiple=True, required=True,
         help="Documents of another domain, named as for --source; repeatable.",
     )  # fmt: skip
     models: tuple[str, ...] = option(
@@ -339,7 +333,7 @@ def print_used(loaded: Loaded) -> None:
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 
-def print_shares(loaded: Loaded, entries: Mapping[str, Entry]) -> None:
+def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
     """Print the shares of the classes in each target, as the models decide, beside the source's."""
     import numpy as np
 
@@ -348,24 +342,22 @@ def print_shares(loaded: Loaded, entries: Mapping[str, Entry]) -> None:
     problem, names = loaded.problem, target_names(loaded)
     if not problem.sources:
         return
-    entries = {model: entry for model, entry in entries.items() if entry.fits}
     source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
-    for model, entry in entries.items():
-        for name, scores in zip(names, entry.fits[0].scores[-len(names) :], strict=True):
-            decided = scores.argmax(axis=1)[:, None] == np.arange(len(source))
+    for model, fit in fits.items():
+        for name, scores in zip(names, fit.scores[-len(names) :], strict=True):
             if problem.family == "multilabel":
                 decided = scores >= THRESHOLD
+            else:
+                decided = scores.argmax(axis=1)[:, None] == np.arange(len(source))
             shares = decided.mean(axis=0)
-            order = np.arange(len(source))
-            if len(order) > MAX_SHARES:
-                order = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
+            farthest = np.argsort(-np.abs(shares - source), kind="stable")
+            few = len(source) <= MAX_SHARES
             parts = [
                 f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
-                for c in order
+                for c in (range(len(source)) if few else farthest[:MAX_SHARES])
             ]
-            parts += ["…"] if len(order) < len(source) else []
             place = f" in {name}" if len(names) > 1 else ""
-            echo(f"shares by {model}{place}: {', '.join(parts)}")
+            echo(f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}")
 
 
 def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequence[Doubt]) -> None:
@@ -406,6 +398,5 @@ def _reading_options() -> dict[str, Callable[..., Any]]:
     return options
 
 
-def user_data(*required: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds the options and passes their values as one UserData."""
-    return passing("user", _from_options, declared(UserData, required) | _reading_options())
+#: Add the options, whose values a command takes as one UserData, `user`.
+user_data = passing("user", _from_options, declared(UserData) | _reading_options())

@@ -46,7 +46,7 @@ Line = dict[str, Any]
 
 
 @click.command()
-@user_data("targets")
+@user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
@@ -102,7 +102,7 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
         echo_json(answer | {"warnings": [d.text for d in doubts], "worthless": worthless})
     else:
         _print(lines, loaded)
-        print_shares(loaded, {model: entries[model] for model in used})
+        print_shares(loaded, {model: entries[model].fits[0] for model in used})
         if sentence := facts.get("recommendation"):
             echo(textwrap.fill(sentence, WIDTH))
     print_warnings(loaded, entries, doubts)

@@ -5,23 +5,22 @@ from pathlib import Path
 import click
 
 from transferbench.cli._terminal import echo
-from transferbench.cli._user import (
-    FILE,
-    UserData,
-    escape_formulas,
-    print_shares,
-    print_warnings,
-    user_data,
-)
+from transferbench.cli._user import UserData, print_shares, print_warnings, user_data
 from transferbench.messages import counted
 
 
 @click.command()
-@user_data("targets")
+@user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
-@click.option("--out", type=FILE, required=True, help="File to write, .csv or .jsonl.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
+)
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
-@escape_formulas
+@click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="In a CSV file, put ' before a value that a spreadsheet would run.",
+)
 def command(
     user: UserData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
 ) -> None:
@@ -63,9 +62,9 @@ def command(
         echo(compared.choice.sentence)
     else:
         entries, doubts = user.fit(loaded, params)
-    print_shares(loaded, entries)
-    print_warnings(loaded, entries, doubts)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
+    print_shares(loaded, fits)
+    print_warnings(loaded, entries, doubts)
     if not fits:
         raise Worthless(f"{out} is not written; name a --model, or --force takes {reference}.")
     first = next(iter(fits))
