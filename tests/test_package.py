@@ -101,7 +101,7 @@ def write_mail(folder: Path) -> None:
         "ham": ["meeting", "report", "monday", "budget", "team"],
         "spam": ["offer", "free", "cash", "now"],
     }
-    for name in ("labelled", "mail", "labelled-mail"):
+    for name in ("labelled", "mail"):
         lines = ["text,label"]
         for i in range(40):
             label = ("ham", "spam")[i % 2]
