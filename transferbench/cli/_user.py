@@ -79,9 +79,9 @@ class UserData:
     )  # fmt: skip
     label_sample: int | None = option(
         "--label-sample", type=click.IntRange(1), metavar="N",
-        help="Write N random documents of the targets to --label-file. Look at them, write their "
-        "labels into the column `label` of these rows of your target file, leave the others "
-        "blank, and run `compare` again: it scores every model on them.",
+        help="Write N random documents of the targets to --label-file. Then fill in the column "
+        "`label` of your own target file in these rows, leave it blank in the others, and run "
+        "`compare` again: it scores every model on them.",
     )  # fmt: skip
     label_file: str = option(
         "--label-file", type=click.Path(), default="label-these.csv", show_default=True,

@@ -56,7 +56,7 @@ Line = dict[str, Any]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool) -> int:
-    """Compare and score models on your own documents, and recommend one.
+    """Compare and score models on your documents; recommend one.
 
     `transferbench evaluate` is another name of this command.
 

@@ -10,11 +10,11 @@ from transferbench.messages import counted
 
 
 @click.command()
-@user_data
-@click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
 )
+@user_data
+@click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @click.option(
     "--escape-formulas",
