@@ -153,8 +153,6 @@ def results(name: str) -> DataFrame:
     seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the
         task, largest resident memory.
     threads, iterations, trace, data, code, versions, finished, key : as in runs.csv.
-    criteria : label-free criteria by name, see `transferbench.choose.criteria`; empty unless the
-        experiment has the key `regret`.
     run : the `Run`: task, model, all parameters, seed.
 
     Raise UserError for an unknown experiment, or if its runs.csv is missing or damaged.

@@ -26,10 +26,14 @@ class LineMap:
         self.lines: dict[tuple[str, ...], int] = {(): 1}
 
     def known(self, keys: tuple[object, ...]) -> tuple[str, ...]:
-        """Return the longest part of the path that the file has."""
+        """Return the longest part of the path that the file has.
+
+        A row of an experiment that is a variant, "row, 500", is at the row of the file.
+        """
         known = tuple(map(str, keys))
         while known not in self.lines:
-            known = known[:-1]
+            row = known[-1].rpartition(", ")[0]
+            known = (*known[:-1], row) if row else known[:-1]
         return known
 
     def line(self, keys: tuple[object, ...]) -> int:

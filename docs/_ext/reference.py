@@ -365,7 +365,7 @@ def records() -> Iterator[str]:
     yield "- `domain`: the scored domain.\n"
     yield f"- {', '.join(f'`{name}`' for name in measures.SCORES)}: the measures, as fractions.\n"
     yield "- `objective`, `iterations`: the last value and the length of the trace.\n"
-    yield "- `documents`, `curve`, `criteria`: those of the line's domain.\n\n"
+    yield "- `documents`, `curve`: those of the line's domain.\n\n"
     yield "Each text of `params` and `versions` stands once in a file, after a number: "
     yield '`0 {"C": 1.0}`. The other lines have the number alone.\n\n'
     yield "In this order: " + ", ".join(f"`{name}`" for name in record.RUNS_COLUMNS) + ".\n\n"

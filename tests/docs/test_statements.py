@@ -168,7 +168,10 @@ def value(address: str, within: str = "") -> Any:
     if kind == "regret":
         experiment, cells = loaded(name)
         own = [cell for cell in cells if cell.row in experiment.spec.rows]
-        return Value(regret.summary(experiment, own).set_index("strategy").at[rest[0], rest[1]])
+        shown = regret.summary(experiment, own)
+        for axis, _, chosen in (each.partition("=") for each in rest[2:]):
+            shown = shown[shown[axis] == chosen]
+        return Value(shown.set_index("strategy").at[rest[0], rest[1]])
     if kind == "readings":
         return of_readings(*loaded(name), rest[0])
     columns, kept = rest[0], rest[1] if len(rest) > 1 else "ours"
@@ -253,9 +256,6 @@ def of(cells: list[Cell], kept: str) -> Value:
     if kept.startswith(("least", "greatest")):
         values = [abs(c.difference) if "distance" in kept else c.mean for c in cells]
         return Value(min(values) if kept.startswith("least") else max(values))
-    if kept == "reverse":
-        rated = [each["reverse"] for cell in cells for each in cell.criteria.values()]
-        return Value(fmean(rated))
     if kept.startswith("moved "):
         kind = kept.removeprefix("moved ")
         moves = [move for cell in cells for move in cell.moves if move.change.startswith(kind)]

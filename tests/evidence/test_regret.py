@@ -1,7 +1,9 @@
-"""Regret of choices, against sums done by hand."""
+"""Regret of columns, against sums done by hand."""
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from transferbench import experiments
 from transferbench.evidence import pages, regret
 from transferbench.evidence.frame import observations, summarise, to_runs
-from transferbench.runs.record import RUNS_COLUMNS, Record, Run
+from transferbench.runs.record import RUNS_COLUMNS, Record
 
 TEXT = """
 title: t
@@ -26,113 +28,148 @@ columns:
   LR: {model: lr, params: {C: 1.0, intercept: true}}
   SVM: {model: svm, params: {C: 1.0}}
   vote: {model: vote, params: {members: [lr, svm]}}
+  coral: {model: nmf, params: {max_iter: 5}, control: true}
 regret:
   reference: LR
-  votes: [vote]
-  rules: {checked: {column: SVM, criterion: reverse, least: 0.6}}
+  combined: [vote]
 """
-#: Accuracy and criterion "reverse" by row, of LR, SVM and the vote; by seed where they differ.
+#: Accuracy by row, of LR, SVM, the vote and the control.
 VALUES = {
-    "one": [(0.80, 0.9), (0.90, 0.8), (0.92, 0.5)],
-    "two": [(0.70, 0.6), (0.60, 0.7), (0.75, 0.5)],
-    "three": [(0.50, 0.9), (0.55, 0.5), (0.45, 0.5)],
+    "one": (0.80, 0.90, 0.92, 0.99),
+    "two": (0.70, 0.60, 0.75, 0.99),
+    "three": (0.50, 0.55, 0.45, 0.99),
 }
+VARIANTS = """
+variants:
+  documents: {"100": {documents: 100}, "500": {documents: 500}, all: {}}
+  shares: {equal: {class_sizes: "1:1"}, no shift: {halves: true}}
+"""
 
 
 def cells(values=VALUES, text=TEXT):
+    """Return an experiment and its cells; `values` are by row, or by row of the file."""
     file = experiments.read(text, Path("choice.yaml"))
     lines = []
     for planned in file.runs():
-        place = list(file.spec.columns).index(planned.column)
-        run: Run = planned.run
-        accuracy, reverse = np.broadcast_to(values[planned.row][place], (2, 2))[run.seed or 0]
+        run = planned.run
+        known = values.get(planned.row) or values[planned.row.split(", ")[0]]
+        accuracy = known[list(file.spec.columns).index(planned.column)]
         record = Record(
             "k", "done", "", run.task, run.model, run.params, run.seed, "c", "now",
             metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
-            criteria={"target": {"reverse": reverse}},
         )  # fmt: skip
         lines += [dict.fromkeys(RUNS_COLUMNS, "") | line for line in record.rows(*planned[:3])]
     return file, summarise(file, observations(file, to_runs(lines)))
 
 
-def line(table: pd.DataFrame, strategy: str) -> pd.Series:
+def line(table: pd.DataFrame, strategy: str, **variants: str) -> pd.Series:
+    for axis, value in variants.items():
+        table = table[table[axis] == value]
     return table.set_index("strategy").loc[strategy]
 
 
 @pytest.mark.parametrize(
-    ("strategy", "mean", "worst", "where", "below", "A", "B"),
+    ("strategy", "worst", "where", "below", "A", "B"),
     [
-        ("LR", (10 + 0 + 5) / 3, 10, "one", 0, 5, 5),
-        ("SVM", (0 + 10 + 0) / 3, 10, "two", 10, 5, 0),
-        ("vote", (-2 - 5 + 10) / 3, 10, "three", 5, -3.5, 10),
-        # takes LR, SVM, LR
-        ("reverse", (10 + 10 + 5) / 3, 10, "one", 10, 10, 5),
-        # SVM has the highest reverse accuracy on one and two
-        ("checked", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),
-        # on B alone SVM has less regret; on A alone both have 5, and LR is first
-        ("best always chosen elsewhere", (0 + 10 + 5) / 3, 10, "two", 10, 5, 5),
+        ("LR", 10, "one", 0, 5, 5),
+        ("SVM", 10, "two", 10, 5, 0),
+        ("vote", 10, "three", 5, -3.5, 10),
     ],
 )
-def test_regret(strategy, mean, worst, where, below, A, B):
+def test_regret(strategy, worst, where, below, A, B):
     found = line(regret.summary(*cells()), strategy)
-    assert found["mean"] == pytest.approx(mean)
+    assert found["tasks"] == 3
+    assert found["mean"] == pytest.approx((A + B) / 2)  # the corpora weigh equally
     assert found["worst"] == pytest.approx(worst)
     assert found["worst_row"] == where
     assert found["below_reference"] == pytest.approx(below)
     assert (found["A"], found["B"]) == (pytest.approx(A), pytest.approx(B))
 
 
-def test_a_criterion_chooses_anew_in_each_seed_and_the_first_of_equals():
-    """LR has 80; SVM 90 with a high criterion in one seed, 50 with a low one in the other."""
-    text = TEXT.replace("{model: svm, params: {C: 1.0}}", "{model: nmf, params: {max_iter: 5}}")
-    values = {row: [(0.8, 0.6), ((0.9, 0.9), (0.5, 0.3)), (0.7, 0.5)] for row in VALUES}
-    table = regret.summary(*cells(values, text))
-    assert line(table, "reverse")["mean"] == pytest.approx(80 - (90 + 80) / 2)
-    assert line(table, "confidence")["mean"] == 0  # no method has this criterion: LR is first
+def test_a_control_is_neither_judged_nor_the_best():
+    assert list(regret.summary(*cells())["strategy"]) == ["LR", "SVM", "vote"]
 
 
-def test_a_rule_takes_its_column_from_the_least_value_on():
-    at_least = VALUES | {"three": [(0.50, 0.9), (0.55, 0.6), (0.45, 0.5)]}
-    assert line(regret.summary(*cells(at_least)), "checked")["B"] == 0
+def test_the_interval_is_that_of_corpora_drawn_anew():
+    """Of two corpora, the mean of two draws is one of them with a chance of a quarter each."""
+    found = line(regret.summary(*cells()), "vote")
+    assert (found["low"], found["high"]) == (pytest.approx(-3.5), pytest.approx(10))
+    one = line(regret.summary(*cells(text=TEXT.replace(", group: B}", ", group: A}"))), "vote")
+    assert one["low"] == one["mean"] == one["high"] == one["A"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "elsewhere"),
-    [
-        ("  votes: [vote]\n", "", ["always", "criterion"]),
-        (", group: A}", "}", ["always", "vote", "criterion"]),
-        (", group: B}", ", group: A}", []),
-    ],
-)
-def test_only_what_can_be_chosen_elsewhere_is(old, new, elsewhere):
-    table = regret.summary(*cells(text=TEXT.replace(old, new)))
-    chosen = [name for name in table["strategy"] if name.endswith("elsewhere")]
-    assert chosen == [f"best {kind} chosen elsewhere" for kind in elsewhere]
-    assert table["mean"].notna().all()
+def test_an_interval_of_many_corpora_is_near_that_of_a_normal_mean():
+    rows = "".join(f"  r{i}: {{task: gtl/comp-vs-rec, group: g{i}}}\n" for i in range(40))
+    text = TEXT[: TEXT.index("  one:")] + rows + TEXT[TEXT.index("columns:") :]
+    random = np.random.default_rng(3).uniform(0.5, 0.9, 40)
+    file = experiments.read(text, Path("choice.yaml"))
+    _, found = cells({f"r{i}": (0.95, r, 0.95, 0) for i, r in enumerate(random)}, text)
+    values = {f"r{i}": float(r) for i, r in enumerate(random)}
+    found = [replace(c, mean=100 * values[c.row]) if c.column == "SVM" else c for c in found]
+    summary = line(regret.summary(file, found), "SVM")
+    error = 100 * random.std() / np.sqrt(40)
+    assert summary["mean"] == pytest.approx(95 - 100 * random.mean())
+    assert summary["high"] - summary["low"] == pytest.approx(2 * 1.96 * error, rel=0.05)
 
 
-def test_rows_without_a_group_have_no_column():
+def test_each_combination_of_variants_has_its_lines():
+    values = VALUES | {
+        "one, 500, equal": (0.9, 0.5, 0.9, 0),
+        "one, all, equal": (0.9, 0.7, 0.9, 0),
+    }
+    table = regret.summary(*cells(values, TEXT + VARIANTS))
+    assert list(table)[:4] == ["strategy", "documents", "shares", "tasks"]
+    combinations = table[["documents", "shares"]].drop_duplicates().to_numpy().tolist()
+    assert combinations == [
+        [documents, shares]
+        for documents in ("100", "500", "all", "any")
+        for shares in ("equal", "no shift")
+    ]
+    found = line(table, "SVM", documents="500", shares="equal")
+    assert (found["A"], found["worst_row"]) == (pytest.approx(25), "one, 500, equal")
+    # any: 500 and all, with regrets 40, 10, 20 and 10 on A
+    found = line(table, "SVM", documents="any", shares="equal")
+    assert (found["tasks"], found["A"]) == (6, pytest.approx(20))
+    # the other combinations have the numbers of no variant
+    plain = regret.summary(*cells()).drop(columns="worst_row")
+    here = table[(table["documents"] == "100") & (table["shares"] == "no shift")]
+    here = here.drop(columns=["documents", "shares", "worst_row"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(plain, here)
+
+
+def test_a_row_may_lack_values_of_a_variant():
+    small = TEXT.replace("people, group: B}", 'people, group: B, variants: {documents: ["100"]}}')
+    table = regret.summary(*cells(text=small + VARIANTS))
+    assert line(table, "LR", documents="500", shares="equal")["tasks"] == 2
+    assert np.isnan(line(table, "LR", documents="500", shares="equal")["B"])
+    page = pages.render(*cells(text=small + VARIANTS))["regret.md"]
+    assert "| strategy | 100 (3 tasks) | 500 (2 tasks) | all (2 tasks) | any (4 tasks) |" in page
+
+
+def test_rows_without_a_group_are_one_corpus():
     table = regret.summary(*cells(text=TEXT.replace(", group: B}", "}")))
-    assert list(table) == [*regret.COLUMNS, "A"]
-    page = pages.render(*cells(text=TEXT.replace(", group: A}", "}").replace(", group: B}", "}")))
-    assert "| below LR |\n|---|---|---|---|---|---|\n" in page["regret.md"]
+    assert list(table)[-2:] == ["A", "other"]
+    assert line(table, "SVM")["other"] == 0
 
 
 def test_page():
     text = pages.render(*cells())["regret.md"]
-    assert "| vote | vote | 1.00 | 10.00 | three | 5.00 | -3.50 | 10.00 |" in text
-    assert "- checked: SVM, or LR where reverse is below 0.6." in text
+    assert "| strategy | 3 tasks |\n|---|---|\n| LR | 5.00 [5.00, 5.00] / 10.00 |\n" in text
+    assert "| vote | 3.25 [-3.50, 10.00] / 10.00 |" in text
+    text = pages.render(*cells(text=TEXT + VARIANTS))["regret.md"]
+    assert text.count("## shares: equal\n\n| strategy |") == 1
+    assert text.count("| vote | ") == 2
+
+
+def test_the_csv_has_the_lines_of_the_summary():
+    text = pages.render(*cells(text=TEXT + VARIANTS))["regret.csv"]
+    table = pd.read_csv(io.StringIO(text), dtype={"documents": str})
+    assert len(table) == 4 * 2 * 3
+    assert set(table["documents"]) == {"100", "500", "all", "any"}
 
 
 def test_without_runs_the_table_is_empty():
     file = experiments.read(TEXT, Path("choice.yaml"))
     found = summarise(file, observations(file, to_runs([])))
     assert regret.summary(file, found).empty
-
-
-def test_strategies_that_choose_the_same_are_named_together():
-    """SVM where its reverse accuracy is at least 0 is SVM everywhere."""
-    file, found = cells(text=TEXT.replace("least: 0.6", "least: 0.0"))
-    assert ["SVM", "checked"] in regret.alike(regret.summary(file, found))
-    assert "Equal in every number: SVM, checked." in pages.render(file, found)["regret.md"]
-    assert "SVM, checked" not in pages.render(*cells())["regret.md"]
+    assert "regret.md" in pages.render(file, found)

@@ -351,8 +351,8 @@ def test_regret_is_shown(tmp_path):
         re.search(rf'<th scope="row">{name}</th>(.*?)</tr>', table, re.DOTALL)[1]
         for name in (file.spec.regret.reference, "CoCC")
     )
-    assert ">0.00</td>" in reference
-    assert ">10.00</td>" in other
+    assert ">0.00 <small>[0.00, 0.00] / 0.00</small></td>" in reference
+    assert ">10.00 <small>[10.00, 10.00] / 10.00</small></td>" in other
 
 
 def test_folded_parts_are_printed(look, small):

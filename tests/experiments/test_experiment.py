@@ -266,7 +266,7 @@ def test_each_file_of_the_user_is_a_unit():
         ),
         (
             "reason: because}",
-            "reason: because}\nregret: {reference: LG, votes: [LG, NMF]}",
+            "reason: because}\nregret: {reference: LG, combined: [LG, NMF]}",
             15,
             "expected a column to choose",
         ),

@@ -83,7 +83,7 @@ def test_runs_that_differ_have_different_keys():
     run = Run("t", "lr", {"C": 1.0}, 0)
     others = {
         **{"task": "u", "model": "svm", "params": {"C": 2.0}, "seed": 1},
-        **{"curve": True, "criteria": True},
+        "curve": True,
     }
     changed = [replace(run, **{name: value}) for name, value in others.items()]
     assert len({each.key(None) for each in (run, *changed)}) == 1 + len(others)

@@ -125,6 +125,14 @@ class Task:
         return settings.data / "built" / f"{self.base}-{digest}.task"
 
 
+def with_options(text: str, options: Mapping[str, bool | int | float | str]) -> str:
+    """Return the text that names a task, with further options."""
+    if options and Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
+        text = f"own:path={text}"
+    given = [f"{n}={json.dumps(v) if isinstance(v, bool) else v}" for n, v in options.items()]
+    return text + (":" if given and ":" not in text else "," * bool(given)) + ",".join(given)
+
+
 @dataclass(frozen=True)
 class Facts:
     """Facts about a built task.

@@ -23,6 +23,7 @@ from transferbench.experiments.experiment import Experiment, choice_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
 from transferbench.runs.record import (
     ADDED_COLUMNS,
+    REMOVED,
     RUNS_COLUMNS,
     SHARED_COLUMNS,
     Run,
@@ -48,7 +49,7 @@ OBSERVATION_COLUMNS = [
     "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
     "documents",
     "status", "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace",
-    "data", "code", "versions", "finished", "key", "criteria",
+    "data", "code", "versions", "finished", "key",
     "run",
 ]  # fmt: skip
 
@@ -112,7 +113,6 @@ class Cell:
     unfinished     : "inconclusive" or "unavailable" if too few runs finished; empty if enough did.
     reason         : why too few runs finished.
     by_seed        : value by seed (None if the method takes none), the mean over domains.
-    criteria       : label-free criteria by seed, means over domains.
     variance       : of the mean, caused by the choice of documents; see `_variances`.
     best           : the mean value at the best iterations.
     outcomes       : what its runs report, by seed; of an average there are none.
@@ -136,7 +136,6 @@ class Cell:
     unfinished: str = ""
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
-    criteria: Mapping[int | None, Mapping[str, float]] = field(default_factory=dict)
     variance: float = math.nan
     best: float = math.nan
     outcomes: tuple[Outcome, ...] = ()
@@ -220,7 +219,8 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            columns, lines = tuple(reader.fieldnames or ()), list(reader)
+            lines = list(reader)
+            columns = [name for name in reader.fieldnames or () if name != REMOVED]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
@@ -238,6 +238,8 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     for line, name in shared:
         number, brace, text = (line[name] or "").partition("{")
         line[name] = brace + text or texts.get(f"{number} ", "")
+    for line in lines:
+        line.pop(REMOVED, None)
     return [line | missing for line in lines]
 
 
@@ -312,8 +314,6 @@ def _typed(line: dict[str, str]) -> dict[str, Any]:
     }
     for name in ("curve", "trace"):
         typed[name] = [float(v) for v in json.loads(line[name])] if line[name] else None
-    criteria = json.loads(line["criteria"] or "{}")
-    typed["criteria"] = {name: float(value) for name, value in criteria.items()}
     return typed
 
 
@@ -408,7 +408,6 @@ def _join(experiment: Experiment, planned: pd.DataFrame, runs: pd.DataFrame) -> 
         name = str(experiment.spec.rows[row].domain)
         raise experiment.error(("rows", row, "domain"), str(unknown("domain", name, known)))
     joined = joined[~other].reset_index(drop=True)
-    joined["criteria"] = [each if isinstance(each, dict) else {} for each in joined["criteria"]]
     return joined.fillna(dict.fromkeys(TEXTS, "") | {"status": "missing"})
 
 
@@ -454,16 +453,12 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:
     outcomes = zip(*(shown[name] for name in Outcome._fields), strict=True)
     measured = zip(shown["value"], _variances(experiment, shown), strict=True)
     cells: dict[Place, _CellLines] = {}
-    for (row, column, x, seed), outcome, criteria, value in zip(
-        keys, outcomes, shown["criteria"], measured, strict=True
-    ):
+    for (row, column, x, seed), outcome, value in zip(keys, outcomes, measured, strict=True):
         # The runs of a curve are planned without x; its points come from their iterations.
         lines = cells.setdefault((row, column, None if curves else x), _CellLines())
         lines.runs.setdefault(seed, Outcome(*outcome))
         if outcome[0] == "done":
             lines.values.setdefault(x, {}).setdefault(seed, []).append(value)
-        if criteria:
-            lines.criteria.setdefault(seed, []).append(criteria)
     return [
         _cell(experiment, (*place[:2], x), lines, values, float(best[place[:2]]))
         for place, lines in cells.items()
@@ -477,13 +472,12 @@ Place = tuple[str, str, float | None]
 
 @dataclass
 class _CellLines:
-    """The lines of a cell: its runs by seed, value and variance by x and seed, criteria by seed."""
+    """The lines of a cell: its runs by seed, value and variance by x and seed."""
 
     runs: dict[int | None, Outcome] = field(default_factory=dict)
     values: dict[float | None, dict[int | None, list[tuple[float, float]]]] = field(
         default_factory=dict
     )
-    criteria: dict[int | None, list[dict[str, float]]] = field(default_factory=dict)
 
 
 def _cell(
@@ -529,7 +523,6 @@ def _cell(
         unfinished,
         reason,
         by_seed,
-        {seed: dict(pd.DataFrame(each).mean()) for seed, each in lines.criteria.items()},
         fmean(variances) if variances else math.nan,
         best,
         runs,

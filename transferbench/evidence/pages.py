@@ -11,7 +11,6 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence import claims, figures, fragility, readings, regret, stats, tables
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
@@ -52,7 +51,6 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "strips": readings.strips(experiment, cells) if spec.readings else None,
         "sentences": readings.sentences(experiment, cells) if spec.readings else [],
         "regrets": regret.summary(experiment, cells) if spec.regret else None,
-        "corpora": regret.corpora(experiment),
         "results": claims.judge(experiment, cells, others),
         "ranking": stats.ranking(experiment, cells),
         "identical": identical,
@@ -168,9 +166,8 @@ def _environment() -> Environment:
         "words": stats.ranking_words,
     }
     environment.globals |= {
-        "alike": regret.alike,
+        "grids": regret.grids,
         "header": claims.HEADER,
-        "meanings": MEANINGS,
         "marks": tables.MARKS | claims.MARKS,
         "tex_marks": TEX_MARKS,
         "outcome_marks": claims.MARKS,

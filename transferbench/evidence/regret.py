@@ -1,120 +1,137 @@
-"""Regret of ways to choose a method for a task without labels of its target.
+"""Regret of taking one method for every task, without labels of the target.
 
-The regret of a choice on a row is the value of the best candidate there less that of the chosen
-method. A candidate's value is its mean over the seeds. A criterion chooses in each seed the
-candidate that it rates highest, the first of equals. See `experiment.Regret`.
+The regret of a column on a row is the value of the best candidate there less that of the column,
+each the mean over the seeds. Columns that combine methods are judged, but are no candidates for the
+best, so their regret can be negative. See `experiment.Regret`.
 """
 
-import math
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from transferbench.choose.criteria import MEANINGS
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.experiment import Experiment, Row
 
-#: Kinds of strategies, in the order of the page.
-KINDS = ("always", "vote", "criterion", "rule")
-#: Columns of regret.csv before those of the corpora.
-COLUMNS = ["strategy", "kind", "mean", "worst", "worst_row", "below_reference"]
+#: Stands for all values of the variant `documents` but numbers below LEAST.
+ANY = "any"
+LEAST = 500
+#: Draws of corpora for an interval, and its outer percentiles.
+DRAWS = 10_000
+OUTER = (2.5, 97.5)
 
 
 def corpora(experiment: Experiment) -> list[str]:
-    """Return the named groups of rows."""
-    groups = (row.group for row in experiment.spec.rows.values())
-    return list(dict.fromkeys(group for group in groups if group))
+    """Return the groups of rows; rows without one are one more, "other"."""
+    return list(dict.fromkeys(_corpus(row) for row in experiment.spec.rows.values()))
+
+
+def variants(experiment: Experiment) -> dict[str, list[str]]:
+    """Return the values that rows have of each variant, in the order of the file."""
+    found: dict[str, dict[str, None]] = {}
+    for row in experiment.spec.rows.values():
+        for axis, value in row.variant.items():
+            found.setdefault(axis, {})[value] = None
+    return {axis: [*values] for axis, values in found.items()}
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return a line for each strategy: mean and worst regret over the rows, in the table's unit.
+    """Return a line for each combination of variants and each column, in the table's unit.
 
-    worst_row: where the regret is worst. below_reference: by how much the choice is below the
-    reference at most, negative if it is never. Then the mean regret on each corpus. The lines "…
-    chosen elsewhere" take, for each corpus, the strategy of that kind with the least mean regret on
-    the others; a single corpus has none. Rows in which a method has no finished run are left out.
+    A column for each variant, then tasks: the number of rows. mean: of the corpora's mean regrets,
+    which weigh equally. low, high: its 95 per cent interval if corpora are drawn anew. worst: the
+    largest regret of a row, worst_row. below_reference: by how much the column is below the
+    reference at most, negative if it never is. Then the mean regret on each corpus. Rows in which
+    a column has no finished run are left out.
     """
     spec = experiment.spec.regret
     assert spec is not None
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
-    rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
-    values = means.reindex(index=rows, columns=columns).dropna()
-    corpus = [experiment.spec.rows[row].group for row in values.index]
-    best = values[experiment.spec.candidates].max(axis=1)
-    chosen = _strategies(experiment, cells, values)
-    regrets = pd.DataFrame({key: best - value for key, value in chosen.items()})
-    below = {key: values[spec.reference] - value for key, value in chosen.items()}
-    if regrets.empty:
-        return pd.DataFrame(columns=[*COLUMNS, *corpora(experiment)])
-    for kind in KINDS[:3] if len(set(corpus)) > 1 else ():
-        of_kind = [key for key in chosen if key[1] == kind]
-        if not of_kind:
-            continue
-        name = f"best {kind} chosen elsewhere"
-        # The strategy with the least mean regret on the rows of other corpora.
-        here = pd.Series(corpus, regrets.index)
-        best_for = {c: regrets.loc[here != c, of_kind].mean().idxmin() for c in set(corpus)}
-        picked = {row: best_for[c] for row, c in here.items()}
-        regrets[name, "chosen"] = [regrets.at[row, key] for row, key in picked.items()]
-        below[name, "chosen"] = pd.Series({row: below[key][row] for row, key in picked.items()})
-    named = [group for group in corpora(experiment) if group in corpus]
-    lines = []
-    for strategy, kind in regrets:
-        regret = regrets[strategy, kind]
-        means = regret.groupby(corpus, sort=False).mean()[named]
-        line = [strategy, kind, regret.mean(), regret.max(), regret.idxmax()]
-        lines.append([*line, below[strategy, kind].max(), *means])
-    return pd.DataFrame(lines, columns=[*COLUMNS, *named])
-
-
-def alike(regrets: pd.DataFrame) -> list[list[str]]:
-    """Return groups of strategies that are equal in every number of `summary`."""
-    lines = regrets.groupby(list(regrets)[2:], sort=False)["strategy"]
-    return [list(names) for _, names in lines if len(names) > 1]
-
-
-def _strategies(
-    experiment: Experiment, cells: Sequence[Cell], values: pd.DataFrame
-) -> dict[tuple[str, str], pd.Series]:
-    """Return the value on each row that each strategy gives, by its name and kind."""
-    spec = experiment.spec.regret
-    assert spec is not None
     candidates = experiment.spec.candidates
-    found = {(name, "always"): values[name] for name in candidates}
-    found |= {(name, "vote"): values[name] for name in spec.votes}
-    by_place = {(cell.row, cell.column): cell for cell in cells}
-    for criterion in MEANINGS:
-        chosen = {
-            row: _by_criterion([by_place[row, name] for name in candidates], criterion)
-            for row in values.index
-        }
-        found[criterion, "criterion"] = pd.Series(chosen)
-    for name, rule in spec.rules.items():
-        sources = {
-            row: rule.column
-            if _criterion_value(by_place[row, rule.column], rule.criterion) >= rule.least
-            else spec.reference
-            for row in values.index
-        }
-        found[name, "rule"] = pd.Series({row: values.at[row, c] for row, c in sources.items()})
-    return {key: value.astype(float) for key, value in found.items()}
+    judged = [*candidates, *spec.combined]
+    named = list(experiment.spec.rows)
+    needed = list(dict.fromkeys([*judged, spec.reference]))
+    values = means.reindex(index=named, columns=needed).dropna()
+    regrets = values.rsub(values[candidates].max(axis=1), axis=0)
+    below = values.rsub(values[spec.reference], axis=0)
+    rows = experiment.spec.rows
+    lines = []
+    for combination, chosen in _combinations(experiment, list(values.index)):
+        corpus = pd.Series({row: _corpus(rows[row]) for row in chosen})
+        by_corpus = regrets.loc[chosen].groupby(corpus, sort=False).mean()
+        low, high = _interval(by_corpus.to_numpy())
+        for i, name in enumerate(judged):
+            own = regrets.loc[chosen, name]
+            lines.append(
+                {"strategy": name}
+                | combination
+                | {"tasks": len(chosen), "mean": by_corpus[name].mean()}
+                | {"low": low[i], "high": high[i], "worst": own.max(), "worst_row": own.idxmax()}
+                | {"below_reference": below.loc[chosen, name].max()}
+                | by_corpus[name].to_dict()
+            )
+    columns = ["strategy", *variants(experiment), "tasks", "mean", "low", "high"]
+    columns += ["worst", "worst_row", "below_reference", *corpora(experiment)]
+    return pd.DataFrame(lines, columns=columns)
 
 
-def _by_criterion(cells: Sequence[Cell], criterion: str) -> float:
-    """Return the mean over seeds of the value of the cell that the criterion rates highest."""
-    seeds = max((list(cell.by_seed) for cell in cells), key=len)
-    values = []
-    for seed in seeds:
-        ratings = [_criterion_value(cell, criterion, seed) for cell in cells]
-        chosen = cells[ratings.index(max(ratings))]
-        values.append(chosen.by_seed.get(seed, chosen.mean))
-    return fmean(values)
+def grids(
+    experiment: Experiment, regrets: pd.DataFrame
+) -> Iterator[tuple[str, list[str], list[tuple[str, list[dict[str, Any] | None]]]]]:
+    """Yield the tables of a page: title, heads of the columns, and each strategy with its lines.
+
+    The values of the first variant have a column each, the combinations of the others a table each.
+    """
+    first, *others = list(variants(experiment)) or ["tasks"]
+    parts = regrets.groupby(others, sort=False) if others else [((), regrets)]
+    for values, part in parts:
+        title = ", ".join(f"{axis}: {value}" for axis, value in zip(others, values, strict=True))
+        lines = {(line["strategy"], line[first]): line for line in part.to_dict("records")}
+        heads = part.drop_duplicates(first)
+        yield (
+            title,
+            [f"{head} ({n} tasks)" for head, n in zip(heads[first], heads["tasks"], strict=True)]
+            if first != "tasks"
+            else [f"{n} tasks" for n in heads["tasks"]],
+            [
+                (name, [lines.get((name, head)) for head in heads[first]])
+                for name in part["strategy"].unique()
+            ],
+        )
 
 
-def _criterion_value(cell: Cell, criterion: str, seed: int | None = None) -> float:
-    """Return a criterion of a cell, by default its mean over seeds; −∞ without one."""
-    found = cell.criteria.get(seed) or cell.criteria.get(None)
-    values = [found] if found else list(cell.criteria.values())
-    known = [each[criterion] for each in values if criterion in each]
-    return fmean(known) if known else -math.inf
+def _corpus(row: Row) -> str:
+    return row.group or "other"
+
+
+def _combinations(
+    experiment: Experiment, rows: Sequence[str]
+) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Yield each combination of variants, also with ANY number of documents, and its rows."""
+    by_axis = variants(experiment)
+    asked = [values + [ANY] * (axis == "documents") for axis, values in by_axis.items()]
+    for values in product(*asked):
+        combination = dict(zip(by_axis, values, strict=True))
+        chosen = [
+            row
+            for row in rows
+            if all(
+                value == combination[axis] or (combination[axis] == ANY and not _is_small(value))
+                for axis, value in experiment.spec.rows[row].variant.items()
+            )
+        ]
+        if chosen:
+            yield combination, chosen
+
+
+def _is_small(documents: str) -> bool:
+    return documents.isdecimal() and int(documents) < LEAST
+
+
+def _interval(by_corpus: np.ndarray) -> np.ndarray:
+    """Return the outer percentiles (2, s) of the mean over corpora (c, s), drawn anew."""
+    c = len(by_corpus)
+    drawn = np.random.default_rng(0).integers(c, size=(DRAWS, c))
+    return np.asarray(np.percentile(by_corpus[drawn].mean(axis=1), OUTER, axis=0))

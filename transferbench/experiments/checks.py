@@ -117,6 +117,7 @@ def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def check(spec: Schema, errors: ErrorList) -> None:
     """Check that the parts of a file fit together and that everything they name exists."""
+    _check_variants(spec, errors)
     _check_tasks(spec, errors)
     _check_models(spec, errors)
     _check_measures(spec, errors)
@@ -129,13 +130,25 @@ def check(spec: Schema, errors: ErrorList) -> None:
         plain = not any(column.grid or column.task for column in spec.columns.values())
         message = "expected no figure, grid or task of a column beside regret."
         errors.expect(plain and not spec.figure, message, "regret")
-        named = [spec.regret.reference, *spec.regret.votes]
-        named += [rule.column for rule in spec.regret.rules.values()]
+        named = [spec.regret.reference, *spec.regret.combined]
         errors.check_known("column", named, spec.columns, "regret")
-        message = "expected a column to choose: no control, and not in votes."
+        message = "expected a column to choose: no control, and not in combined."
         errors.expect(spec.candidates, message, "regret")
+        alike = len({tuple(row.variant) for row in spec.rows.values()}) == 1
+        errors.expect(alike, "expected the same variants for every row.", "regret")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
+
+
+def _check_variants(spec: Schema, errors: ErrorList) -> None:
+    """Check that a row is restricted to variants and values that the file has."""
+    for label, row in spec.rows.items():
+        keys = ("rows", label, "variants")
+        errors.check_known("variant", row.variants, spec.variants, *keys)
+        for axis in row.variants.keys() & spec.variants.keys():
+            errors.check_known(
+                f"value of {axis}", row.variants[axis], spec.variants[axis], *keys, axis
+            )
 
 
 def _families(spec: Schema) -> dict[str, Family]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
 from transferbench import experiments, models, parameters, strict_yaml
-from transferbench.choose.criteria import MEANINGS
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.measures import COSTS, MeasureName
@@ -30,6 +29,8 @@ MATTERS_RATIO = 1.1
 Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
 #: Values of x: one, or all from the first to the last.
 Span = Finite | tuple[Finite, Finite]
+#: Value of an option of a task.
+Option = bool | int | float | str
 #: A printed mean, or mean and standard deviation.
 Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
 
@@ -58,6 +59,9 @@ class Row(StrictModel):
     published value in an experiment of readings, if not those that `readings` names and the row's
     own label. `reading_of` as for a column: the same data set, built in another way;
     its `group` is one of its own, with an average of its own.
+
+    `variants` names the values of the file's variants that the row has (default: all), `variant` is
+    its value of each; see `Schema`.
     """
 
     task: str
@@ -67,6 +71,8 @@ class Row(StrictModel):
     x: Finite | None = None
     printed: tuple[str, str] | None = None
     reading_of: str = ""
+    variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
+    variant: dict[str, str] = Field(default_factory=dict)
 
 
 def average_label(group: str) -> str:
@@ -166,24 +172,15 @@ class Readings(Printed):
     tried_on: str = "labels of the target"
 
 
-class Rule(StrictModel):
-    """A choice: `column`, or the reference where its `criterion` is below `least`."""
-
-    column: str
-    criterion: Literal[*MEANINGS]  # type: ignore[valid-type]
-    least: Finite
-
-
 class Regret(StrictModel):
-    """Judge ways to choose a column for each row without labels of the target.
+    """Judge each column as the choice for every row, without labels of the target.
 
-    The columns are the candidates, except controls and `votes`, which combine several methods.
-    `reference` is the column that no choice should fall below. The runs have label-free criteria.
+    The columns are the candidates for the best one, except controls and those `combined`, which
+    combine several methods. `reference` is the column that no choice should fall below.
     """
 
     reference: str
-    votes: tuple[str, ...] = ()
-    rules: dict[str, Rule] = Field(default_factory=dict)
+    combined: tuple[str, ...] = ()
 
 
 class Figure(StrictModel):
@@ -327,6 +324,9 @@ class Schema(StrictModel):
     Without `units`, claims are about the rows themselves. With it, those about most rows or their
     average are about what the rows are samples of: each task (without its options), each corpus
     (the first part of a task's name) or each group of rows is one independent unit.
+
+    `variants` are options of tasks by the name of the variant and of its value. Each row stands for
+    one with each combination of values, labelled `row, value, value`.
     """
 
     title: str
@@ -336,6 +336,9 @@ class Schema(StrictModel):
     repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
     limits: Limit = Limit()
     rows: Annotated[dict[str, Row], MinLen(1)]
+    variants: dict[str, Annotated[dict[str, dict[str, Option]], MinLen(1)]] = Field(
+        default_factory=dict
+    )
     columns: Annotated[dict[str, Column], MinLen(1)]
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
@@ -347,6 +350,29 @@ class Schema(StrictModel):
     notes: tuple[str, ...] = ()
     units: Literal["task", "corpus", "group"] | None = None
     claims: tuple[Claim, ...] = ()
+
+    @model_validator(mode="after")
+    def _expand(self) -> Self:
+        """Put a row for each combination of variants in place of every row of the file."""
+        rows = {}
+        for label, row in self.rows.items():
+            allowed = [  # all values for a mistaken restriction, which `checks` reports
+                [(axis, value) for value in values if value in row.variants.get(axis, values)]
+                or [(axis, value) for value in values]
+                for axis, values in self.variants.items()
+            ]
+            for combination in product(*allowed):
+                options: dict[str, Option] = {}
+                for axis, value in combination:
+                    options |= self.variants[axis][value]
+                rows[", ".join([label, *(value for _, value in combination)])] = row.model_copy(
+                    update={
+                        "task": tasks.with_options(row.task, options),
+                        "variant": row.variant | dict(combination),
+                    }
+                )
+        self.__dict__["rows"] = rows  # the model is frozen
+        return self
 
     @property
     def whole(self) -> int:
@@ -361,9 +387,9 @@ class Schema(StrictModel):
 
     @property
     def candidates(self) -> list[str]:
-        """The columns that `regret` chooses among."""
-        votes = self.regret.votes if self.regret else ()
-        return [name for name in self.competitors if name not in votes]
+        """The columns of which one is the best of a row, for `regret`."""
+        combined = self.regret.combined if self.regret else ()
+        return [name for name in self.competitors if name not in combined]
 
 
 class PlannedRun(NamedTuple):
@@ -406,7 +432,6 @@ class Experiment:
                             params,
                             seed,
                             readings or (curve and not column.control),
-                            self.spec.regret is not None and name not in self.spec.regret.votes,
                         )
                         yield PlannedRun(label, name, x, run)
 

@@ -25,18 +25,19 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
-#: times and sizes have six digits; `criteria` holds those of the line's domain. A text of
+#: times and sizes have six digits. A text of
 #: SHARED_COLUMNS stands once, after a number; the other lines have the number alone. Files of older
 #: versions repeat the texts, and lack the columns of ADDED_COLUMNS.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *SCORES, "objective", "iterations", "seconds", "reused_seconds", "load_seconds", "peak_mib",
     "threads", "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
-    "criteria",
 )  # fmt: skip
 
 
-ADDED_COLUMNS = ("documents", "criteria", "reused_seconds", *SCORES)
+ADDED_COLUMNS = ("documents", "reused_seconds", *SCORES)
+#: Of files and records of older versions; not read.
+REMOVED = "criteria"
 SHARED_COLUMNS = ("params", "versions")
 
 
@@ -58,7 +59,6 @@ class Run:
     params : all parameters of the model, by name.
     seed   : None if the model takes no seed.
     curve  : if true, the record also holds the first measure of each domain after each iteration.
-    criteria : if true, the record also holds the label-free criteria of each target.
     """
 
     task: str
@@ -66,7 +66,6 @@ class Run:
     params: Mapping[str, Any] = field(hash=False)
     seed: int | None
     curve: bool = False
-    criteria: bool = False
 
     def __str__(self) -> str:
         return f"{self.model} on {self.task}" + ("" if self.seed is None else f", seed {self.seed}")
@@ -91,8 +90,6 @@ class Run:
         measures = fingerprint(PACKAGE / "measures.py")
         run = [self.task, self.model, self.params, self.seed, self.curve]
         state = [facts.to_json() if facts else {}, run, self.code, measures]
-        if self.criteria:
-            state.append(fingerprint(PACKAGE / "choose" / "criteria.py"))
         text = json.dumps(state, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -116,7 +113,6 @@ class Record:
     diagnostics   : name → value, see `Fit.diagnostics`.
     trace         : objective after each iteration.
     curve         : domain → first measure after each iteration; None if `Run.curve` is false.
-    criteria      : target → criterion → value; None if `Run.criteria` is false.
     doubts        : reasons to doubt the result, from the user's own documents and the decisions.
     seconds       : wall time of the fit, as if it had made all its artefacts (`artefacts`).
     reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
@@ -146,7 +142,6 @@ class Record:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[float] = ()
     curve: Mapping[str, Sequence[float]] | None = None
-    criteria: Mapping[str, Mapping[str, float]] | None = None
     doubts: Sequence[Doubt] = ()
     seconds: float | None = None
     reused_seconds: float | None = None
@@ -186,6 +181,7 @@ class Record:
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("sha256", "") != _digest(content):
             raise ValueError("not a record, or damaged")
+        content.pop(REMOVED, None)
         if content.keys() != {each.name for each in fields(cls)}:
             raise ValueError("a record of another version")
         if content["limits"]:
@@ -221,8 +217,6 @@ class Record:
             if self.curve is not None:
                 line["curve"] = _numbers(self.curve.get(domain, ()))
                 line["trace"] = _numbers(self.trace)
-            if self.criteria is not None:
-                line["criteria"] = json.dumps(self.criteria.get(domain, {}))
             lines.append(line)
         return lines
 

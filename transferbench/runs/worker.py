@@ -206,9 +206,6 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         seconds = time.perf_counter() - begin
     measures = evaluate(fit, truth, problem)
     peak = artefacts.peak_mib()
-    label_free = None
-    if run.criteria:
-        label_free = criteria.criteria(run.model, problem, run.params, run.seed, fit)
     return replace(
         record,
         metrics=measures,
@@ -216,7 +213,6 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
-        criteria=label_free,
         doubts=_doubts(run, problem, fit),
         seconds=seconds + costs.correction,
         reused_seconds=costs.reused,
