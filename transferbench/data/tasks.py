@@ -39,6 +39,16 @@ CUT = parameters.schema(problems.cut)
 FORMAT = 3  # of the files that `write` writes; a change makes every task build again
 
 
+def with_options(text: str, options: Mapping[str, object]) -> str:
+    """Return the text that names a task, with further options; a YAML file is one of `own`."""
+    if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
+        text = f"own:path={Path(text).as_posix()}"
+    for name, value in options.items():
+        given = json.dumps(value) if isinstance(value, bool) else value
+        text += f"{',' if ':' in text else ':'}{name}={given}"
+    return text
+
+
 @dataclass(frozen=True)
 class Task:
     """A task.
@@ -62,8 +72,7 @@ class Task:
 
         Raise UserError for an unknown task or option, or a value of the wrong type.
         """
-        if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
-            text = f"own:path={Path(text).as_posix()}"
+        text = with_options(text, {})
         name, _, assignments = text.partition(":")
         if Path(name).suffix in YAML_SUFFIXES:
             raise UserError(f"{text}: write the options into {name}, below the key options.")
@@ -91,17 +100,13 @@ class Task:
         cut = {name: value for name, value in values.items() if value != CUT[name].default}
         resolved = parameters.resolve(build, every, f"task {base}")
         changed = {name: v for name, v in resolved.items() if v != known[name].default} | cut
-        text = ",".join(
-            f"{key}={json.dumps(value) if isinstance(value, bool) else value}"
-            for key, value in sorted(changed.items())
-        )
-        return cls(f"{base}:{text}" if text else base, base, resolved, cut, order)
+        built = with_options(base, dict(sorted(changed.items())))
+        return cls(built, base, resolved, cut, order)
 
     @property
     def name(self) -> str:
         """The full name, with the options that differ from the defaults; `order` comes last."""
-        comma = "," if ":" in self.built else ":"
-        return f"{self.built}{comma}order={self.order}" if self.order else self.built
+        return with_options(self.built, {"order": self.order} if self.order else {})
 
     @property
     def has_default_options(self) -> bool:
@@ -123,14 +128,6 @@ class Task:
             inputs += [dict(self.cut), fingerprint(Path(problems.__file__))]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return settings.data / "built" / f"{self.base}-{digest}.task"
-
-
-def with_options(text: str, options: Mapping[str, bool | int | float | str]) -> str:
-    """Return the text that names a task, with further options."""
-    if options and Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
-        text = f"own:path={text}"
-    given = [f"{n}={json.dumps(v) if isinstance(v, bool) else v}" for n, v in options.items()]
-    return text + (":" if given and ":" not in text else "," * bool(given)) + ",".join(given)
 
 
 @dataclass(frozen=True)
