@@ -69,7 +69,7 @@ def test_imports_only_from_below(path):
 
 
 #: Models that join others of their family.
-JOINT = ("vote.py",)
+JOINT = ("consensus.py",)
 MODELS = [path for path in PACKAGE.glob("models/*/[!_]*.py") if path.name not in JOINT]
 
 

@@ -45,7 +45,7 @@ def test_positive_signs_of_the_largest_values_are_optimal(positives):
             hinge(f[list(chosen)]).sum() + hinge(-np.delete(f, list(chosen))).sum()
             for chosen in combinations(range(9), positives)
         )
-        sign = tsvm._largest(f, positives)
+        sign = tsvm.largest(f, positives)
         assert (sign > 0).sum() == positives
         assert hinge(sign * f).sum() == pytest.approx(best)
 
@@ -87,7 +87,7 @@ def test_the_objective_is_between_the_best_labelling_and_the_start(small):
             y = np.append(sign, np.where(np.isin(np.arange(6), chosen), 1.0, -1.0))
             values[chosen] = objective(tsvm._train(both, y, weight), both, y, weight)
         plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(few)
-        start = values[tuple(np.flatnonzero(tsvm._largest(plain, 3) > 0))]
+        start = values[tuple(np.flatnonzero(tsvm.largest(plain, 3) > 0))]
         _, objectives = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
         final = objectives[-1][-1]
         assert min(values.values()) * (1 - 1e-6) <= final <= start * (1 + 1e-6)
@@ -98,7 +98,7 @@ def test_no_switch_of_a_pair_lowers_the_final_objective(small):
     X, sign, T = small
     svm, _ = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
     f = svm.decision_function(T)
-    y = tsvm._largest(f, 80)
+    y = tsvm.largest(f, 80)
     slack = hinge(y * f)
     for i in np.flatnonzero((y > 0) & (slack > 0)):
         for j in np.flatnonzero((y < 0) & (slack > 0)):
@@ -152,8 +152,8 @@ def test_targets_are_fitted_separately():
 def test_a_larger_share_puts_more_documents_in_the_second_class():
     problem, _ = make_problem(documents=60)
     few, half, many = (
-        (transferbench.fit("tsvm", problem, share=s).scores[1].argmax(axis=1)).mean()
-        for s in (0.1, None, 0.9)
+        (transferbench.fit("tsvm", problem, prior=prior).scores[1].argmax(axis=1)).mean()
+        for prior in ((0.9, 0.1), "source", (0.1, 0.9))
     )
     assert few < half < many
 
@@ -166,16 +166,20 @@ def test_the_default_share_is_that_of_the_second_class_in_unbalanced_sources():
     few = Domain("source", (source.X[kept],), source.Y[kept], source.seen[kept])
     problem = replace(problem, domains=(few, target))
     default, quarter, rest = (
-        transferbench.fit("tsvm", problem, share=share).scores[1] for share in (None, 0.25, 0.75)
+        transferbench.fit("tsvm", problem, prior=prior).scores[1]
+        for prior in ("source", (0.75, 0.25), (0.25, 0.75))
     )
     np.testing.assert_array_equal(default, quarter)
     assert (default.argmax(axis=1) != rest.argmax(axis=1)).any()
 
 
-def test_a_share_for_three_classes_is_an_error():
-    problem, _ = make_problem(classes=3)
-    with pytest.raises(ValueError, match="two classes, not 3"):
-        transferbench.fit("tsvm", problem, share=0.5)
+def test_each_of_three_classes_has_its_share():
+    problem, _ = make_problem(classes=3, documents=90)
+    rare, common = (
+        transferbench.fit("tsvm", problem, prior=prior).scores[1].argmax(axis=1)
+        for prior in ((0.1, 0.45, 0.45), (0.8, 0.1, 0.1))
+    )
+    assert np.mean(rare == 0) < np.mean(common == 0)
 
 
 @pytest.mark.slow
@@ -241,8 +245,8 @@ def test_switched_pairs_are_the_most_misplaced(pairs):
         np.testing.assert_array_equal(new, best)
 
 
-@pytest.mark.parametrize(("share", "positives"), [(None, 10), (0.5, 20)])
-def test_the_default_share_is_that_of_unbalanced_sources(share, positives, monkeypatch):
+@pytest.mark.parametrize(("prior", "positives"), [("source", 10), ("equal", 20)])
+def test_the_default_share_is_that_of_unbalanced_sources(prior, positives, monkeypatch):
     """A quarter of the labelled documents are of the second class."""
     problem, _ = make_problem()
     source, target = problem.domains
@@ -258,6 +262,6 @@ def test_the_default_share_is_that_of_unbalanced_sources(share, positives, monke
         return transduce(X, sign, T, positives, *args, **settings)
 
     monkeypatch.setattr(tsvm, "transduce", record)
-    transferbench.fit("tsvm", unbalanced, share=share)
+    transferbench.fit("tsvm", unbalanced, prior=prior)
     assert len(target.seen) == 40
     assert asked == [positives]

@@ -22,7 +22,7 @@ starts at 1e-3 C and grows by 3, all pairs are switched at once, as Sindhwani an
 the values of SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times
 longer.
 
-The share is an assumption about the target. By default it is that of the labelled documents.
+The share is an assumption about the target: `prior`, by default that of the labelled documents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ import numpy as np
 from annotated_types import Gt, Le, Lt
 
 from transferbench.core.documents import score_targets, seen_rows, stack
-from transferbench.parameters import Count, Fraction, Positive
+from transferbench.core.priors import class_priors
+from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Domain, Fit, Matrix, Problem
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def fit(
     factor: Annotated[float, Gt(1), Lt(math.inf)] = 3.0,
     balance: bool = True,
     pairs: Count | None = None,
-    share: Fraction | None = None,
+    prior: Prior = "source",
     tol: Positive = 1e-2,
 ) -> Fit:
     """Return decision values (n, c) of every target, and the labels of every source.
@@ -57,23 +58,21 @@ def fit(
     C: weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
     one over the mean squared length, which is 1 for documents of length one. start: the first C*
     as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs:
-    largest number of pairs of signs switched before retraining; None switches all. share: fraction
-    of each target's unlabelled documents in the second of two classes; None takes each class's
-    share of the labelled documents. tol: tolerance of LIBLINEAR. Raise ValueError if a share is
-    given for more than two classes.
+    largest number of pairs of signs switched before retraining; None switches all. prior: shares of
+    the classes in the targets' unlabelled documents, see `class_priors`. tol: tolerance of
+    LIBLINEAR; a C* ends when at most a tenth of it, as a share of the signs, changes.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
-    if share is not None and c > 2:
-        raise ValueError(f"{problem.name}: a share is for two classes, not {c}")
+    priors = class_priors(problem, prior, C)
     levels = schedule(C, start, factor)
 
     def score(i: int, domain: Domain) -> np.ndarray:
-        T = domain.X[np.flatnonzero(~domain.seen)]
+        T, shares = domain.X[np.flatnonzero(~domain.seen)], priors.by_domain[i]
         values = np.full((len(domain.seen), c), -np.inf)
         for k in [1] if c == 2 else np.unique(y):
             sign = np.where(y == k, 1.0, -1.0)
-            positives = round(T.shape[0] * ((sign > 0).mean() if share is None else share))
+            positives = round(T.shape[0] * (1 / c if shares is None else shares[k]))
             svm, _ = transduce(
                 X, sign, T, positives, C, levels, balance=balance, pairs=pairs, tol=tol
             )
@@ -83,7 +82,7 @@ def fit(
         missing = np.isinf(values)  # classes without labelled documents are never the best
         return np.where(missing, values[~missing].min() - 1, values)
 
-    return Fit(score_targets(problem, score))
+    return Fit(score_targets(problem, score), diagnostics=priors.diagnostics)
 
 
 def schedule(C: float, start: float, factor: float) -> np.ndarray:
@@ -114,7 +113,7 @@ def transduce(
     ratio = (u - positives) / positives if balance and positives else 1.0
     best = _train(X, sign, np.full(n, C), tol)
     objectives = []
-    target_sign = _largest(best.decision_function(T), positives)
+    target_sign = largest(best.decision_function(T), positives)
     for level in levels:
         at_level = [np.inf]
         while True:
@@ -131,7 +130,7 @@ def transduce(
             best = svm
             at_level.append(objective)
             target_sign = _switch(target_sign, f[n:], pairs)
-            if np.array_equal(target_sign, y[n:]):
+            if np.mean(target_sign != y[n:]) <= tol / 10:
                 break
         objectives.append(at_level[1:])
     return best, objectives
@@ -142,7 +141,7 @@ def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
 
     The pairs with the most misplaced values are switched first; None switches all.
     """
-    target = _largest(f, int((sign > 0).sum()))
+    target = largest(f, int((sign > 0).sum()))
     order = np.argsort(-f, kind="stable")
     up = order[(target > sign)[order]][:pairs]
     down = order[::-1][(target < sign)[order[::-1]]][:pairs]
@@ -158,7 +157,7 @@ def _train(X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float = 1e-4) -
     return svm.fit(X, sign, sample_weight=weight)
 
 
-def _largest(f: np.ndarray, positives: int) -> np.ndarray:
+def largest(f: np.ndarray, positives: int) -> np.ndarray:
     """Return signs (u,): +1 for the `positives` largest values of f, −1 for the others."""
     sign = np.full(len(f), -1.0)
     sign[np.argsort(-f, kind="stable")[:positives]] = 1

@@ -1,0 +1,157 @@
+"""Consensus: the shares on which several methods agree, and decisions with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import make_problem
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtri
+from scipy.stats import multivariate_normal, norm
+
+import transferbench
+from transferbench.core.documents import seen_rows
+from transferbench.models.transfer import consensus, tsvm
+from transferbench.problem import Domain, Problem
+
+
+def mixture(share: float, n: int = 300, *, shift: float = 1.5, seed: int = 0) -> tuple:
+    """Return a problem of two clusters, moved in the target, and the target's classes (n,)."""
+    rng = np.random.default_rng(seed)
+
+    def domain(name: str, share: float, moved: float) -> tuple[Domain, np.ndarray]:
+        y = (np.arange(n) < round(share * n)).astype(int)
+        centres = np.zeros((2, 20))
+        centres[0, :4] = centres[1, 4:8] = 4
+        centres[:, 8:12] = moved
+        X = rng.poisson(centres[y] + 0.5).astype(float)
+        X[:, 12:] += rng.poisson(1.0, (n, 8))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        seen = np.full(n, name == "source")
+        return Domain(name, (X,), np.eye(2)[y] * seen[:, None], seen), y
+
+    source, _ = domain("source", 0.5, 0.0)
+    target, y = domain("target", share, shift)
+    return Problem("mixture", "transfer", ("a", "b"), (source, target)), y
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+def test_agreement_is_the_tetrachoric_correlation(rho, share):
+    """Rankings of a bivariate normal sample have its correlation at every share."""
+    n = 200_000
+    both = np.random.default_rng(1).multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
+    found = consensus.agreement(both[:, 0], both[:, 1], round(share * n))
+    assert np.tanh(found) == pytest.approx(rho, abs=0.02)
+
+
+def test_agreement_inverts_the_bivariate_distribution():
+    """Compare with a root of the distribution function of SciPy."""
+    first, second = np.random.default_rng(2).random((2, 60))
+    named = {int(i) for i in np.argsort(-first)[:20]} & {int(i) for i in np.argsort(-second)[:20]}
+    h = norm.ppf(20 / 60)
+
+    def lacks(rho: float) -> float:
+        upper = multivariate_normal.cdf([h, h], cov=[[1, rho], [rho, 1]])
+        return float(upper) - len(named) / 60
+
+    expected = np.arctanh(brentq(lacks, -0.4, 0.99))
+    assert consensus.agreement(first, second, 20) == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.75])
+def test_the_shares_of_the_target_are_found(share):
+    problem, y = mixture(share)
+    fit = transferbench.fit("consensus", problem)
+    decided = fit.scores[1].argmax(axis=1)
+    assert np.mean(decided == 0) == pytest.approx(np.mean(y == 0), abs=0.08)
+    assert np.mean(decided == y) > 0.9
+    assert fit.diagnostics["area"] > 0.6
+
+
+def test_agreed_shares_by_a_slow_oracle():
+    """Compare with loops over documents, sets of documents and SciPy's functions."""
+    problem, _ = mixture(0.3, n=60)
+    X, y = seen_rows(problem)
+    T, n, sign = problem.domains[1].X, 60, np.where(y == 1, 1.0, -1.0)
+    others = []
+    for name in ("graph-only", "dtl", "cocc"):
+        S = transferbench.fit(name, problem).scores[1]
+        margin = [np.log(b / a) if (S >= 0).all() else b - a for a, b in S]
+        others.append(sorted(range(n), key=lambda i, m=margin: -m[i]))
+    objective, shares = [], []
+    for step in np.linspace(-2.4, 2.4, 9):
+        share = expit(logit(np.mean(y == 1)) + step)
+        count = round(share * n)
+        levels = tsvm.schedule(1.0, 1e-3, 3.0)
+        machine, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+        best = {int(i) for i in np.argsort(-machine.decision_function(T))[:count]}
+        z = [
+            np.interp(
+                len(best & set(other[:count])) / n,
+                [count / n - 2 * owens(ndtri(count / n), np.exp(-x)) for x in GRID],
+                GRID,
+            )
+            for other in others
+        ]
+        objective.append(10 * np.mean(z) - step**2 / 2)
+        shares.append(share)
+    weights = np.exp(objective - np.max(objective))
+    found, _ = consensus.agreed_shares(problem, 10.0, 1.0, 0)
+    assert found[1] == pytest.approx(weights @ shares / weights.sum(), abs=1e-6)
+
+
+GRID = np.linspace(-0.5, 3.0, 351)
+
+
+def owens(h: float, a: float) -> float:
+    """Return Owen's T by its integral."""
+    x = np.linspace(0, a, 2001)
+    return float(np.trapezoid(np.exp(-(h**2) * (1 + x**2) / 2) / (1 + x**2), x) / (2 * np.pi))
+
+
+def test_alike_domains_are_decided_by_the_svm():
+    problem, _ = mixture(0.5, shift=0.0, seed=3)
+    fit = transferbench.fit("consensus", problem)
+    np.testing.assert_array_equal(fit.scores[1], transferbench.fit("svm", problem).scores[1])
+    assert fit.diagnostics["area"] < 0.6
+    assert "agreement" not in fit.diagnostics
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_given_shares_are_those_of_the_decisions(classes):
+    problem, _ = make_problem(seed=3, classes=classes)
+    shares = np.arange(1, classes + 1) / sum(range(1, classes + 1))
+    fit = transferbench.fit("consensus", problem, prior=tuple(shares), alike=0.01)
+    decided = np.bincount(fit.scores[-1].argmax(axis=1), minlength=classes)
+    assert np.abs(decided / decided.sum() - shares).max() < 0.1
+
+
+def test_each_target_is_decided_alone():
+    problem, _ = mixture(0.3)
+    second, _ = mixture(0.7, seed=1)
+    both = replace(problem, domains=(*problem.domains, replace(second.domains[1], name="other")))
+    alone = transferbench.fit("consensus", problem).scores[1]
+    np.testing.assert_array_equal(transferbench.fit("consensus", both).scores[1], alone)
+
+
+def test_a_sample_of_each_domain_is_enough():
+    problem, y = mixture(0.25, n=400)
+    decided = transferbench.fit("consensus", problem, sample=150).scores[1].argmax(axis=1)
+    assert np.mean(decided == y) > 0.9
+
+
+def test_the_order_of_documents_hardly_matters():
+    """LIBLINEAR stops at a tolerance, near which its result depends on the order."""
+    problem, _ = mixture(0.3, n=120)
+    rows = np.random.default_rng(4).permutation(120)
+    target = problem.domains[1]
+    moved = replace(target, views=(target.X[rows],))
+    plain, permuted = (
+        transferbench.fit("consensus", each, alike=0.01).scores[1]
+        for each in (problem, replace(problem, domains=(problem.domains[0], moved)))
+    )
+    assert np.corrcoef(permuted[:, 0], plain[rows, 0])[0, 1] > 0.999
+    assert np.mean(permuted.argmax(axis=1) == plain[rows].argmax(axis=1)) > 0.97

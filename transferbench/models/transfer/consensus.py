@@ -1,0 +1,190 @@
+"""Consensus: decide as several methods do together, with the class shares on which they agree most.
+
+    min over shares π       ½ ((logit π_c − logit σ_c) / width)² − strength · mean_m z_m(c, π_c)
+    min over classes a(i)   −Σ_i Σ_m w_m q_m(i, a(i))   s.t.  π_c n documents have a(i) = c
+
+The first is solved for each class c, with the members m graph only, DTL and CoCC; the second for
+all documents i = 1 … n of a target, with graph only, DTL and TSVM. σ are the shares of the labels.
+q_m(i, c) is the place of document i among the n, by how much the score of class c exceeds its best
+rival's in member m, as a quantile of the normal distribution. w_m is the mean agreement z of
+member m with the other two, at the shares π.
+
+z_m(c, p) is how well member m agrees with TSVM trained for the share p. Both name the p n documents
+that are best for class c. tanh z is the correlation at which two normal variables would exceed
+their upper p-quantiles together as often as a document is named by both (the tetrachoric
+correlation). Whoever must name more documents than a class has, or fewer, cuts through a class, and
+each member does so in another place; in the gap between two classes all members meet. The estimate
+is the mean of π_c, weighted by the exponential of minus the objective.
+
+If source and target look alike, nothing needs to be transferred, and the linear SVM decides. They
+do if a logistic regression cannot tell them apart: on held-out documents the area under its curve
+of receiver operating characteristic is below `alike`.
+
+A method of this project. Its settings were found with labels of tasks of the experiment `choice`,
+and judged on corpora left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit, logit, ndtri, owens_t
+
+from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.priors import class_priors, count_offsets, labelled_shares
+from transferbench.models.transfer import cocc, dtl, graph_only, svm, tsvm
+from transferbench.parameters import Count, Fraction, Positive, Prior
+from transferbench.problem import Domain, Fit, Matrix, Problem
+
+#: Shares that are tried, as distances of their log-odds from those of the labels.
+STEPS = np.linspace(-2.4, 2.4, 9)
+#: Shares of labels are taken to be at least so far from 0 and 1.
+LEAST_SHARE = 0.02
+#: Least share that TSVM is given, and least weight.
+LEAST = 1e-9
+#: Values of z among which `agreement` looks.
+Z = np.linspace(-0.5, 3.0, 351)
+#: Documents of a sample that are needed to tell source and target apart.
+LEAST_TO_TELL = 20
+
+
+def fit(
+    problem: Problem,
+    *,
+    prior: Prior | Literal["agreed"] = "agreed",
+    strength: Positive = 10.0,
+    width: Positive = 1.0,
+    alike: Fraction = 0.6,
+    sample: Count = 2000,
+    seed: int = 0,
+) -> Fit:
+    """Return scores (n, c) of every target, and the labels of every source.
+
+    A score is Σ_m w_m q_m, with an offset of each class that gives it its share; or the decision
+    value of the SVM. prior: shares of the classes in the targets: "agreed", as above, or as in
+    `class_priors`. strength: weight of the agreement. width: how far the shares may be from those
+    of the labels, in log-odds. alike: area below which source and target look alike. sample:
+    documents of each domain, drawn at random, that are used to find the shares and the area. seed:
+    of DTL and the sample.
+    """
+    given = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
+    equal = np.full(len(problem.classes), 1 / len(problem.classes))
+    areas, agreements = [], []
+
+    def score(i: int, target: Domain) -> np.ndarray:
+        alone = replace(problem, domains=(*problem.sources, target))
+        part = sampled(alone, sample, seed)
+        areas.append(area(part, seed))
+        if areas[-1] < alike:
+            return svm.fit(alone).scores[-1]
+        if prior == "agreed":
+            shares, agreed = agreed_shares(part, strength, width, seed)
+            agreements.append(agreed)
+        else:
+            known = given.by_domain[i]
+            shares = equal if known is None else known
+        deciding = (
+            graph_only.fit(alone),
+            dtl.fit(alone, seed=seed),
+            tsvm.fit(alone, prior=tuple(np.maximum(shares, LEAST).tolist())),
+        )
+        total = weighted_sum([places(found.scores[-1]) for found in deciding], shares)
+        return np.asarray(total + count_offsets(total, shares))
+
+    scores = score_targets(problem, score)
+    found = {"area": min(areas)} | ({"agreement": min(agreements)} if agreements else {})
+    return Fit(scores, diagnostics=found | dict(given.diagnostics))
+
+
+def places(scores: np.ndarray) -> np.ndarray:
+    """Return q (n, c) of scores (n, c); scores that are all positive are compared by ratios."""
+    from scipy.stats import rankdata
+
+    S = scores
+    if (S >= 0).all():
+        S = np.log(np.maximum(S, np.finfo(np.float32).tiny))
+    rivals = [np.delete(S, c, axis=1).max(axis=1, initial=-np.inf) for c in range(S.shape[1])]
+    ranks = rankdata(S - np.stack(rivals, axis=1), axis=0)
+    return np.asarray(ndtri((ranks - 0.5) / len(S)))
+
+
+def weighted_sum(places: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
+    """Return Σ_m w_m q_m (n, c) of the places q_m (n, c); the largest weight is 1."""
+    n, c = places[0].shape
+    weights = np.full(len(places), LEAST)
+    for k in [1] if c == 2 else range(c):
+        count = int(np.clip(np.rint(shares[k] * n), 1, max(n - 1, 1)))
+        for (i, first), (j, second) in combinations(enumerate(places), 2):
+            weights[[i, j]] += max(agreement(first[:, k], second[:, k], count), 0)
+    return np.asarray(np.tensordot(weights / weights.max(), places, axes=1))
+
+
+def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
+    """Return z of two rankings (n,), of which the `count` largest values are named."""
+    share = count / len(first)
+    both = np.mean((tsvm.largest(first, count) > 0) & (tsvm.largest(second, count) > 0))
+    return float(np.interp(both, share - 2 * owens_t(ndtri(share), np.exp(-Z)), Z))
+
+
+def agreed_shares(
+    problem: Problem, strength: float, width: float, seed: int
+) -> tuple[np.ndarray, float]:
+    """Return the shares (c,) of the classes in the last domain, and the correlation there.
+
+    The correlation is the largest over the shares that are tried; of several classes the mean.
+    """
+    X, y = seen_rows(problem)
+    T, c, n = problem.domains[-1].X, len(problem.classes), len(problem.domains[-1].seen)
+    fits = graph_only.fit(problem), dtl.fit(problem, seed=seed), cocc.fit(problem)
+    others = [places(found.scores[-1]) for found in fits]
+    shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
+    for k in [1] if c == 2 else np.unique(y):
+        tried = expit(logit(np.clip(shares[k], LEAST_SHARE, 1 - LEAST_SHARE)) + STEPS)
+        counts = np.clip(np.rint(tried * n).astype(int), 1, n - 1)
+        sign, z = np.where(y == k, 1.0, -1.0), []
+        for count in counts:
+            machine, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+            f = machine.decision_function(T)
+            z.append(np.mean([agreement(f, q[:, k], count) for q in others]))
+        objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)
+        weights = np.exp(objective.min() - objective)
+        shares[k] = weights @ tried / weights.sum()
+        best.append(max(z))
+    if c == 2:
+        shares[0] = 1 - shares[1]
+    return shares / shares.sum(), float(np.tanh(np.mean(best)))
+
+
+def area(problem: Problem, seed: int) -> float:
+    """Return the area under the curve with which the last domain is told from the others.
+
+    It is the mean of two halves, each judged by the logistic regression of the other; 1, if there
+    are too few documents.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+    sizes = [len(domain.seen) for domain in problem.domains]
+    if min(sum(sizes[:-1]), sizes[-1]) < LEAST_TO_TELL:
+        return 1.0
+    is_last = np.repeat(np.arange(len(sizes)) == len(sizes) - 1, sizes)
+    halves = StratifiedKFold(2, shuffle=True, random_state=seed)
+    X = stack([domain.X for domain in problem.domains])
+    model = LogisticRegression(max_iter=100)
+    return float(cross_val_score(model, X, is_last, cv=halves, scoring="roc_auc").mean())
+
+
+def sampled(problem: Problem, size: int, seed: int) -> Problem:
+    """Return the problem with at most `size` documents of each domain, drawn at random."""
+    rng = np.random.default_rng(seed)
+
+    def part(domain: Domain) -> Domain:
+        if len(domain.seen) <= size:
+            return domain
+        rows = np.sort(rng.permutation(len(domain.seen))[:size])
+        views: tuple[Matrix, ...] = tuple(view[rows] for view in domain.views)
+        return replace(domain, views=views, Y=domain.Y[rows], seen=domain.seen[rows])
+
+    return replace(problem, domains=tuple(map(part, problem.domains)))
