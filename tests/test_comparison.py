@@ -1,16 +1,22 @@
-"""The table of compared models: means over the seeds, votes, recall."""
+"""The table of compared models, and the recommendation with its evidence."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_problem
+from conftest import make_multilabel, make_problem
 
+from transferbench import datasets, experiments
 from transferbench.choose import compare
-from transferbench.choose.compare import Choice, Comparison, Entry, FitPlan
+from transferbench.choose.compare import Choice, Comparison, Entry
+from transferbench.choose.doubts import WEAK_AGREEMENT
+from transferbench.data.tasks import Task
+from transferbench.errors import Doubt, UserError
+from transferbench.evidence import regret
 from transferbench.problem import Fit
 
 SOURCE, TRUTH = make_problem(documents=4)
@@ -27,18 +33,18 @@ def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
     )  # fmt: skip
     entries = {
         model: Entry(
-            model, {}, tuple(Fit((TRUTH.Y[0], np.eye(2)[seed])) for seed in seeds), 1.0, {}, ()
+            model, {}, tuple(Fit((TRUTH.Y[0], np.eye(2)[seed])) for seed in seeds), 1.0, ()
         )
         for model, seeds in decisions.items()
     }
-    found = compare.table(Comparison(SOURCE, entries, (), Choice("lr", "", None)), truth)
+    found = compare.table(Comparison(SOURCE, entries, (), Choice("lr", "")), truth)
     return {line["model"]: line for line in found.to_dict("records")}
 
 
 def test_a_line_has_the_mean_and_the_deviation_over_the_seeds():
     found = table([0, 0, 1, 1], lr=[[0, 0, 1, 1]], gcmf=[[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
     line = found["gcmf"]
-    assert line["accuracy"] == line["agreement_lr"] == line["agreement_vote"] == 0.75
+    assert line["accuracy"] == line["agreement_lr"] == 0.75
     assert line["accuracy_std"] == 0.25  # of 1, 0.75 and 0.5, with n − 1
     assert (line["recall a"], line["recall b"]) == (0.5, 1)
     assert line["share a"] == pytest.approx((2 + 1 + 0) / 12)
@@ -52,20 +58,208 @@ def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_rec
     assert math.isnan(line["recall b"])
 
 
-def test_a_tie_of_votes_goes_to_logistic_regression_and_models_that_combine_others_do_not_vote():
-    found = table([0] * 4, lr=[[0, 0, 1, 1]], dtl=[[1, 0, 0, 1]], vote=[[1, 0, 0, 1]])
-    assert [line["agreement_vote"] for line in found.values()] == [1, 0.5, 0.5]
+def test_agreement_is_with_the_first_seed_of_the_other_model():
+    found = table([0] * 4, lr=[[0, 0, 1, 1]], consensus=[[1, 0, 1, 1], [0, 0, 0, 0]])
+    assert [line["agreement_lr"] for line in found.values()] == [1, (0.75 + 0.5) / 2]
+    assert [line["agreement_consensus"] for line in found.values()] == [0.75, (1 + 0.25) / 2]
 
 
 def test_seeds_follow_each_other_from_the_given_one():
     plans = compare.plan(SOURCE, ["gcmf"], repeats=2, seed=5)
-    assert [plan.seeds for plan in plans] == [(None,), (None,), (5, 6)]
+    assert {plan.model: plan.seeds for plan in plans} == {
+        "lr": (None,),
+        "gcmf": (5, 6),
+        "consensus": (5, 6),
+    }
 
 
-def test_reverse_accuracy_is_a_mean_over_the_seeds(monkeypatch):
-    monkeypatch.setattr(compare.models, "fit", lambda *_, **options: Fit(TRUTH.Y))
-    monkeypatch.setattr(
-        compare, "reverse_accuracies", lambda model, problem, params, seed, fit: {"t": seed / 8}
+def test_the_reference_and_the_recommended_model_are_always_compared():
+    assert compare.model_names("transfer", ["dtl", "lr"]) == ["lr", "dtl", "consensus"]
+    assert compare.model_names("transfer", ["consensus"]) == ["lr", "consensus"]
+    assert compare.model_names("multilabel", ["tram"]) == ["linear-svm", "tram"]
+    assert compare.model_names("transfer") == list(compare.QUICK["transfer"])
+
+
+@pytest.mark.parametrize(
+    ("given", "prior"),
+    [
+        ({}, "equal"),
+        ({"consensus": {"prior": "agreed", "strength": 5.0}}, "equal"),  # all of them, by default
+        ({"consensus": {"prior": (1, 2)}}, (1, 2)),
+    ],
+)
+def test_equal_shares_are_those_of_the_recommended_model_unless_given(given, prior):
+    plans = compare.plan(SOURCE, ["dtl"], given, equal_shares=True)
+    assert {plan.model: plan.params.get("prior") for plan in plans} == {
+        "lr": None,
+        "dtl": "equal",
+        "consensus": prior,
+    }
+    assert compare.plan(SOURCE, ["dtl"])[-1].params["prior"] == "agreed"
+
+
+def test_equal_shares_are_refused_for_several_labels():
+    with pytest.raises(UserError, match="equal_shares is for one label a document; leave it out"):
+        compare.plan(make_multilabel()[0], equal_shares=True)
+
+
+def entry(agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object) -> Entry:
+    """Return an entry of the consensus as on SOURCE, with these diagnostics."""
+    (*_, planned) = compare.plan(SOURCE, ["lr"], {"consensus": params})
+    signs = {"area": area, "agreement": agreement}
+    if math.isnan(agreement):
+        del signs["agreement"]
+    fit = Fit(TRUTH.Y, diagnostics=signs)
+    return Entry("consensus", planned.params, (fit,), 1.0, doubts)
+
+
+HEAD = (
+    "strategy,documents,shares,tasks,corpora,mean,low,high,worst,worst_row,below_reference,news\n"
+)
+
+
+@pytest.fixture
+def regrets(tmp_path, monkeypatch):
+    """Function that writes a table of regrets for `evidence`."""
+    monkeypatch.setattr(compare, "experiments_dir", lambda: tmp_path)
+    return (tmp_path / "regret.csv").write_text
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (entry(0.954), "graph only, DTL, TSVM and CoCC agree (0.95 of 1)"),
+        (
+            entry(0.8),
+            "graph only, DTL, TSVM and CoCC agree (0.80 of 1)",
+        ),
+        (entry(math.nan), "the decisions have the given class shares"),
+        (entry(math.nan, 0.3), "source and target look alike, so it decides as the SVM"),
+        (entry(0.9, 0.5, alike=0.4), "graph only, DTL, TSVM and CoCC agree (0.90 of 1)"),
+    ],
+    ids=["agree", "just agree", "given shares", "alike", "another border"],
+)
+def test_the_recommendation_says_why(regrets, found, why):
+    chosen = compare.choose(SOURCE, found)
+    assert (chosen.model, chosen.evidence) == ("consensus", ())
+    assert chosen.sentence.startswith(
+        f"Recommended: consensus; {why}. Evidence, the experiment `choice` has no results."
     )
-    entry = compare.fit_plan(SOURCE, ["t"], FitPlan("gcmf", {}, (1, 3, 8)))
-    assert entry.reverse_accuracy == {"t": 0.5}
+
+
+def test_no_model_is_recommended_where_the_methods_agree_too_little():
+    chosen = compare.choose(SOURCE, entry(0.614))
+    assert chosen.model is None
+    assert chosen.sentence == (
+        "No model is recommended: the methods agree too little to trust one "
+        "(0.61, below 0.7). Label a sample of the target "
+        "(--label-sample 50) and compare again."
+    )
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_no_model_is_recommended_if_its_result_is_worthless(fits):
+    found = entry(0.95, 0.9, Doubt("a doubt"), Doubt("no good", True))
+    chosen = compare.choose(SOURCE, found if fits else replace(found, fits=()))
+    assert chosen.model is None
+    assert chosen.sentence.startswith("No model is recommended: consensus: no good. Label a ")
+
+
+def test_the_recommendation_quotes_the_experiment(regrets):
+    regrets(
+        HEAD + "LR,any,as they are,60,7,9.0,8,10,30,r,0.0,1\n"
+        '"consensus, if advised",any,as they are,60,7,1.25,0.5,2.5,9.75,r,3.5,1\n'
+        '"consensus, if advised",500,as they are,50,7,8.0,8,8,8,r,0,1\n'
+        '"consensus, if advised",any,4:1,60,7,8.0,8,8,8,r,0,1\n'
+        '"consensus, if advised",any,1:5,54,6,4.0,1,8,20,r,-0.5,1\n'
+    )
+    chosen = compare.choose(SOURCE, entry())
+    assert [(found.shares, found.tasks, found.mean) for found in chosen.evidence] == [
+        ("as they are", 60, 1.25),
+        ("1:5", 54, 4.0),
+    ]
+    assert (
+        "Evidence, where the target has about the source's class shares: 1.2 points below the best "
+        "single model (0.5 to 2.5), 9.8 at worst, at most 3.5 below logistic regression (60 tasks, "
+        "7 corpora); where the target has a first class that is five times rarer than the others: "
+        "4.0 points below the best single model (1.0 to 8.0), 20.0 at worst, never below "
+        "logistic regression (54 tasks, 6 corpora)."
+    ) in chosen.sentence
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "classes", "outside"),
+    [
+        (compare.MIN_EVIDENCE, compare.MAX_EVIDENCE, compare.MAX_CLASSES, False),
+        (compare.MIN_EVIDENCE, compare.MIN_EVIDENCE - 1, 2, True),
+        (compare.MIN_EVIDENCE - 1, compare.MIN_EVIDENCE, 2, True),
+        (compare.MIN_EVIDENCE, compare.MAX_EVIDENCE + 1, 2, True),
+        (compare.MIN_EVIDENCE, compare.MIN_EVIDENCE, compare.MAX_CLASSES + 1, True),
+    ],
+)
+def test_data_outside_the_range_of_the_evidence_are_named(source, target, classes, outside):
+    problem = make_problem(documents=8, classes=classes)[0]
+    domains = [
+        replace(
+            domain,
+            views=(np.ones((n, 1)),),
+            Y=np.resize(domain.Y, (n, classes)),
+            seen=np.resize(domain.seen, n),
+        )
+        for domain, n in zip(problem.domains, (source, target), strict=True)
+    ]
+    sentence = compare.choose(replace(problem, domains=tuple(domains)), entry()).sentence
+    assert bool(re.search(r"Your data are outside .* label a sample to be sure\.$", sentence)) == (
+        outside
+    )
+
+
+def test_the_range_of_the_evidence_is_that_of_the_experiment():
+    """The smallest tasks are those that are cut; only the universities of WebKB have fewer."""
+    sizes, classes = {}, set()
+    for label, row in experiments.load("choice").spec.rows.items():
+        task, asked = Task.named(row.task), row.variant["documents"]
+        if row.group == "WebKB" or asked == "100":
+            continue
+        facts = datasets.tasks()[task.base].FACTS[task.base]
+        limit = task.cut.get("documents", math.inf)
+        sizes[label] = [min(limit, size) for size in facts["documents"].values()]
+        classes.add(len(facts["classes"]))
+    assert min(map(min, sizes.values())) == compare.MIN_EVIDENCE == regret.LEAST
+    assert max(map(max, sizes.values())) == compare.MAX_EVIDENCE
+    assert max(classes) == compare.MAX_CLASSES
+
+
+@pytest.mark.parametrize("agreement", [WEAK_AGREEMENT - 0.1, 0.95])
+def test_compare_recommends_none_where_the_fit_agrees_too_little(monkeypatch, agreement):
+    fit = compare.models.fit
+
+    def with_agreement(name, problem, **options):
+        found = fit(name, problem, **options)
+        if name != "consensus":
+            return found
+        return replace(found, diagnostics=dict(found.diagnostics) | {"agreement": agreement})
+
+    monkeypatch.setattr(compare.models, "fit", with_agreement)
+    problem, truth = make_problem()
+    found = compare.compare(problem, compare.plan(problem, ["lr"]), names=["t.csv"])
+    weak = agreement < WEAK_AGREEMENT
+    assert found.choice.model == (None if weak else "consensus")
+    assert not found.worthless
+    lines = compare.table(found, truth).set_index("model")
+    assert not weak or not lines.recommended.any()
+    warnings = " ".join(lines.warnings["consensus"])
+    assert ("its members agree little" in warnings) == weak
+
+
+def test_the_documents_are_judged_once():
+    problem, _ = make_problem()
+    source, target = problem.domains
+    shared = replace(target, views=(source.X,))
+    problem = replace(problem, domains=(source, shared))
+    found = compare.compare(problem, compare.plan(problem, ["lr"]), names=["t.csv"])
+    (doubt,) = found.doubts
+    assert str(doubt).startswith("t.csv: 40 of 40 documents are also in the source (source), ")
+    assert doubt.worthless
+    assert found.worthless
+    assert not any("also in the source" in str(entry.doubts) for entry in found.entries.values())

@@ -101,7 +101,7 @@ def compare(
     elif isinstance(problem, tuple):
         problem, truth = problem
     plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
-    compared = comparing.compare(problem, plans, equal_shares=equal_shares, jobs=jobs)
+    compared = comparing.compare(problem, plans, jobs=jobs)
     return comparing.table(compared, truth)
 
 

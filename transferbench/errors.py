@@ -51,10 +51,17 @@ class Worthless(Exception):
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason to doubt a result, with its remedy; worthless: the result should not be used."""
+    """A reason to doubt a result, with its remedy.
+
+    worthless: the result should not be used. target: the file or domain, if it is about one.
+    """
 
     text: str
     worthless: bool = False
+    target: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.text}" if self.target else self.text
 
 
 def brief(name: str) -> str:

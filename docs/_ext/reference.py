@@ -137,7 +137,7 @@ def python() -> Iterator[str]:
             yield _described("class", f"transferbench.{name}", thing)
     modules = {
         "transferbench.measures": "Measures and decision rules",
-        "transferbench.choose.criteria": "Label-free criteria of a fit",
+        "transferbench.choose.doubts": "Reasons to doubt a result",
     }
     for module, heading in modules.items():
         yield f"## {heading}\n\n`{module}`\n\n"

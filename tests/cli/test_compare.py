@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -70,12 +71,13 @@ def test_a_row_for_each_model_and_a_recommendation(call, here):
     lines = out.splitlines()
     assert call("evaluate", *FILES)[1].split("\n\n")[1:] == out.split("\n\n")[1:]
     assert max(map(len, lines)) <= 100
-    head = "model s shares =lr =vote reverse accuracy f1 balanced recall warnings"
+    head = "model s shares =lr =consensus accuracy f1 balanced recall warnings"
     assert lines[0].split() == head.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
-    assert names == ["lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf", "tsvm"]
-    assert [line.split()[0] for line in lines if " * " in line] == ["cocc"]
-    assert "Recommended: cocc, " in out
+    assert names == ["lr", "graph-only", "cocc", "svm", "tsvm", "consensus"]
+    assert [line.split()[0] for line in lines if " * " in line] == ["consensus"]
+    assert "Recommended: consensus; " in out
+    assert "=consensus: as by the consensus" in out
     assert "documents: s.csv 40, t.csv 30; features: " in err
 
 
@@ -84,18 +86,12 @@ def test_json_has_every_sign_and_measure(call, here):
     assert set(found) == {"classes", "source_shares", "results", "warnings", "worthless",
                           "recommended", "recommendation", "evidence"}  # fmt: skip
     assert found["source_shares"] == {"cat": 0.5, "sea": 0.5}
-    assert [row["model"] for row in found["results"]] == ["lr", "cocc", "dtl"]
-    row = found["results"][-1]
+    assert [row["model"] for row in found["results"]] == ["lr", "dtl", "consensus"]
+    row = found["results"][1]
     assert row["params"]["k"] == 12
     assert sum(row["shares"].values()) == pytest.approx(1)
     assert row["scored"] == row["documents"] == 30
-    for name in (
-        "agreement_lr",
-        "agreement_vote",
-        "reverse_accuracy",
-        "accuracy",
-        "balanced_accuracy",
-    ):
+    for name in ("agreement_lr", "agreement_consensus", "accuracy", "balanced_accuracy"):
         assert 0.5 <= row[name] <= 1
     assert 0 <= row["recall"]["cat"] <= 1
 
@@ -129,9 +125,9 @@ def test_predict_takes_the_recommended_model_and_says_why(call, here):
     sentence, shares, end = out.splitlines()
     assert code == 0
     assert sentence == compared(call)["recommendation"]
-    assert shares == "shares by cocc: cat 50 % (source 50), sea 50 % (source 50)"
+    assert shares == "shares by consensus: cat 50 % (source 50), sea 50 % (source 50)"
     assert end == "a.csv: 30 documents"
-    assert call("predict", *FILES, "-m", "cocc", "--out", "b.csv")[0] == 0
+    assert call("predict", *FILES, "-m", "consensus", "--out", "b.csv")[0] == 0
     assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
     assert call("predict", *FILES, "-m", "auto", "-m", "gcmf", "--out", "c.csv")[0] == 0
     alone, beside = (rows(here / name) for name in ("a.csv", "c.csv"))
@@ -149,8 +145,8 @@ def test_auto_is_what_is_compared_by_default(call, here):
     assert [row["model"] for row in compared(call, "-m", "auto")["results"]] == default
     beside = compared(call, "-m", "auto", "-m", "mtrick")["results"]
     assert [row["model"] for row in beside] == [*default, "mtrick"]
-    params = compared(call, "--set", "tsvm.C=2")["results"][-1]["params"]
-    assert params["C"] == 2
+    rows = compared(call, "--set", "tsvm.C=2")["results"]
+    assert [row["params"]["C"] for row in rows if row["model"] == "tsvm"] == [2]
 
 
 @pytest.fixture
@@ -225,7 +221,7 @@ def test_warnings_follow_the_table_in_a_line_for_each_model(here):
     warnings = [line for line in lines if line.startswith("warning: ")]
     assert lines[-len(warnings) :] == warnings  # in one stream
     of_documents, *of_models = warnings
-    assert of_documents.startswith("warning: t.csv: 2 of 32 documents have no feature left; ")
+    assert of_documents.startswith("warning: t.csv: 2 of 32 documents have no feature left ")
     models = [m for line in of_models for m in line.split(": ")[1].split(", ")]
     assert len(models) == len(set(models)) > 1
     assert not any("t.csv" in line for line in of_models)  # it is the only target
@@ -295,24 +291,19 @@ def test_labels_of_a_sample_score_every_model(call, here):
     assert "Scored on 12 of 30 documents, those with a label; [ ] is the 95 % interval" in out
 
 
-def test_warnings_are_of_the_target_and_not_of_the_way_back(call, here):
-    found = compared(call, "-m", "dtl", "--set", "prior=estimated")
-    texts = [text for line in found["results"] for text in line["warnings"]]
-    assert not [text for text in texts if text.startswith("s: ")]
-
-
 def test_a_model_that_cannot_be_fitted_has_one_sentence(call, here):
     write(here / "t.csv", sentences(1, ["cat"], 0))
     (line,) = [r for r in compared(call, "-m", "lr-kmeans")["results"] if r["model"] == "lr-kmeans"]
-    assert line["warnings"][0].endswith("; other parameters are given by --set.")
+    assert line["warnings"][0].endswith("; other parameters are given by --set")
     assert ".;" not in line["warnings"][0]
 
 
-def test_equal_shares_recommend_the_vote(call, here):
-    found = compared(call, "-m", "lr", "--equal-shares")
-    assert [row["model"] for row in found["results"]] == ["lr", "vote", "cocc"]
-    assert found["recommended"] == "vote"
-    assert "as you state that the classes have equal shares" in found["recommendation"]
+def test_equal_shares_are_taken_by_the_recommended_model(call, here):
+    found = compared(call, "-m", "dtl", "--equal-shares")
+    assert [row["model"] for row in found["results"]] == ["lr", "dtl", "consensus"]
+    assert found["results"][-1]["params"]["prior"] == "equal"
+    assert found["recommended"] == "consensus"
+    assert "; the decisions have the given class shares." in found["recommendation"]
 
 
 @pytest.mark.slow
@@ -335,16 +326,16 @@ def test_ten_to_one_classes_warn_of_what_is_far_from_the_source(call, here):
     found = compared(call, "-m", "gcmf")
     by_model = {row["model"]: row for row in found["results"]}
     assert found["source_shares"]["cat"] == pytest.approx(1 / 11)
-    assert found["recommended"] == "cocc"
-    assert by_model["cocc"]["recall"]["cat"] > 0.6
-    assert not any("shares of the classes" in str(row["warnings"]) for row in found["results"])
+    assert found["recommended"] == "consensus"
+    assert by_model["consensus"]["recall"]["cat"] > 0.6
+    assert not any("in its class shares" in str(row["warnings"]) for row in found["results"])
     write(here / "t.csv", sentences(1, ["cat", "sea"] * 150, 0))
-    last = compared(call, "-m", "gcmf")["results"][-1]
-    assert last["shares"]["cat"] > 0.4
-    warning = last["warnings"][0]
-    assert warning.startswith("t.csv: shares of the classes are ")
-    assert ", in the source sea 91 %, cat 9 %; if shares like" in warning
-    assert "--set prior=source" in warning
+    _, row, _ = compared(call, "-m", "gcmf")["results"]
+    assert row["shares"]["cat"] > 0.4
+    (warning,) = row["warnings"]
+    assert warning.endswith(
+        " % of its class shares differ from the source's; if you know better ones: --set prior=…"
+    )
 
 
 def test_chinese_texts_work_by_default_and_say_how(call, here):
@@ -360,19 +351,54 @@ def test_chinese_texts_work_by_default_and_say_how(call, here):
     assert min(row["accuracy"] for row in json.loads(out)["results"]) > 0.9
 
 
-@pytest.mark.slow
-def test_one_class_only_recommends_the_reference_or_fails(call, here):
-    rows = [(text, "cat") for text, _ in sentences(1, ["cat"] * 30, 0)]
-    write(here / "t.csv", rows)
-    found = compared(call, code=1)
-    assert found["worthless"]
-    assert found["recommended"] == "lr"
-    assert "though its result, as that of cocc, is worthless" in found["recommendation"]
-    assert compared(call, "--force")["worthless"]
-    assert call("predict", *FILES, "--out", "a.csv")[0] == 1
+def test_where_the_methods_disagree_no_model_is_recommended(call, here):
+    """All documents are of one class, and the methods differ in where they cut it."""
+    write(here / "t.csv", sentences(1, ["cat"] * 30, 0))
+    code, out, err = call("compare", *FILES)
+    assert code == 0
+    assert " * " not in out
+    (last,) = [line for line in err.splitlines() if line.startswith("warning: consensus: ")]
+    assert re.search(r"its members agree little \(0\.\d\d, below 0\.7\); label a sample", last)
+    found = compared(call, "-m", "tsvm")
+    assert found["recommended"] is None
+    start = "No model is recommended: the methods agree too little to trust one (0."
+    assert found["recommendation"].startswith(start)
+    code, out, err = call("predict", *FILES, "--out", "a.csv")
+    assert (code, out) == (1, f"{found['recommendation']}\n")
+    assert err.splitlines()[-1] == (
+        "Error: a.csv is not written; name a --model, or --force takes lr."
+    )
     assert not (here / "a.csv").exists()
     assert call("predict", *FILES, "--out", "a.csv", "--force")[0] == 0
-    assert (here / "a.csv").exists()
+    assert {row["label"] for row in rows(here / "a.csv")} == {"cat"}
+
+
+@pytest.mark.parametrize("command", [("compare",), ("predict", "--out", "a.csv")])
+@pytest.mark.parametrize("model", [(), ("-m", "cocc")])
+def test_shared_documents_are_named(call, here, command, model):
+    """From a twentieth of a target on they are a doubt, from nine tenths on it is worthless."""
+    shared, other = sentences(0, ["cat", "sea"] * 20, 0), sentences(1, ["cat", "sea"] * 15, 2)
+    write(here / "t.csv", shared[:4] + other)
+    write(here / "u.csv", other)
+    code, _, err = call(*command, *FILES, "--target", "u.csv", *model)
+    assert code == 0
+    (line,) = [line for line in err.splitlines() if "also in the source" in line]
+    assert re.match(r"warning: t\.csv: \d of 34 documents are also in the source \(s\), so ", line)
+    write(here / "t.csv", shared)
+    assert call(*command, *FILES, *model)[0] == 1
+    assert call(*command, *FILES, *model, "--force")[0] == 0
+
+
+def test_predict_fits_only_the_reference_and_the_recommended_model(call, here, monkeypatch):
+    fit, fitted = compare.models.fit, []
+
+    def noting(name, *arguments, **options):
+        fitted.append(name)
+        return fit(name, *arguments, **options)
+
+    monkeypatch.setattr(compare.models, "fit", noting)
+    assert call("predict", *FILES, "--out", "a.csv")[0] == 0
+    assert fitted == ["lr", "consensus"]
 
 
 def test_no_common_feature_names_the_options(call, here):
@@ -381,7 +407,8 @@ def test_no_common_feature_names_the_options(call, here):
     assert code == 1
     assert "30 of 30 documents share no feature with the source; keep more features: " in err
     assert "--option min_df=1" in err
-    assert call("compare", *FILES, "-m", "lr", "--force")[0] == 0
+    (text,) = compared(call, "-m", "lr", "--force")["warnings"]
+    assert text.startswith("t.csv: 30 of 30 documents share no feature with the source; ")
 
 
 @pytest.mark.parametrize(
@@ -408,12 +435,12 @@ def test_a_mistake_is_one_line(call, here, arguments, message):
 def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
     write(here / "t.csv", [(text,) for text, _ in sentences(1, ["cat", "sea"] * 15, 2)], ("text",))
     table = api.compare(source="s.csv", target="t.csv", models="lr")
-    assert list(table["model"]) == ["lr", "cocc"]
+    assert list(table["model"]) == ["lr", "consensus"]
     assert "accuracy" not in table
     for name in ("s.csv", "t.csv"):
         (here / name).write_text((here / name).read_text().replace("text", "body", 1))
     renamed = api.compare(source="s.csv", target="t.csv", models="lr", text="body")
-    assert renamed["reverse_accuracy"].tolist() == table["reverse_accuracy"].tolist()
+    assert renamed["share cat"].tolist() == table["share cat"].tolist()
     with pytest.raises(UserError, match="Did you mean 'text'"):
         api.compare(source="s.csv", target="t.csv", txt="body")
 
@@ -445,30 +472,11 @@ def test_options_of_files_are_refused_for_a_problem(here):
 
 def test_python_returns_a_frame_with_the_recommendation(here):
     table = api.compare(source="s.csv", target="t.csv", models=["gcmf"], params={"gcmf": {"k": 8}})
-    assert list(table.model) == ["lr", "cocc", "gcmf"]
-    assert table.attrs["recommended"] == "cocc"
-    assert table.loc[table.recommended, "model"].tolist() == ["cocc"]
+    assert list(table.model) == ["lr", "gcmf", "consensus"]
+    assert table.attrs["recommended"] == "consensus"
+    assert table.loc[table.recommended, "model"].tolist() == ["consensus"]
     assert (table["share cat"] + table["share sea"]).round(9).eq(1).all()
     assert table.accuracy.between(0.8, 1).all()
-
-
-def test_the_recommendation_quotes_the_experiment(tmp_path, monkeypatch):
-    (tmp_path / "regret.csv").write_text(
-        "strategy,kind,mean,worst,worst_row,below_reference,news\n"
-        "LR,always,7.0,27.1,comp vs sci,0.0,1\n"
-        "CoCC with a check,rule,1.25,5.5,books to dvd,-0.5,1\n"
-    )
-    monkeypatch.setattr(compare, "experiments_dir", lambda: tmp_path)
-    signs = {"cocc": False, "lr": False, "vote": False}
-    assert compare.choose(signs, equal_shares=False).sentence == (
-        "Recommended: cocc, the single model with the least regret where nothing is known of the "
-        "target; in the experiment `choice`, made after a trial on the same tasks, it is 1.2 "
-        "points below the best model on average, 5.5 at worst (books to dvd), and never below "
-        "logistic regression."
-    )
-    assert compare.choose(signs | {"cocc": True}, False).model == "lr"
-    assert compare.choose(signs, True).evidence is None  # no such line
-    assert compare.choose(signs | {"vote": True}, True).model == "cocc"
 
 
 def test_numbers_of_many_classes_stay_short():
@@ -500,10 +508,11 @@ def test_models_with_the_same_warnings_share_a_line(call, here):
         (here / f"{name}.svm").write_text("".join(lines))
     code, _, err = call("compare", "--source", "s.svm", "--target", "t.svm", "-m", "dtl", "--force")
     assert code == 0, err
-    both, alone = (line for line in err.splitlines() if "parameters expect about 1" in line)
-    assert both.startswith("warning: lr, cocc: own: view 0: documents have lengths of about")
-    assert "; all 24 documents are in one class" in both
-    assert alone.startswith("warning: dtl: own: view 0: documents have lengths of about")
+    alone, both = (line for line in err.splitlines() if "parameters expect about 1" in line)
+    assert alone.startswith("warning: lr: own: view 0: documents have lengths of about")
+    assert "; all 24 documents are in one class" in alone
+    assert both.startswith("warning: dtl, consensus: own: view 0: documents have lengths of about")
+    assert both.endswith(" length one.")
 
 
 def slow(problem, names, plan: compare.FitPlan) -> compare.Entry:
@@ -549,8 +558,8 @@ def failing(monkeypatch):
 def test_a_model_without_memory_loses_its_fit_only(here, failing):
     failing("dtl", MemoryError())
     table = api.compare(source="s.csv", target="t.csv", models=["dtl"])
-    assert list(table.model) == ["lr", "cocc", "dtl"]
-    assert table.warnings.iloc[2] == ["dtl: out of memory; other parameters are given by --set."]
+    assert list(table.model) == ["lr", "dtl", "consensus"]
+    assert table.warnings.iloc[1] == ["out of memory; other parameters are given by --set"]
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
     code, out, err = call(*arguments)
     assert (code, out) == (1, "")
     of_documents, of_model, end = err.splitlines()
-    assert of_documents.startswith("warning: t.csv: 1 of 11 documents have no feature left; ")
+    assert of_documents.startswith("warning: t.csv: 1 of 11 documents have no feature left ")
     assert "; 1 of 11 documents share no feature with the source" in of_documents
     assert of_model.startswith("warning: lr: all 11 documents are in one class, cat; ")
     assert end == (
@@ -231,7 +231,7 @@ def test_a_worthless_result_is_written_only_by_force(call, here):
         ({"--source": "one.csv"}, "the one label 'cat'; expected documents of two classes"),
         ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),
         ({"--model": "lnkmtc"}, "lnkmtc is a clustering model and this is a transfer problem"),
-        ({"--model": "nmf"}, "nmf finds clusters, which have no names; choose another model."),
+        ({"--model": "nmf"}, "nmf: it finds clusters, which have no names; choose another model."),
         ({"--set": "q=1"}, "unknown parameter of dtl 'q'"),
         ({"--set": "kappa=30"}, "dtl: kappa must be at most k"),
         ({"--option": "min_fd=1"}, "Did you mean 'min_df'?"),
@@ -337,7 +337,7 @@ def formulas(folder: Path) -> None:
           ("text", "id"))  # fmt: skip
 
 
-CALC = ("predict", "--source", "s.csv", "--target", "u.csv", "-m", "lr", "--out")
+CALC = ("predict", "--source", "s.csv", "--target", "u.csv", "-m", "cocc", "--out")
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -434,9 +434,9 @@ def test_parameters_are_for_every_model_that_has_them(call, here):
     given = ("-m", "dtl", "-m", "cocc", "--set", "k=12", "--set", "cocc.k=16")
     rows = scored(call, *FILES, *given)
     places = [(row["model"], row["target"]) for row in rows]
-    assert places == [(m, t) for t in ("t", "u") for m in ("lr", "cocc", "dtl")]
+    assert places == [(m, t) for t in ("t", "u") for m in ("lr", "dtl", "cocc", "consensus")]
     assert {row["model"]: row["params"].get("k") for row in rows} == {
-        "lr": None, "cocc": 16, "dtl": 12,
+        "lr": None, "dtl": 12, "cocc": 16, "consensus": None,
     }  # fmt: skip
 
 

@@ -707,7 +707,8 @@ def test_every_paper_has_claims_of_its_own():
     found = Counter[str]()
     for name in experiments.names():
         spec = experiments.load(name).spec
-        found[spec.paper.title] += len(spec.claims)
+        if spec.paper.venue != "this project":
+            found[spec.paper.title] += len(spec.claims)
         assert len({claim.says for claim in spec.claims}) == len(spec.claims)
         assert all(claim.own or claim.place[0].isupper() for claim in spec.claims)
     assert all(count >= 4 for count in found.values()), found
@@ -745,6 +746,6 @@ def test_claims_of_the_papers_and_our_own_are_counted_apart(tmp_path):
 
 def test_no_claim_made_after_a_trial_is_called_a_prediction():
     """The tasks of these had been tried before, so their claims foretell nothing."""
-    for name in ("choice", "choice-unequal", "class-shares", "class-shares-given"):
+    for name in ("choice", "class-shares", "class-shares-given"):
         for claim in experiments.load(name).spec.claims:
             assert claim.origin == "ours, written after a trial"

@@ -50,14 +50,14 @@ def test_shared_documents_are_counted_in_any_order_and_length(n, shared, worthle
     expected = (
         f"t.csv: {shared} of {n} documents are also in the source (s1), so results are too good"
     )
-    assert doubt.text.startswith(expected)
+    assert str(doubt).startswith(expected)
     assert doubt.worthless is worthless
 
 
 def test_a_copy_with_repeated_documents_is_worthless():
     X = sp.csr_array(sp.vstack([texts(40, 0), texts(10, 0)]))
     (doubt,) = check_overlap(make([X], [X]))
-    assert doubt.text.startswith("t0: 50 of 50 documents are also in the source (s0)")
+    assert str(doubt).startswith("t0: 50 of 50 documents are also in the source (s0)")
     assert doubt.worthless
 
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
 
-from transferbench.choose.criteria import check_data
+from transferbench.choose.doubts import check_data
 from transferbench.data.text import PAIRS, count
 from transferbench.datasets.user import options_like
 from transferbench.errors import UserError
@@ -247,7 +247,7 @@ def test_chinese_texts_have_features_by_default():
     source = make_documents("s.csv", CHINESE, ["cat"] * 3 + ["sea"] * 3)
     target = make_documents("t.csv", ["小猫睡觉", "大船航行"], ["", ""])
     built, _ = documents_problem([source], [target], {"min_df": 1})
-    assert check_data(built)[0].text.startswith("t: no two documents share")
+    assert str(check_data(built)[0]).startswith("t: no two documents share")
     assert built.domains[0].X.shape[1] > 20
 
 

@@ -1,12 +1,12 @@
 """Fit models on one problem and recommend one, without labels of a target.
 
-Labels of a target reach no model, criterion or recommendation: nothing here receives the truth.
-`table` uses it, if there is one, to add measures beside them.
+Labels of a target reach no model and no recommendation: nothing here receives the truth. `table`
+uses it, if there is one, to add measures beside them.
 
-The rule of the recommendation is fixed: CoCC, or logistic regression where CoCC's result is
-worthless by its doubts. If the user states that the target's classes have equal shares, the vote of
-three models comes first. The evidence is the regret of these strategies in the experiment `choice`:
-how far the chosen model is below the best of all models, in points of accuracy, over its tasks.
+The rule of the recommendation is fixed: the consensus of several methods, unless its members agree
+too little, or its result is worthless by its doubts; then none. The evidence is the regret of this
+choice in the experiment `choice`: how far it is below the best single model of a task, in points of
+accuracy.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import models, parameters
-from transferbench.choose.criteria import check_data, check_fit, reverse_accuracies
+from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, brief
-from transferbench.measures import THRESHOLD, jaccard, normalize_scores, score
+from transferbench.measures import THRESHOLD, jaccard, score
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Truth, Watch
 from transferbench.settings import experiments_dir
@@ -41,27 +41,33 @@ if TYPE_CHECKING:
 
 #: Family → the model that every other is compared with.
 REFERENCE = {"transfer": "lr", "multilabel": "linear-svm"}
-AGREEMENT = {"transfer": "agreement_lr", "multilabel": "agreement_svm"}
-#: Family → models that take seconds on some thousand documents.
+#: The model that is recommended, also a column of the experiment `choice`; its line in the regrets.
+RECOMMENDED = "consensus"
+STRATEGY = "consensus, if advised"
+#: Family → models that take seconds on some thousand documents, the quickest first.
 QUICK = {
-    "transfer": ("lr", "cocc", "graph-only", "lr-kmeans", "dtl", "gcmf"),
+    "transfer": ("lr", "graph-only", "cocc", "svm", "tsvm", RECOMMENDED),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
-#: Also compared by default up to FEW_DOCUMENTS; their time grows faster with the documents.
-SLOWER, FEW_DOCUMENTS = {"transfer": ("tsvm",), "multilabel": ()}, 1000
-RECOMMENDED = "cocc"
-#: Models that combine others; recommended first if the classes have equal shares.
-JOINT = ("vote",)
-#: Model → the strategy in the table that recommends it.
-STRATEGIES = {"cocc": "CoCC with a check", "vote": "vote of three", "lr": "LR"}
+#: Family → columns of `table` with the share of documents that are decided as by a model, or by
+#: most models.
+AGREEMENT = {
+    "transfer": {"agreement_lr": "lr", "agreement_consensus": RECOMMENDED},
+    "multilabel": {"agreement_svm": "linear-svm", "agreement_vote": ""},
+}
 #: Table of the experiment `choice`, beside the experiments: in a checkout with the results, else
 #: packaged with the YAML files.
 REGRET = ("../results/choice/regret.csv", "regret.csv")
+#: Value of its variant `shares` → what it says of a target.
+SHARES = {
+    "as they are": "has about the source's class shares",
+    "1:5": "has a first class that is five times rarer than the others",
+}
+#: Documents of a domain, and classes, of the tasks that the evidence is from.
+MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
 #: No label-free criterion is validated for multi-label models.
-NONE_RECOMMENDED = (
-    "No model is recommended: no label-free criterion is validated for multi-label models. "
-    "Label some documents of the target, and score the models on them."
-)
+NONE_RECOMMENDED = "No model is recommended: there is no evidence for multi-label models."
+REMEDY = "Label a sample of the target (--label-sample 50) and compare again."
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,13 @@ class FitPlan:
     seeds: tuple[int | None, ...]
 
 
-def model_names(
-    family: str, names: Sequence[str] = (), equal_shares: bool = False, documents: float = math.inf
-) -> list[str]:
-    """Return the models to compare: the reference and those that can be recommended come first.
+def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
+    """Return the models to compare: the reference, the others, and the recommended one.
 
-    names: the others; by default the models that are quick for this number of documents.
+    names: the others; by default the quick ones.
     """
-    recommended = candidates(equal_shares) if family == "transfer" else ()
-    slower = SLOWER[family] if documents <= FEW_DOCUMENTS else ()
-    default = (*QUICK[family], *slower)
-    return list(dict.fromkeys([REFERENCE[family], *recommended, *(names or default)]))
+    last = [RECOMMENDED] if family == "transfer" else []
+    return list(dict.fromkeys([REFERENCE[family], *(names or QUICK[family]), *last]))
 
 
 def plan(
@@ -108,8 +110,7 @@ def plan(
     if problem.family == "multilabel" and equal_shares:
         raise UserError(f"{problem.name}: equal_shares is for one label a document; leave it out.")
     params = params or {}
-    documents = sum(len(domain.seen) for domain in problem.domains)
-    names = model_names(problem.family, names, equal_shares, documents)
+    names = model_names(problem.family, names)
     for name in params:
         if name not in names:
             message = f"parameters of {brief(name)}, which is not compared"
@@ -120,29 +121,37 @@ def plan(
         function = models.load(name)
         seeds = range(seed, seed + repeats) if parameters.takes_seed(function) else (None,)
         resolved = parameters.resolve(function, params.get(name, {}), name)
+        if equal_shares and name == RECOMMENDED and resolved["prior"] == "agreed":
+            resolved = {**resolved, "prior": "equal"}
         plans.append(FitPlan(name, resolved, tuple(seeds)))
     return plans
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Regret of a strategy over the tasks of the experiment `choice`, in points of accuracy.
+    """Regret of the recommended model in the experiment `choice`, in points of accuracy.
 
-    mean, worst : the regret; place : the task where it is worst. below : by how many points the
-    strategy is below logistic regression at most, negative if it never is.
+    It is on tasks of 500 documents a domain and more, by the shares of their classes. tasks and
+    corpora are their numbers. mean: of the corpora's means; low, high: its 95 per cent interval if
+    corpora are drawn anew. worst: of a task. below_reference: by how many points the model is below
+    logistic regression at most.
     """
 
+    shares: str
+    tasks: int
+    corpora: int
     mean: float
+    low: float
+    high: float
     worst: float
-    place: str
-    below: float
+    below_reference: float
 
     def __str__(self) -> str:
-        below = f"at most {self.below:.1f} below" if self.below > 0 else "never below"
+        below = f"at most {self.below_reference:.1f}" if self.below_reference > 0 else "never"
         return (
-            f"in the experiment `choice`, made after a trial on the same tasks, it is "
-            f"{self.mean:.1f} points below the best model on average, {self.worst:.1f} at worst "
-            f"({self.place}), and {below} logistic regression"
+            f"where the target {SHARES[self.shares]}: {self.mean:.1f} points below the best single "
+            f"model ({self.low:.1f} to {self.high:.1f}), {self.worst:.1f} at worst, {below} below "
+            f"logistic regression ({self.tasks} tasks, {self.corpora} corpora)"
         )
 
 
@@ -150,54 +159,73 @@ class Evidence:
 class Choice:
     """The recommended model, a sentence that says why, and the evidence.
 
-    No model for several labels; no evidence without a table of regrets.
+    No model if none can be recommended; no evidence without a table of regrets.
     """
 
     model: str | None
     sentence: str
-    evidence: Evidence | None
+    evidence: tuple[Evidence, ...] = ()
 
 
-def candidates(equal_shares: bool) -> tuple[str, ...]:
-    """Return the models that can be recommended, the preferred one first."""
-    return (*(JOINT if equal_shares else ()), RECOMMENDED, "lr")
-
-
-def choose(worthless: Mapping[str, bool], equal_shares: bool) -> Choice:
-    """Return the first candidate whose result is not worthless, else the reference.
-
-    worthless: whether each compared model's result is, by checks without labels of a target.
-    """
-    wanted = candidates(equal_shares)
-    model = next((name for name in wanted if not worthless[name]), "lr")
-    skipped = wanted[: wanted.index(model)]
-    if worthless[model]:
-        sound = [name for name in worthless if not worthless[name]]
-        others = f"; not worthless: {', '.join(sound)}" if sound else ""
-        reason = f"though its result, as that of {RECOMMENDED}, is worthless{others}"
-    elif skipped:
-        reason = f"as the result of {' and '.join(skipped)} is worthless"
-    elif model in JOINT:
-        reason = "as you state that the classes have equal shares"
+def choose(problem: Problem, entry: Entry) -> Choice:
+    """Return the choice from the entry of the recommended model, or none."""
+    if not entry.fits or entry.worthless:
+        why = "; ".join(doubt.text for doubt in entry.doubts if doubt.worthless)
+        return Choice(None, f"No model is recommended: {RECOMMENDED}: {why}. {REMEDY}")
+    signs, found = entry.fits[0].diagnostics, evidence()
+    agreement = signs.get("agreement", 1.0)
+    if agreement < WEAK_AGREEMENT:
+        why = f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
+        return Choice(None, f"No model is recommended: {why}. {REMEDY}", found)
+    if "agreement" in signs:
+        why = f"graph only, DTL, TSVM and CoCC agree ({agreement:.2f} of 1)"
+    elif signs["area"] < entry.params["alike"]:
+        why = "source and target look alike, so it decides as the SVM"
     else:
-        reason = "the single model with the least regret where nothing is known of the target"
-    found = evidence(model)
-    known = f"{found}" if found else "the experiment `choice` has no results"
-    return Choice(model, f"Recommended: {model}, {reason}; {known}.", found)
+        why = "the decisions have the given class shares"
+    known = "; ".join(map(str, found)) or "the experiment `choice` has no results"
+    return Choice(
+        RECOMMENDED,
+        f"Recommended: {RECOMMENDED}; {why}. Evidence, {known}.{_outside(problem)}",
+        found,
+    )
 
 
-def evidence(model: str) -> Evidence | None:
-    """Return the regret of the strategy that chooses a model; None without a line of it."""
+def _outside(problem: Problem) -> str:
+    """Return a sentence if the problem is larger or smaller than what the evidence is from."""
+    least = min(len(domain.seen) for domain in problem.domains)
+    most, classes = max(len(domain.seen) for domain in problem.domains), len(problem.classes)
+    if least >= MIN_EVIDENCE and most <= MAX_EVIDENCE and classes <= MAX_CLASSES:
+        return ""
+    return (
+        f" Your data are outside the range of the evidence ({MIN_EVIDENCE:,} to {MAX_EVIDENCE:,} "
+        f"documents a domain, two to {MAX_CLASSES} classes): label a sample to be sure."
+    )
+
+
+def evidence() -> tuple[Evidence, ...]:
+    """Return the regret of the recommended model, by SHARES; empty without a table."""
     folder = experiments_dir()
     path = next((folder / name for name in REGRET if (folder / name).is_file()), None)
     if path is None:
-        return None
+        return ()
     with path.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            if line["strategy"] == STRATEGIES[model]:
-                mean, worst, below = (float(line[n]) for n in ("mean", "worst", "below_reference"))
-                return Evidence(mean, worst, line["worst_row"], below)
-    return None
+        return tuple(
+            Evidence(
+                shares=line["shares"],
+                tasks=int(line["tasks"]),
+                corpora=int(line["corpora"]),
+                mean=float(line["mean"]),
+                low=float(line["low"]),
+                high=float(line["high"]),
+                worst=float(line["worst"]),
+                below_reference=float(line["below_reference"]),
+            )
+            for line in csv.DictReader(file)
+            if line["strategy"] == STRATEGY
+            and line["documents"] == "any"
+            and line["shares"] in SHARES
+        )
 
 
 @dataclass(frozen=True)
@@ -206,8 +234,6 @@ class Entry:
 
     fits     : the fit of each seed; empty if the model could not be fitted.
     seconds  : mean wall time of a fit.
-    reverse_accuracy : target → mean over the seeds, see `criteria.reverse_accuracy`; of a transfer
-               problem only.
     doubts : reasons to doubt the first seed's decisions, or why there is no fit.
     """
 
@@ -215,7 +241,6 @@ class Entry:
     params: Mapping[str, Any]
     fits: tuple[Fit, ...]
     seconds: float
-    reverse_accuracy: Mapping[str, float]
     doubts: tuple[Doubt, ...]
 
     @property
@@ -246,29 +271,29 @@ def compare(
     problem: Problem,
     plans: Sequence[FitPlan],
     *,
-    equal_shares: bool = False,
     jobs: int = 1,
     names: Sequence[str] = (),
-    on_done: Callable[[str], object] = lambda model: None,
+    on_done: Callable[[Entry], object] = lambda entry: None,
 ) -> Comparison:
     """Fit the models and recommend one.
 
-    plans, equal_shares: see `plan`. jobs: processes. names: how doubts call the targets.
-    on_done: called with each model that is done. Raise UserError if the reference cannot be fitted.
+    plans: see `plan`. jobs: processes. names: how doubts call the targets. on_done: called with the
+    entry of each model that is done. Raise UserError if the reference cannot be fitted.
     """
     jobs = parameters.convert(jobs, Count, "jobs")
     entries = {}
     for entry in _entries(problem, plans, min(jobs, len(plans)), tuple(names)):
         entries[entry.model] = entry
-        on_done(entry.model)
+        on_done(entry)
     reference = entries[REFERENCE[problem.family]]
     if not reference.fits:
-        raise UserError(reference.doubts[0].text)
+        raise UserError(f"{reference.model}: {reference.doubts[0]}.")
     doubts = tuple(check_data(problem, names))
     if problem.family == "multilabel":
-        return Comparison(problem, entries, doubts, Choice(None, NONE_RECOMMENDED, None))
-    worthless = {name: entry.worthless or not entry.fits for name, entry in entries.items()}
-    return Comparison(problem, entries, doubts, choose(worthless, equal_shares))
+        choice = Choice(None, f"{NONE_RECOMMENDED} {REMEDY}")
+    else:
+        choice = choose(problem, entries[RECOMMENDED])
+    return Comparison(problem, entries, doubts, choice)
 
 
 def _entries(
@@ -290,7 +315,7 @@ def _entries(
             return entry
         except ProcessDied:
             text = f"the process of {planned.model} ended without a result, usually for lack"
-            return _failed(planned, f"{text} of memory; use fewer --jobs or more memory.")
+            return _failed(planned, f"{text} of memory; use fewer --jobs or more memory")
         finally:
             idle.append(slot)
 
@@ -321,7 +346,7 @@ def fit_plan(
 
     names: what doubts call the targets. watch: see `api.fit`.
     """
-    fits, seconds, reverse = [], [], []
+    fits, seconds = [], []
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("default")
         try:
@@ -335,39 +360,31 @@ def fit_plan(
                 )
                 seconds.append(time.perf_counter() - start)
                 if problem.family == "transfer" and fit.columns == "clusters":
-                    text = "finds clusters, which have no names; choose another model."
-                    return _failed(planned, f"{planned.model} {text}")
+                    text = "it finds clusters, which have no names; choose another model"
+                    return _failed(planned, text)
                 fits.append(fit)
-                reverse.append(
-                    reverse_accuracies(planned.model, problem, planned.params, seed, fit)
-                )
         except (ValueError, ArithmeticError, MemoryError) as error:
             why = str(error).rstrip(".") or "out of memory"
-            message = f"{planned.model}: {why}; other parameters are given by --set."
-            return _failed(planned, message)
-    means = {
-        target: fmean(by_target[target] for by_target in reverse)
-        for target in reverse[0]
-        if all(target in by_target for by_target in reverse)
-    }
-    doubts = [Doubt(text) for text in dict.fromkeys(str(warning.message) for warning in printed)]
-    doubts += check_fit(problem, planned.params, fits[0], means, names)
-    return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), means, tuple(doubts))
+            return _failed(planned, f"{why}; other parameters are given by --set")
+    texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
+    doubts = [*map(Doubt, texts)]
+    doubts += check_fit(planned.model, problem, planned.params, fits[0], names)
+    return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
 
 
 def _failed(planned: FitPlan, text: str) -> Entry:
     """Return the entry of a model without a fit; text: why."""
-    return Entry(planned.model, planned.params, (), math.nan, {}, (Doubt(text, True),))
+    return Entry(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     """Return a line for each target and model.
 
-    target, model, recommended, seconds, documents; agreement_vote, the share of documents decided
-    as by most models. One label a document: `share CLASS` of the decisions; agreement_lr, with
-    logistic regression; reverse_accuracy. Several: labels, the mean number of a document's labels;
-    none, the share of documents without any; agreement_svm, with the linear SVM (agreement is then
-    the mean Jaccard similarity). Where the truth has labels of the target: scored, their number,
+    target, model, recommended, seconds, documents. One label a document: `share CLASS` of the
+    decisions; agreement_lr and agreement_consensus, the share of documents decided as by these.
+    Several: labels, the mean number of a document's labels; none, the share of documents without
+    any; agreement_svm and agreement_vote, with the linear SVM and most models (the mean Jaccard
+    similarity). Where the truth has labels of the target: scored, their number,
     the measures and, of one label a document, `recall CLASS`. All are means over the seeds; of
     several seeds `accuracy_std` and so on are standard deviations, NaN for a model without a seed.
     warnings, a list of texts; worthless.
@@ -387,10 +404,8 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
             line: dict[str, Any] = {"target": domain.name, "model": name}
             line |= {"recommended": name == compared.choice.model, "seconds": entry.seconds}
             line |= {"documents": len(domain.seen)} | signs.get(name, {})
-            if problem.family == "transfer":
-                line["reverse_accuracy"] = entry.reverse_accuracy.get(domain.name, np.nan)
             line |= _measures(truth, i, entry.fits)
-            line |= {"warnings": [doubt.text for doubt in entry.doubts]}
+            line |= {"warnings": [*map(str, entry.doubts)]}
             lines.append(line | {"worthless": entry.worthless})
     frame = pd.DataFrame(lines)
     if problem.family == "transfer":
@@ -419,8 +434,7 @@ def recall(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
     """Return the label-free columns of `table` on domain i, by fitted model.
 
-    agreement_vote: each model votes with its first seed; models that combine others do not vote. A
-    tie goes to the class that logistic regression prefers.
+    Others are compared by their first seed. In the vote each model has one.
     """
     problem, several = compared.problem, compared.problem.family == "multilabel"
     indicators = np.eye(len(problem.classes))  # a row for each class
@@ -432,13 +446,12 @@ def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float
         for name, entry in compared.entries.items()
         if entry.fits
     }
-    reference = REFERENCE[problem.family]
-    vote = np.mean([seeds[0] for name, seeds in decided.items() if name not in JOINT], axis=0)
-    if several:
-        vote = vote > 0.5
-    else:
-        preferred = normalize_scores(compared.entries[reference].fits[0].scores[i])
-        vote = indicators[np.argmax(vote + 1e-6 * preferred, axis=1)]
+    vote = np.mean([seeds[0] for seeds in decided.values()], axis=0) > 0.5
+    others = {
+        column: decided[name][0] if name else vote
+        for column, name in AGREEMENT[problem.family].items()
+        if not name or name in decided
+    }
     signs: dict[str, dict[str, float]] = {}
     for name, seeds in decided.items():
         if several:
@@ -450,7 +463,6 @@ def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float
             shares = np.mean([D.mean(axis=0) for D in seeds], axis=0).tolist()
             classes = zip(problem.classes, shares, strict=True)
             signs[name] = {f"share {label}": share for label, share in classes}
-        others = {AGREEMENT[problem.family]: decided[reference][0], "agreement_vote": vote}
         for column, other in others.items():
             signs[name][column] = fmean(jaccard(other, D) for D in seeds)
     return signs

@@ -133,7 +133,7 @@ class Execution:
 
         def report(run: Run, record: Record) -> None:
             for doubt in record.doubts:
-                say_once(f"warning: {run.model}: {doubt.text}")
+                say_once(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
                 say_once(f"{run.model} printed: {first} (more in the output of its record)")
             if record.status not in ("done", "unavailable"):

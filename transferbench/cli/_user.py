@@ -110,12 +110,12 @@ class UserData:
         first = models.get(self.named[0]).family if self.named else "transfer"
         return choose_family(bool(self.sources), first, self.reading.separator)
 
-    def compared(self, equal_shares: bool = False, documents: int = 0) -> list[str]:
-        """Return the models to compare on this number of documents; without it, all that may be."""
-        from transferbench.choose.compare import model_names
+    def compared(self, only_advice: bool = False) -> list[str]:
+        """Return the models to compare; only_advice: those that a recommendation needs."""
+        from transferbench.choose.compare import QUICK, RECOMMENDED, model_names
 
-        quick = model_names(self.family, (), equal_shares, documents) if self.auto else []
-        return model_names(self.family, [*quick, *self.named], equal_shares)
+        quick = (RECOMMENDED,) if only_advice else QUICK[self.family]
+        return model_names(self.family, [*(quick if self.auto else ()), *self.named])
 
     def check_named(self) -> None:
         """Raise UserError if the recommended model is asked for where none is recommended."""
@@ -219,21 +219,22 @@ class UserData:
         self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1, jobs: int = 1,
         equal_shares: bool = False,
     ) -> Comparison:  # fmt: skip
-        """Compare the models and recommend one, with a progress bar; params: of all by name."""
+        """Compare models and recommend one; params: those of each by name.
+
+        Show progress, and the class shares that each model finds as soon as it is done.
+        """
         from tqdm import tqdm
 
         from transferbench.choose.compare import compare, plan
 
         problem = loaded.problem
-        models = self.compared(equal_shares, sum(len(domain.seen) for domain in problem.domains))
         plans = plan(
-            problem, models, {model: params[model] for model in models}, repeats=repeats,
-            seed=self.seed, equal_shares=equal_shares,
-        )  # fmt: skip
+            problem, [*params], params, repeats=repeats, seed=self.seed, equal_shares=equal_shares
+        )
         with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
             return compare(
-                problem, plans, equal_shares=equal_shares, jobs=jobs, names=target_names(loaded),
-                on_done=lambda model: bar.update(),
+                problem, plans, jobs=jobs, names=target_names(loaded),
+                on_done=lambda entry: bar.update(),
             )  # fmt: skip
 
     def fit(
@@ -248,7 +249,7 @@ class UserData:
 
         from transferbench import models
         from transferbench.choose.compare import FitPlan, fit_plan
-        from transferbench.choose.criteria import check_data
+        from transferbench.choose.doubts import check_data
         from transferbench.parameters import takes_seed
 
         names = target_names(loaded)
@@ -267,7 +268,7 @@ class UserData:
                 planned = FitPlan(model, values, tuple(seeds))
                 entries[model] = fit_plan(loaded.problem, names, planned, watch)
             if not entries[model].fits:
-                raise UserError(entries[model].doubts[0].text)
+                raise UserError(f"{model}: {entries[model].doubts[0]}.")
         return entries, tuple(check_data(loaded.problem, names))
 
     def write_sample(self, targets: Sequence[Documents]) -> None:
@@ -365,20 +366,17 @@ def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequenc
 
     Models with the same doubts share a line.
     """
-    names = target_names(loaded)
-    places: dict[str, list[str]] = {}
+    one = len(loaded.targets) == 1
+    lines: dict[str, list[str]] = {}
     for doubt in doubts:
-        name = next((name for name in names if doubt.text.startswith(f"{name}: ")), names[0])
-        places.setdefault(name, []).append(doubt.text.removeprefix(f"{name}: "))
+        lines.setdefault(doubt.target, []).append(doubt.text)
     concerned: dict[tuple[str, ...], list[str]] = {}
     for model, entry in entries.items():
-        place = f"{names[0]}: " if len(names) == 1 else ""
-        texts = (d.text.removeprefix(f"{model}: ").removeprefix(place) for d in entry.doubts)
-        concerned.setdefault(tuple(texts), []).append(model)
-    of_models = ((", ".join(models), texts) for texts, models in concerned.items() if texts)
-    for place, reasons in (*places.items(), *of_models):
-        text = "; ".join(reason.removesuffix(".") for reason in reasons)
-        echo(f"warning: {place}: {text}.", err=True)
+        texts = tuple(doubt.text if one else str(doubt) for doubt in entry.doubts)
+        concerned.setdefault(texts, []).append(model)
+    lines |= {", ".join(models): [*texts] for texts, models in concerned.items() if texts}
+    for subject, reasons in lines.items():
+        echo(f"warning: {subject}: {'; '.join(reasons)}.", err=True)
 
 
 def _from_options(**given: Any) -> UserData:

@@ -38,8 +38,8 @@ SIGNS = {
     "none": "none",
     "agreement_lr": "=lr",
     "agreement_svm": "=svm",
+    "agreement_consensus": "=consensus",
     "agreement_vote": "=vote",
-    "reverse_accuracy": "reverse",
 }
 #: A model on a target: columns of `choose.compare.table`.
 Line = dict[str, Any]
@@ -52,7 +52,7 @@ Line = dict[str, Any]
 @click.option(
     "--equal-shares",
     is_flag=True,
-    help="State that the target's classes have equal shares: a vote of three models is preferred.",
+    help="State that the target's classes have equal shares: the recommended model takes them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool) -> int:
@@ -85,7 +85,7 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
         lines: list[Line] = []
         facts: dict[str, Any] = {"recommended": None}
     else:
-        params = user.params(user.compared(equal_shares))
+        params = user.params(user.compared())
         loaded = user.read("any")
         compared = user.compare(loaded, params, repeats, jobs, equal_shares)
         entries, doubts = dict(compared.entries), compared.doubts
@@ -99,7 +99,7 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
     if as_json:
         results = [_to_json(line, entries, loaded.problem) for line in lines]
         answer = {"classes": loaded.problem.classes, **facts, "results": results}
-        echo_json(answer | {"warnings": [d.text for d in doubts], "worthless": worthless})
+        echo_json(answer | {"warnings": [*map(str, doubts)], "worthless": worthless})
     else:
         _print(lines, loaded)
         print_shares(loaded, {model: entries[model].fits[0] for model in used})
@@ -140,7 +140,7 @@ def _scored(entries: Mapping[str, Entry], truth: Truth) -> Iterator[Line]:
                 values = [each[name] for each in of_seeds]
                 line[name] = fmean(values)
                 line[f"{name}_std"] = stdev(values) if len(values) > 1 else math.nan
-            line["warnings"] = [doubt.text for doubt in entry.doubts]
+            line["warnings"] = [*map(str, entry.doubts)]
             yield line | {"worthless": entry.worthless}
 
 
@@ -172,8 +172,8 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
         "none": "documents without any label",
         "=lr": "decided as by logistic regression",
         "=svm": "labels in common with the linear SVM",
+        "=consensus": "as by the consensus",
         "=vote": "as by most models",
-        "reverse": "accuracy on the source of the model trained on its own decisions",
         "recall": f"{classes}, the part of each that is found",
     }
     legend = ["s is in seconds, the rest in per cent"]

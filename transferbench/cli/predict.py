@@ -50,7 +50,7 @@ def command(
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     if user.family != "transfer":
         user.check_named()
-    params = user.params(user.compared() if user.auto else user.named)
+    params = user.params(user.compared(only_advice=True) if user.auto else user.named)
     loaded = user.read("none", clusters or 0)
     if user.auto:
         compared = user.compare(loaded, params)

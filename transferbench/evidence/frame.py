@@ -44,12 +44,14 @@ NUMBERS = (
     "load_seconds", "peak_mib",
     "threads",
 )  # fmt: skip
-TEXTS = ("status", "reason", "domain", "data", "code", "versions", "finished", "key")
+TEXTS = (
+    "status", "reason", "domain", "data", "code", "versions", "finished", "key", "diagnostics",
+)  # fmt: skip
 OBSERVATION_COLUMNS = [
     "experiment", *CELL, "setting", "chosen", "seed", "domain", "measure", "value", "best",
     "documents",
     "status", "reason", "seconds", "load_seconds", "peak_mib", "threads", "iterations", "trace",
-    "data", "code", "versions", "finished", "key",
+    "data", "code", "versions", "finished", "key", "diagnostics",
     "run",
 ]  # fmt: skip
 
@@ -70,6 +72,7 @@ class Outcome(NamedTuple):
     versions: str
     finished: str
     key: str
+    diagnostics: str
     run: Run
 
 

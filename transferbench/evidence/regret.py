@@ -5,6 +5,7 @@ each the mean over the seeds. Columns that combine methods are judged, but are n
 best, so their regret can be negative. See `experiment.Regret`.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -12,12 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from transferbench.choose.doubts import WEAK_AGREEMENT
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment, Row
 
-#: Stands for all values of the variant `documents` but numbers below LEAST.
+#: Stands for all values of the variant `documents` that leave LEAST documents or more.
 ANY = "any"
 LEAST = 500
+#: Names a strategy that keeps to the rows where it is advised.
+ADVISED = "if advised"
+#: The combined column that is best on the other corpora.
+ELSEWHERE = "chosen on the other corpora"
 #: Draws of corpora for an interval, and its outer percentiles.
 DRAWS = 10_000
 OUTER = (2.5, 97.5)
@@ -38,43 +44,66 @@ def variants(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return a line for each combination of variants and each column, in the table's unit.
+    """Return a line for each combination of variants and each strategy, in the table's unit.
 
-    A column for each variant, then tasks: the number of rows. mean: of the corpora's mean regrets,
-    which weigh equally. low, high: its 95 per cent interval if corpora are drawn anew. worst: the
-    largest regret of a row, worst_row. below_reference: by how much the column is below the
-    reference at most, negative if it never is. Then the mean regret on each corpus. Rows in which
-    a column has no finished run are left out.
+    A strategy is a column, or a column "if advised": on the rows where its members agree enough to
+    be advised, see `choose.doubts.WEAK_AGREEMENT`. Of several combined columns, settings of one
+    method, there is also the one that has for each corpus the least mean regret on the others.
+
+    A column for each variant, then tasks and corpora, the numbers of rows and of their groups.
+    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent interval if
+    corpora are drawn anew. worst: the largest regret of a row, worst_row. below_reference: by how
+    much the column is below the reference at most, negative if it never is. Then the mean regret on
+    each corpus. Rows in which a column has no finished run are left out.
     """
     spec = experiment.spec.regret
     assert spec is not None
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
     candidates = experiment.spec.candidates
     judged = [*candidates, *spec.combined]
-    named = list(experiment.spec.rows)
-    needed = list(dict.fromkeys([*judged, spec.reference]))
-    values = means.reindex(index=named, columns=needed).dropna()
-    regrets = values.rsub(values[candidates].max(axis=1), axis=0)
-    below = values.rsub(values[spec.reference], axis=0)
     rows = experiment.spec.rows
+    needed = list(dict.fromkeys([*judged, spec.reference]))
+    values = means.reindex(index=list(rows), columns=needed).dropna()
+    corpus = pd.Series({row: _corpus(rows[row]) for row in values.index}, dtype=object)
+    best = values[candidates].max(axis=1)
+    if len(spec.combined) > 1 and corpus.nunique() > 1:
+        judged.append(ELSEWHERE)
+        for name in corpus.unique():
+            other = values.loc[corpus != name, list(spec.combined)].rsub(best, axis=0).dropna()
+            chosen_setting = other.groupby(corpus).mean().mean().idxmin()
+            values.loc[corpus == name, ELSEWHERE] = values[chosen_setting]
+    regrets = values.rsub(best, axis=0)
+    below = values.rsub(values[spec.reference], axis=0)
+    strategies = [(name, name, set(values.index)) for name in judged]
+    for name in spec.combined:
+        advised = {c.row for c in cells if c.column == name and _is_advised(c)}
+        strategies.append((f"{name}, {ADVISED}", name, advised))
     lines = []
-    for combination, chosen in _combinations(experiment, list(values.index)):
-        corpus = pd.Series({row: _corpus(rows[row]) for row in chosen})
-        by_corpus = regrets.loc[chosen].groupby(corpus, sort=False).mean()
-        low, high = _interval(by_corpus.to_numpy())
-        for i, name in enumerate(judged):
+    for combination, of_combination in _combinations(experiment, list(values.index)):
+        for strategy, name, allowed in strategies:
+            chosen = [row for row in of_combination if row in allowed]
+            if not chosen:
+                continue
             own = regrets.loc[chosen, name]
+            by_corpus = own.groupby(corpus[chosen], sort=False).mean()
+            low, high = _interval(by_corpus.to_numpy())
             lines.append(
-                {"strategy": name}
+                {"strategy": strategy}
                 | combination
-                | {"tasks": len(chosen), "mean": by_corpus[name].mean()}
-                | {"low": low[i], "high": high[i], "worst": own.max(), "worst_row": own.idxmax()}
+                | {"tasks": len(chosen), "corpora": len(by_corpus), "mean": by_corpus.mean()}
+                | {"low": low, "high": high, "worst": own.max(), "worst_row": own.idxmax()}
                 | {"below_reference": below.loc[chosen, name].max()}
-                | by_corpus[name].to_dict()
+                | by_corpus.to_dict()
             )
-    columns = ["strategy", *variants(experiment), "tasks", "mean", "low", "high"]
+    columns = ["strategy", *variants(experiment), "tasks", "corpora", "mean", "low", "high"]
     columns += ["worst", "worst_row", "below_reference", *corpora(experiment)]
     return pd.DataFrame(lines, columns=columns)
+
+
+def _is_advised(cell: Cell) -> bool:
+    """Return False if a run says that its members agree too little."""
+    said = [json.loads(outcome.diagnostics or "{}") for outcome in cell.outcomes]
+    return all(signs.get("agreement", 1.0) >= WEAK_AGREEMENT for signs in said)
 
 
 def grids(
@@ -118,7 +147,8 @@ def _combinations(
             row
             for row in rows
             if all(
-                value == combination[axis] or (combination[axis] == ANY and not _is_small(value))
+                value == combination[axis]
+                or (combination[axis] == ANY and not _is_small(value, experiment, row))
                 for axis, value in experiment.spec.rows[row].variant.items()
             )
         ]
@@ -126,12 +156,15 @@ def _combinations(
             yield combination, chosen
 
 
-def _is_small(documents: str) -> bool:
-    return documents.isdecimal() and int(documents) < LEAST
+def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
+    """True if the number, or else the smallest domain of the dataset, is below LEAST."""
+    number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
+    return number is not None and number < LEAST
 
 
-def _interval(by_corpus: np.ndarray) -> np.ndarray:
-    """Return the outer percentiles (2, s) of the mean over corpora (c, s), drawn anew."""
+def _interval(by_corpus: np.ndarray) -> tuple[float, float]:
+    """Return the outer percentiles of the mean over corpora (c,), drawn anew."""
     c = len(by_corpus)
     drawn = np.random.default_rng(0).integers(c, size=(DRAWS, c))
-    return np.asarray(np.percentile(by_corpus[drawn].mean(axis=1), OUTER, axis=0))
+    low, high = np.percentile(by_corpus[drawn].mean(axis=1), OUTER)
+    return float(low), float(high)

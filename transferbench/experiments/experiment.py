@@ -462,6 +462,11 @@ class Experiment:
         task = tasks.Task.named(self.spec.rows[row].task)
         return str(task.options.get("path") or task.base)
 
+    def least_documents(self, row: str) -> int | None:
+        """Return the documents of the smallest domain of a row's dataset, None if not stated."""
+        uncut = tasks.Task.named(tasks.Task.named(self.spec.rows[row].task).base)
+        return min(tasks.documents(uncut).values(), default=None)
+
     def unit(self, row: str) -> str:
         """Return the unit that a row is a sample of, "" without units."""
         corpus = tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]

@@ -32,10 +32,11 @@ RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *SCORES, "objective", "iterations", "seconds", "reused_seconds", "load_seconds", "peak_mib",
     "threads", "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
+    "diagnostics",
 )  # fmt: skip
 
 
-ADDED_COLUMNS = ("documents", "reused_seconds", *SCORES)
+ADDED_COLUMNS = ("documents", "reused_seconds", "diagnostics", *SCORES)
 #: Of files and records of older versions; not read.
 REMOVED = "criteria"
 SHARED_COLUMNS = ("params", "versions")
@@ -209,6 +210,7 @@ class Record:
             common[name] = short(getattr(self, name))
         for name in SHARED_COLUMNS:
             common[name] = json.dumps(getattr(self, name))
+        common["diagnostics"] = json.dumps(dict(self.diagnostics)) if self.diagnostics else ""
         lines = []
         for domain, measures in (self.metrics or {"": {}}).items():
             line = common | {"domain": domain}

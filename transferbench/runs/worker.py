@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import __version__, artefacts, models
-from transferbench.choose import criteria
+from transferbench.choose.doubts import check_data, check_fit
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, evaluate
@@ -232,9 +232,7 @@ def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
     """Return reasons to doubt the decisions on the user's own documents; of other tasks none."""
     if not run.task.startswith("own:") or problem.family == "multilabel":
         return ()
-    reverse = criteria.reverse_accuracies(run.model, problem, run.params, run.seed, fit)
-    fit_doubts = criteria.check_fit(problem, run.params, fit, reverse)
-    return (*criteria.check_data(problem), *fit_doubts)
+    return (*check_data(problem), *check_fit(run.model, problem, run.params, fit))
 
 
 class _Watch:

@@ -43,9 +43,10 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
             where = ", ".join(source for source, found in shared.items() if found.any())
             doubts.append(
                 Doubt(
-                    f"{name}: {same} of {n} documents are also in the source ({where}), so results "
-                    "are too good; remove them from one of the two.",
+                    f"{same} of {n} documents are also in the source ({where}), so results are too "
+                    "good; remove them from one of both",
                     excess >= WORTHLESS_SHARED * (1 - chance),
+                    name,
                 )
             )
     return doubts

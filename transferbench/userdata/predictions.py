@@ -15,6 +15,9 @@ from transferbench.userdata.multilabel import SEPARATOR
 #: Values of a line of the file, by column.
 Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
+#: Models whose scores do not rank documents: on the tasks of the experiment `choice` the least
+#: confident tenth was right more often. They get no confidence.
+NO_CONFIDENCE = ("cocc",)
 
 
 def rows(
@@ -30,9 +33,10 @@ def rows(
     fits: by model; the first gives label and confidence. Of several there are also `agree`, the
     share of them with the same labels, and the label of each other one, `label_MODEL`. with_scores:
     also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
-    target has ids; confidence is the score of the label, see `normalize_scores`. A document with
-    several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best first; label
-    and confidence are texts with the separator between the labels.
+    target has ids. confidence is the score of the label, see `normalize_scores`; models of
+    NO_CONFIDENCE have none. A document with several labels has those whose score, cut to 0 … 1,
+    reaches the threshold ½, best first; label and confidence are texts with the separator between
+    the labels.
     """
     several = problem.family == "multilabel"
     kind = "label" if next(iter(fits.values())).columns == "classes" else "cluster"
@@ -58,7 +62,7 @@ def rows(
             row[kind] = labels[0]
             if several:
                 row["confidence"] = separator.join(f"{value:.6g}" for value in confidences)
-            else:
+            elif first not in NO_CONFIDENCE:
                 row["confidence"] = confidences[0]
             if others:
                 if kind == "label":  # clusters of different models have nothing in common

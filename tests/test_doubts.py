@@ -1,0 +1,163 @@
+"""Doubts about documents and decisions: what they say, and when a result is worthless."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+from own_documents import SOURCE, make_documents
+
+import transferbench
+from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
+from transferbench.problem import Domain, Fit
+from transferbench.userdata.load import documents_problem
+
+
+def decide(decided, *, classes=2, source=None, params=()):
+    """Return the doubts about decisions (n,) of the one target; source: labels of the source."""
+    problem, _ = make_problem(documents=len(decided), classes=classes)
+    if source is not None:
+        first = replace(problem.domains[0], Y=np.eye(classes)[source])
+        problem = replace(problem, domains=(first, problem.domains[1]))
+    fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
+    return check_fit("dtl", problem, dict(params), fit, ["t.csv"])
+
+
+def test_sound_decisions_have_no_doubt():
+    assert decide([0, 1] * 20) == []
+    assert decide([0, 0, 1] * 12 + [0] * 4) == []
+
+
+def test_documents_without_features_of_the_source_name_the_options():
+    texts = ["the cat", "", "zebra zoo", "the sea", "a cat"]
+    built, _ = documents_problem(
+        [SOURCE], [make_documents("t.csv", texts, [""] * 5)], {"min_df": 1}
+    )
+    empty, unrelated = check_data(built, ["t.csv"])
+    assert empty.text.startswith("1 of 5 documents have no feature left")
+    assert "--option min_df=1, tokens=characters" in empty.text
+    assert str(unrelated) == "t.csv: 1 of 5 documents share no feature with the source"
+    assert not empty.worthless
+    assert not unrelated.worthless
+
+
+def test_no_feature_in_common_is_worthless_and_names_the_options():
+    target = make_documents("t.csv", ["zebra zoo", "zoo zebra"] * 6, [""] * 12)
+    built, _ = documents_problem([SOURCE], [target], {})
+    (doubt,) = check_data(built)
+    assert str(doubt).startswith("t: 12 of 12 documents share no feature with the source; keep")
+    assert "--option min_df=1" in doubt.text
+    assert doubt.worthless
+
+
+def test_nothing_is_learnt_from_documents_without_a_common_feature():
+    target = make_documents("t.csv", ["cat", "sea"], [""] * 2)
+    built, _ = documents_problem([SOURCE], [target], {"min_df": 1})
+    assert "no two documents share a feature" in check_data(built)[0].text
+
+
+@pytest.mark.parametrize(
+    ("n", "source", "worthless"),
+    [(4, [0, 1] * 2, False), (40, [0, 1] * 20, True), (40, [0] * 36 + [1] * 4, False)],
+    ids=["few documents", "improbable", "as in the source"],
+)
+def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, source, worthless):
+    (doubt,) = decide([0] * n, source=source)
+    assert str(doubt).startswith(f"t.csv: all {n} documents are in one class, a; ")
+    assert doubt.worthless == worthless
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "text"),
+    [
+        (40, None, "40 % of its class shares differ from the source's"),
+        (40, (9, 1), "40 % of its class shares differ from the given ones; check their order"),
+        (40, (0.7, 0.3), None),
+        (8, None, None),
+    ],
+    ids=["source", "given", "near", "few documents"],
+)
+def test_shares_far_from_the_expected_ones_are_a_doubt(n, given, text):
+    params = {} if given is None else {"prior": given}
+    doubts = decide([0, 1] * (n // 2), source=[0] * (n * 9 // 10) + [1] * (n - n * 9 // 10),
+                    params=params)  # fmt: skip
+    assert [doubt.text[: len(text or "")] for doubt in doubts] == [text] * (text is not None)
+    assert not any(doubt.worthless for doubt in doubts)
+
+
+def test_shares_of_several_classes_are_far_by_the_documents_to_move():
+    """From thirds, 12, 23 and 1 of 36 documents: eleven are in another class."""
+    assert decide([0, 1, 2] * 12, classes=3) == []
+    (doubt,) = decide([0] * 12 + [1] * 23 + [2], classes=3)
+    assert doubt.text.startswith("31 % of its class shares differ from the source's")
+
+
+def near_and_far():
+    """Return a problem with two targets: more documents of the source, and longer documents."""
+    problem, _ = make_problem(documents=120)
+    source, far = problem.domains
+
+    def half(name: str, seen: bool) -> Domain:
+        rows = slice(int(not seen), None, 2)
+        return Domain(name, (source.X[rows],), source.Y[rows] * seen, np.full(60, seen))
+
+    far = replace(far, views=(3 * far.X,))
+    return replace(problem, domains=(half("source", True), half("near", False), far))
+
+
+@pytest.mark.parametrize("model", ["lr", "svm"])
+def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(model):
+    problem = near_and_far()
+    fit = transferbench.fit(model, problem)
+    (doubt,) = check_fit(model, problem, {}, fit, ["n.csv", "f.csv"])
+    assert re.fullmatch(
+        r"f\.csv: the source differs \(a classifier tells them apart in \d+ of 100 pairs\) and "
+        r"this model does not transfer; see --model consensus",
+        str(doubt),
+    )
+    assert not doubt.worthless
+
+
+def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():
+    problem = near_and_far()
+    assert check_fit("cocc", problem, {}, transferbench.fit("lr", problem)) == []
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "number"),
+    [({}, 0), ({"agreement": WEAK_AGREEMENT}, 0), ({"agreement": WEAK_AGREEMENT - 0.01}, 1)],
+)
+def test_members_that_agree_little_are_a_doubt(diagnostics, number):
+    problem, truth = make_problem()
+    doubts = check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics=diagnostics))
+    assert [doubt.text.partition(" (")[0] for doubt in doubts] == [
+        "its members agree little"
+    ] * number
+    assert not any(doubt.worthless or doubt.target for doubt in doubts)
+
+
+def test_shared_documents_are_a_doubt_about_the_documents():
+    problem, _ = make_problem()
+    source, target = problem.domains
+    X = sp.vstack([source.X[:10], target.X[10:]]).tocsr()
+    problem = replace(problem, domains=(source, replace(target, views=(X,))))
+    (doubt,) = check_data(problem, ["t.csv"])
+    assert str(doubt).startswith("t.csv: 10 of 40 documents are also in the source (source), ")
+
+
+def test_clusters_of_one_file_each_are_worthless():
+    problem, _ = make_problem()
+    nothing = np.zeros(40, bool)
+    domains = [replace(d, Y=np.zeros_like(d.Y), seen=nothing) for d in problem.domains]
+    problem = replace(problem, family="clustering", domains=tuple(domains))
+    fit = Fit((np.eye(2)[[0] * 40], np.eye(2)[[1] * 40]), columns="clusters")
+    doubts = check_fit("nmf", problem, {}, fit, ["a.csv", "b.csv"])
+    assert [str(doubt).partition(";")[0] for doubt in doubts] == [
+        "a.csv: all 40 documents are in one cluster",
+        "b.csv: all 40 documents are in one cluster",
+    ]
+    assert all(doubt.worthless for doubt in doubts)

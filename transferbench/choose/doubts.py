@@ -1,0 +1,160 @@
+"""Doubts: how far to trust a result, without any label of a target.
+
+A doubt is a warning of a doubtful or worthless result, with the remedy. `compare`, `predict` and
+`run FILE.yaml` print the same doubts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.priors import labelled_shares
+from transferbench.errors import Doubt
+from transferbench.measures import THRESHOLD
+from transferbench.models.transfer import consensus
+from transferbench.problem import Domain, Fit, Problem
+from transferbench.userdata.overlap import check_overlap
+
+#: Results on fewer documents of a target are never called worthless.
+MIN_DOCUMENTS = 10
+#: Shares of a target's documents without a feature of the source from which a result is doubtful,
+#: and worthless.
+DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
+#: Class shares are far from the source's if more than this part of the documents would need another
+#: class to have them.
+FAR = 0.25
+#: A result of one class is worthless if the source's shares give it a lower probability than this.
+IMPROBABLE = 0.001
+#: Models without transfer, and the area (see `consensus.area`) from which they are doubtful.
+NO_TRANSFER, DIFFERENT = ("lr", "svm"), 0.75
+#: Documents of each domain that the area is computed from.
+SAMPLE = 1000
+#: Agreement (see `consensus`) below which its members say little about a target.
+WEAK_AGREEMENT = 0.7
+
+FEATURES_REMEDY = (
+    "keep more features: --option min_df=1, tokens=characters (pairs of characters), "
+    "stop_words=none or another token_pattern"
+)
+
+
+def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
+    """Return doubts about the documents of the targets.
+
+    names: how messages call the targets; by default the names of the domains.
+    """
+    in_source = np.zeros(problem.domains[0].X.shape[1])
+    for domain in problem.sources:
+        in_source[sp.csr_array(domain.X).indices] = 1
+    doubts = [
+        Doubt(text, worthless, name)
+        for name, target in _named(problem, names)
+        for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
+    ]
+    return doubts + check_overlap(problem, names)
+
+
+def _named(problem: Problem, names: Sequence[str]) -> Iterator[tuple[str, Domain]]:
+    """Yield each target with its name in messages."""
+    return zip(names or [t.name for t in problem.targets], problem.targets, strict=True)
+
+
+def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
+    """Yield texts, and whether X (n, d) is worthless; in_source (d,): 1 for features of it."""
+    n, has_source = X.shape[0], bool(in_source.any())
+    empty = int(np.sum(np.diff(X.indptr) == 0))
+    unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
+    worthless = has_source and n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
+    if empty:
+        text = f"{empty} of {n} documents have no feature left and are guesses; {FEATURES_REMEDY}"
+        yield text, worthless and empty == unrelated
+    if unrelated > empty:
+        remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
+        text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}"
+        yield text, worthless
+    if np.bincount(X.indices, minlength=1).max() < 2:
+        yield f"no two documents share a feature; {FEATURES_REMEDY}", False
+
+
+def check_fit(
+    model: str,
+    problem: Problem,
+    params: Mapping[str, Any],
+    fit: Fit,
+    names: Sequence[str] = (),
+) -> list[Doubt]:
+    """Return doubts about the decisions of a model on the targets.
+
+    params: all parameters of the model. names: as in `check_data`.
+    """
+    doubts = []
+    scores = (S for S, d in zip(fit.scores, problem.domains, strict=True) if not d.seen.all())
+    for (name, _), of_target in zip(_named(problem, names), scores, strict=True):
+        if problem.family == "multilabel":
+            texts = _label_doubts(of_target)
+        elif fit.columns == "clusters" or not problem.sources:
+            texts = _one_class(of_target.argmax(axis=1), 1 / len(problem.classes), "cluster")
+        else:
+            texts = _decision_doubts(problem, of_target.argmax(axis=1), params)
+        doubts += [Doubt(text, worthless, name) for text, worthless in texts]
+    for name, target in _named(problem, names) if model in NO_TRANSFER else ():
+        alone = replace(problem, domains=(*problem.sources, target))
+        area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
+        if area >= DIFFERENT:
+            told = f"a classifier tells them apart in {100 * area:.0f} of 100 pairs"
+            text = f"the source differs ({told}) and this model does not transfer"
+            doubts.append(Doubt(f"{text}; see --model consensus", target=name))
+    if fit.diagnostics.get("agreement", 1) < WEAK_AGREEMENT:
+        shown = f"{fit.diagnostics['agreement']:.2f}, below {WEAK_AGREEMENT}"
+        doubts.append(Doubt(f"its members agree little ({shown}); label a sample (--label-sample)"))
+    return doubts
+
+
+def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
+    """Yield doubts about scores (n, c): documents without a label, labels never given."""
+    decided = scores >= THRESHOLD
+    without = int(np.sum(~decided.any(axis=1)))
+    if without:
+        remedy = "--set ensure_one_label=true gives each its best one"
+        yield f"{without} of {len(scores)} documents get no label; {remedy}", False
+    never = int(np.sum(~decided.any(axis=0)))
+    if never and without < len(scores):
+        yield f"{never} of {decided.shape[1]} labels are given to no document", False
+
+
+def _one_class(decided: np.ndarray, share: float, place: str) -> Iterator[tuple[str, bool]]:
+    """Yield a doubt if all decisions (n,) are equal; share: the expected one of that class."""
+    n = len(decided)
+    if n > 1 and (decided == decided[0]).all():
+        worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
+        yield f"all {n} documents are in one {place}; name another model", worthless
+
+
+def _decision_doubts(
+    problem: Problem, decided: np.ndarray, params: Mapping[str, Any]
+) -> Iterator[tuple[str, bool]]:
+    """Yield doubts about the decisions (n,) of a model on a target; see `check_fit`.
+
+    Expected shares are those that the user gives, else those of the source; a model that looks for
+    shares is not judged by them.
+    """
+    classes, expected = problem.classes, labelled_shares(problem)
+    prior = params.get("prior", "source")
+    given = prior is not None and not isinstance(prior, str)
+    if given:
+        expected = np.asarray(prior) / np.sum(prior)
+    same = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
+    yield from same
+    shares = np.bincount(decided, minlength=len(classes)) / len(decided)
+    distance = np.abs(shares - expected).sum() / 2
+    if same or prior == "agreed" or len(decided) < MIN_DOCUMENTS or distance <= FAR:
+        return
+    far = f"{100 * distance:.0f} % of its class shares differ from the"
+    if given:
+        yield f"{far} given ones; check their order", False
+    else:
+        remedy = "; if you know better ones: --set prior=…" if "prior" in params else ""
+        yield f"{far} source's{remedy}", False
