@@ -20,6 +20,7 @@ from transferbench.evidence import regret
 from transferbench.problem import Fit
 
 SOURCE, TRUTH = make_problem(documents=4)
+LARGE = make_problem(documents=20)[0]
 
 
 def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
@@ -106,7 +107,7 @@ def test_equal_shares_are_refused_for_several_labels():
 def entry(agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object) -> Entry:
     """Return an entry of the consensus as on SOURCE, with these diagnostics."""
     (*_, planned) = compare.plan(SOURCE, ["lr"], {"consensus": params})
-    signs = {"area": area, "agreement": agreement}
+    signs = {"area": area, "agreement": agreement, "alike": float(area < 0.5)}
     if math.isnan(agreement):
         del signs["agreement"]
     fit = Fit(TRUTH.Y, diagnostics=signs)
@@ -128,27 +129,30 @@ def regrets(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (entry(0.954), "graph only, DTL, TSVM and CoCC agree (0.95 of 1)"),
+        (entry(0.954), "its members agree on the class shares (0.95; 0.7 is needed)"),
         (
             entry(0.8),
-            "graph only, DTL, TSVM and CoCC agree (0.80 of 1)",
+            "its members agree on the class shares (0.80; 0.7 is needed)",
         ),
-        (entry(math.nan), "the decisions have the given class shares"),
-        (entry(math.nan, 0.3), "source and target look alike, so it decides as the SVM"),
-        (entry(0.9, 0.5, alike=0.4), "graph only, DTL, TSVM and CoCC agree (0.90 of 1)"),
+        (entry(math.nan), "its decisions have the class shares of its parameter prior"),
+        (
+            entry(math.nan, 0.3),
+            "source and target look alike, so it decides as the SVM",
+        ),
+        (entry(0.9, 0.5, alike=0.4), "its members agree on the class shares (0.90; 0.7 is needed)"),
     ],
     ids=["agree", "just agree", "given shares", "alike", "another border"],
 )
 def test_the_recommendation_says_why(regrets, found, why):
-    chosen = compare.choose(SOURCE, found)
+    chosen = compare.choose(LARGE, found)
     assert (chosen.model, chosen.evidence) == ("consensus", ())
     assert chosen.sentence.startswith(
-        f"Recommended: consensus; {why}. Evidence, the experiment `choice` has no results."
+        f"Recommended: consensus; {why}. No evidence is known for its parameters."
     )
 
 
 def test_no_model_is_recommended_where_the_methods_agree_too_little():
-    chosen = compare.choose(SOURCE, entry(0.614))
+    chosen = compare.choose(LARGE, entry(0.614))
     assert chosen.model is None
     assert chosen.sentence == (
         "No model is recommended: the methods agree too little to trust one "
@@ -157,10 +161,16 @@ def test_no_model_is_recommended_where_the_methods_agree_too_little():
     )
 
 
+def test_no_model_is_recommended_for_few_documents():
+    chosen = compare.choose(SOURCE, entry())
+    assert chosen.model is None
+    assert chosen.sentence == "No model is recommended for 4 documents; 20 are needed."
+
+
 @pytest.mark.parametrize("fits", [True, False])
 def test_no_model_is_recommended_if_its_result_is_worthless(fits):
     found = entry(0.95, 0.9, Doubt("a doubt"), Doubt("no good", True))
-    chosen = compare.choose(SOURCE, found if fits else replace(found, fits=()))
+    chosen = compare.choose(LARGE, found if fits else replace(found, fits=()))
     assert chosen.model is None
     assert chosen.sentence.startswith("No model is recommended: consensus: no good. Label a ")
 
@@ -173,18 +183,27 @@ def test_the_recommendation_quotes_the_experiment(regrets):
         '"consensus, if advised",any,4:1,60,7,8.0,8,8,8,r,0,1\n'
         '"consensus, if advised",any,1:5,54,6,4.0,1,8,20,r,-0.5,1\n'
     )
-    chosen = compare.choose(SOURCE, entry())
+    chosen = compare.choose(LARGE, entry())
     assert [(found.shares, found.tasks, found.mean) for found in chosen.evidence] == [
         ("as they are", 60, 1.25),
+        ("4:1", 60, 8.0),
         ("1:5", 54, 4.0),
     ]
     assert (
-        "Evidence, where the target has about the source's class shares: 1.2 points below the best "
-        "single model (0.5 to 2.5), 9.8 at worst, at most 3.5 below logistic regression (60 tasks, "
-        "7 corpora); where the target has a first class that is five times rarer than the others: "
-        "4.0 points below the best single model (1.0 to 8.0), 20.0 at worst, never below "
-        "logistic regression (54 tasks, 6 corpora)."
+        "In the experiment `choice` (174 tasks from 7 corpora, with whose labels it was designed) "
+        "it is on average below the best of six single models by 1.2 points (0.5 to 2.5, at worst "
+        "9.8) where the target has about the source's class shares; 8.0 points (8.0 to 8.0, at "
+        "worst 8.0) where its first class is four times as large as each other; 4.0 points (1.0 to "
+        "8.0, at worst 20.0) where its first class is a fifth of each other. In brackets: the 95 % "
+        "interval over corpora."
     ) in chosen.sentence
+
+
+def test_no_evidence_is_quoted_for_other_parameters(regrets):
+    regrets(HEAD + '"consensus, if advised",any,as they are,60,7,1.25,0.5,2.5,9.75,r,3.5,1\n')
+    assert compare.choose(LARGE, entry()).evidence
+    assert not compare.choose(LARGE, entry(strength=5.0)).evidence
+    assert not compare.choose(LARGE, entry(math.nan, 0.3)).evidence  # that of no shift is missing
 
 
 @pytest.mark.parametrize(

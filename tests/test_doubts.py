@@ -74,8 +74,8 @@ def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, sour
 @pytest.mark.parametrize(
     ("n", "given", "text"),
     [
-        (40, None, "40 % of its class shares differ from the source's"),
-        (40, (9, 1), "40 % of its class shares differ from the given ones; check their order"),
+        (40, None, "50 % of the documents are a, 90 % of the source's"),
+        (40, (9, 1), "50 % of the documents are a, 90 % are given; check the order of the shares"),
         (40, (0.7, 0.3), None),
         (8, None, None),
     ],
@@ -93,7 +93,7 @@ def test_shares_of_several_classes_are_far_by_the_documents_to_move():
     """From thirds, 12, 23 and 1 of 36 documents: eleven are in another class."""
     assert decide([0, 1, 2] * 12, classes=3) == []
     (doubt,) = decide([0] * 12 + [1] * 23 + [2], classes=3)
-    assert doubt.text.startswith("31 % of its class shares differ from the source's")
+    assert doubt.text.startswith("64 % of the documents are b, 33 % of the source's")
 
 
 def near_and_far():
@@ -115,8 +115,8 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     fit = transferbench.fit(model, problem)
     (doubt,) = check_fit(model, problem, {}, fit, ["n.csv", "f.csv"])
     assert re.fullmatch(
-        r"f\.csv: the source differs \(a classifier tells them apart in \d+ of 100 pairs\) and "
-        r"this model does not transfer; see --model consensus",
+        r"f\.csv: the source differs \(a classifier tells its documents from these, area under the "
+        r"curve \d\.\d\d\), and this model does not transfer; consensus does",
         str(doubt),
     )
     assert not doubt.worthless

@@ -160,6 +160,9 @@ class Fit:
               found, the least of several graphs; 1 if the search was exact.
               "least_objective_iteration": iteration, from 1, after which the objective of a
               tri-factorisation was least; the earliest of targets that are fitted one by one.
+              "area", "agreement" and "alike": of `consensus`; the least area under the curve that
+              tells a target from the source, the least agreement of its members, and the number of
+              targets that the SVM decides.
     """
 
     scores: tuple[np.ndarray, ...]

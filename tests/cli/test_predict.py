@@ -594,3 +594,13 @@ def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
     code, _, err = call("run", "./many.yaml", "-m", "linear-svm")
     assert code == 2
     assert "a task of multilabel" in err
+
+
+def test_the_sample_and_the_predictions_are_different_files(call, here):
+    write(here / "s.csv", sentences(0, 40, 0))
+    write(here / "t.csv", sentences(1, 40, 0))
+    flags = ("--label-sample", "3", "--label-file", "x.csv", "--out", "x.csv")
+    code, _, err = call("predict", "--source", "s.csv", "--target", "t.csv", *flags)
+    assert code == 2
+    assert "--label-file x.csv is one of the files to read or write" in err
+    assert not (here / "x.csv").exists()

@@ -117,7 +117,37 @@ def test_alike_domains_are_decided_by_the_svm():
     fit = transferbench.fit("consensus", problem)
     np.testing.assert_array_equal(fit.scores[1], transferbench.fit("svm", problem).scores[1])
     assert fit.diagnostics["area"] < 0.6
+    assert fit.diagnostics["alike"] == 1
     assert "agreement" not in fit.diagnostics
+
+
+def test_given_shares_hold_also_where_domains_are_alike():
+    problem, _ = mixture(0.5, shift=0.0, seed=3)
+    fit = transferbench.fit("consensus", problem, prior=(0.2, 0.8))
+    assert np.mean(fit.scores[1].argmax(axis=1) == 0) == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize("n", [1, 2, 19])
+def test_few_documents_are_decided_by_the_svm(n):
+    """They have no shares to find."""
+    problem, _ = mixture(0.5)
+    target = problem.domains[1]
+    few = replace(target, views=(target.X[-n:],), Y=target.Y[-n:], seen=target.seen[-n:])
+    small = replace(problem, domains=(problem.domains[0], few))
+    found = transferbench.fit("consensus", small).scores[1]
+    np.testing.assert_array_equal(found, transferbench.fit("svm", small).scores[1])
+
+
+def test_a_sample_has_documents_of_a_rare_class():
+    problem, _ = mixture(0.5, n=1000)
+    source = problem.domains[0]
+    Y = np.zeros((1000, 2))
+    Y[:, 0] = 1
+    Y[-25:] = [0, 1]
+    rare = replace(problem, domains=(replace(source, Y=Y), problem.domains[1]))
+    part = consensus.sampled(rare, 100, 0)
+    assert part.domains[0].Y[:, 1].sum() == 20
+    assert [len(domain.seen) for domain in part.domains][1] == 100
 
 
 @pytest.mark.parametrize("classes", [2, 3])

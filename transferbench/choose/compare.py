@@ -31,6 +31,7 @@ from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, brief
 from transferbench.measures import THRESHOLD, jaccard, score
+from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Truth, Watch
 from transferbench.settings import experiments_dir
@@ -60,8 +61,10 @@ AGREEMENT = {
 REGRET = ("../results/choice/regret.csv", "regret.csv")
 #: Value of its variant `shares` → what it says of a target.
 SHARES = {
-    "as they are": "has about the source's class shares",
-    "1:5": "has a first class that is five times rarer than the others",
+    "no shift": "where source and target look alike",
+    "as they are": "where the target has about the source's class shares",
+    "4:1": "where its first class is four times as large as each other",
+    "1:5": "where its first class is a fifth of each other",
 }
 #: Documents of a domain, and classes, of the tasks that the evidence is from.
 MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
@@ -131,9 +134,9 @@ def plan(
 class Evidence:
     """Regret of the recommended model in the experiment `choice`, in points of accuracy.
 
-    It is on tasks of 500 documents a domain and more, by the shares of their classes. tasks and
-    corpora are their numbers. mean: of the corpora's means; low, high: its 95 per cent interval if
-    corpora are drawn anew. worst: of a task. below_reference: by how many points the model is below
+    It is on tasks of 500 documents a domain and more where the model is advised, by the shares of
+    their classes. tasks and corpora are their numbers. mean: of the corpora's means; low, high: its
+    95 per cent t interval. worst: of a task. below_reference: by how many points the model is below
     logistic regression at most.
     """
 
@@ -147,11 +150,9 @@ class Evidence:
     below_reference: float
 
     def __str__(self) -> str:
-        below = f"at most {self.below_reference:.1f}" if self.below_reference > 0 else "never"
         return (
-            f"where the target {SHARES[self.shares]}: {self.mean:.1f} points below the best single "
-            f"model ({self.low:.1f} to {self.high:.1f}), {self.worst:.1f} at worst, {below} below "
-            f"logistic regression ({self.tasks} tasks, {self.corpora} corpora)"
+            f"{self.mean:.1f} points ({self.low:.1f} to {self.high:.1f}, at worst "
+            f"{self.worst:.1f}) {SHARES[self.shares]}"
         )
 
 
@@ -172,22 +173,39 @@ def choose(problem: Problem, entry: Entry) -> Choice:
     if not entry.fits or entry.worthless:
         why = "; ".join(doubt.text for doubt in entry.doubts if doubt.worthless)
         return Choice(None, f"No model is recommended: {RECOMMENDED}: {why}. {REMEDY}")
+    few = min(len(domain.seen) for domain in problem.domains)
+    if few < FEW:
+        return Choice(None, f"No model is recommended for {few} documents; {FEW} are needed.")
     signs, found = entry.fits[0].diagnostics, evidence()
     agreement = signs.get("agreement", 1.0)
     if agreement < WEAK_AGREEMENT:
         why = f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
         return Choice(None, f"No model is recommended: {why}. {REMEDY}", found)
     if "agreement" in signs:
-        why = f"graph only, DTL, TSVM and CoCC agree ({agreement:.2f} of 1)"
-    elif signs["area"] < entry.params["alike"]:
+        why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
+        found = tuple(each for each in found if each.shares != "no shift")
+        if signs["alike"]:
+            why += (
+                f", and {signs['alike']:.0f} of {len(problem.targets)} targets look like the source"
+            )
+    elif signs["alike"]:
         why = "source and target look alike, so it decides as the SVM"
+        found = tuple(each for each in found if each.shares == "no shift")
     else:
-        why = "the decisions have the given class shares"
-    known = "; ".join(map(str, found)) or "the experiment `choice` has no results"
+        why = "its decisions have the class shares of its parameter prior"
+    if entry.params != parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
+        found = ()
+    if not found:
+        known = " No evidence is known for its parameters."
+    else:
+        tasks, corpora = sum(each.tasks for each in found), max(each.corpora for each in found)
+        known = (
+            f" In the experiment `choice` ({tasks} tasks from {corpora} corpora, with whose labels "
+            "it was designed) it is on average below the best of six single models by "
+            f"{'; '.join(map(str, found))}. In brackets: the 95 % interval over corpora."
+        )
     return Choice(
-        RECOMMENDED,
-        f"Recommended: {RECOMMENDED}; {why}. Evidence, {known}.{_outside(problem)}",
-        found,
+        RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{known}{_outside(problem)}", found
     )
 
 
@@ -198,8 +216,9 @@ def _outside(problem: Problem) -> str:
     if least >= MIN_EVIDENCE and most <= MAX_EVIDENCE and classes <= MAX_CLASSES:
         return ""
     return (
-        f" Your data are outside the range of the evidence ({MIN_EVIDENCE:,} to {MAX_EVIDENCE:,} "
-        f"documents a domain, two to {MAX_CLASSES} classes): label a sample to be sure."
+        f" Your data are outside the range of that experiment ({MIN_EVIDENCE:,} to "
+        f"{MAX_EVIDENCE:,} documents a domain, two to {MAX_CLASSES} classes): label a sample to be "
+        "sure."
     )
 
 

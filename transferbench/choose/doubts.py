@@ -75,7 +75,7 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
         remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
         text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}"
         yield text, worthless
-    if np.bincount(X.indices, minlength=1).max() < 2:
+    if n > 1 and np.bincount(X.indices, minlength=1).max() < 2:
         yield f"no two documents share a feature; {FEATURES_REMEDY}", False
 
 
@@ -98,15 +98,18 @@ def check_fit(
         elif fit.columns == "clusters" or not problem.sources:
             texts = _one_class(of_target.argmax(axis=1), 1 / len(problem.classes), "cluster")
         else:
-            texts = _decision_doubts(problem, of_target.argmax(axis=1), params)
+            matched = "area" in fit.diagnostics  # consensus decides by shares
+            texts = _decision_doubts(problem, of_target.argmax(axis=1), params, matched)
         doubts += [Doubt(text, worthless, name) for text, worthless in texts]
     for name, target in _named(problem, names) if model in NO_TRANSFER else ():
         alone = replace(problem, domains=(*problem.sources, target))
+        if len(target.seen) < consensus.FEW:
+            continue
         area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
         if area >= DIFFERENT:
-            told = f"a classifier tells them apart in {100 * area:.0f} of 100 pairs"
-            text = f"the source differs ({told}) and this model does not transfer"
-            doubts.append(Doubt(f"{text}; see --model consensus", target=name))
+            told = f"a classifier tells its documents from these, area under the curve {area:.2f}"
+            text = f"the source differs ({told}), and this model does not transfer; consensus does"
+            doubts.append(Doubt(text, target=name))
     if fit.diagnostics.get("agreement", 1) < WEAK_AGREEMENT:
         shown = f"{fit.diagnostics['agreement']:.2f}, below {WEAK_AGREEMENT}"
         doubts.append(Doubt(f"its members agree little ({shown}); label a sample (--label-sample)"))
@@ -134,12 +137,12 @@ def _one_class(decided: np.ndarray, share: float, place: str) -> Iterator[tuple[
 
 
 def _decision_doubts(
-    problem: Problem, decided: np.ndarray, params: Mapping[str, Any]
+    problem: Problem, decided: np.ndarray, params: Mapping[str, Any], matched: bool
 ) -> Iterator[tuple[str, bool]]:
     """Yield doubts about the decisions (n,) of a model on a target; see `check_fit`.
 
-    Expected shares are those that the user gives, else those of the source; a model that looks for
-    shares is not judged by them.
+    Expected shares are those that the user gives, else those of the source. matched: the model
+    looks for shares, and is not judged by them.
     """
     classes, expected = problem.classes, labelled_shares(problem)
     prior = params.get("prior", "source")
@@ -149,12 +152,14 @@ def _decision_doubts(
     same = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
     yield from same
     shares = np.bincount(decided, minlength=len(classes)) / len(decided)
-    distance = np.abs(shares - expected).sum() / 2
-    if same or prior == "agreed" or len(decided) < MIN_DOCUMENTS or distance <= FAR:
+    if same or matched or len(decided) < MIN_DOCUMENTS:
         return
-    far = f"{100 * distance:.0f} % of its class shares differ from the"
-    if given:
-        yield f"{far} given ones; check their order", False
-    else:
-        remedy = "; if you know better ones: --set prior=…" if "prior" in params else ""
-        yield f"{far} source's{remedy}", False
+    if np.abs(shares - expected).sum() / 2 > FAR:
+        k = int(np.abs(shares - expected).argmax())
+        text = f"{100 * shares[k]:.0f} % of the documents are {classes[k]}, "
+        if given:
+            text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
+        else:
+            text += f"{100 * expected[k]:.0f} % of the source's"
+            text += "; if you know better: --set prior=…" if "prior" in params else ""
+        yield text, False

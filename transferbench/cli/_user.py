@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 AUTO = "auto"
 #: Family without a recommendation → what its models give, and one of them.
 UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
+#: Width of sentences.
+WIDTH = 100
 #: Of more classes the shares of those are printed that differ most from the source's.
 MAX_SHARES = 6
 #: Option of the command line for each field of `Reading`.
@@ -203,7 +205,8 @@ class UserData:
             if path.suffix not in suffixes:
                 raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
             if os.path.realpath(path) in inputs:
-                raise UserError(f"{name} is one of the files to read; choose another.")
+                raise UserError(f"{name} is one of the files to read or write; choose another.")
+            inputs.add(os.path.realpath(path))
             if not path.parent.is_dir():
                 raise UserError(f"{name}: there is no folder {path.parent}; make it first.")
             if not os.access(path.parent, os.W_OK):
@@ -232,9 +235,16 @@ class UserData:
             problem, [*params], params, repeats=repeats, seed=self.seed, equal_shares=equal_shares
         )
         with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
+
+            def on_done(entry: Entry) -> None:
+                bar.update()
+                if entry.fits and not bar.disable:
+                    with bar.external_write_mode():
+                        print_shares(loaded, {entry.model: entry.fits[0]}, err=True)
+
             return compare(
                 problem, plans, jobs=jobs, names=target_names(loaded),
-                on_done=lambda entry: bar.update(),
+                on_done=on_done,
             )  # fmt: skip
 
     def fit(
@@ -334,7 +344,7 @@ def print_used(loaded: Loaded) -> None:
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 
-def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
+def print_shares(loaded: Loaded, fits: Mapping[str, Fit], err: bool = False) -> None:
     """Print the shares of the classes in each target, as the models decide, beside the source's."""
     import numpy as np
 
@@ -358,7 +368,8 @@ def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
                 for c in (range(len(source)) if few else farthest[:MAX_SHARES])
             ]
             place = f" in {name}" if len(names) > 1 else ""
-            echo(f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}")
+            text = f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}"
+            echo(text, err=err)
 
 
 def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequence[Doubt]) -> None:

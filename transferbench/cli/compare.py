@@ -16,6 +16,7 @@ import click
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
+    WIDTH,
     UserData,
     print_shares,
     print_warnings,
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from transferbench.problem import Family, Problem, Truth
     from transferbench.userdata.load import Loaded
 
-WIDTH = 100
 #: Of more classes the table has the least and the largest number.
 FEW_CLASSES = 4
 #: With fewer scored documents the accuracy has an interval.
 MANY_SCORED = 200
+#: Standard errors by which a model must be ahead to be called better.
+CLEAR = 2
 #: Columns of label-free signs, shares between 0 and 1: their headings.
 SIGNS = {
     "none": "none",
@@ -104,12 +106,37 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
         _print(lines, loaded)
         print_shares(loaded, {model: entries[model].fits[0] for model in used})
         if sentence := facts.get("recommendation"):
+            for said in _said_by_labels(lines, loaded):
+                echo(said)
             echo(textwrap.fill(sentence, WIDTH))
     print_warnings(loaded, entries, doubts)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
     return int(worthless and not user.force)
+
+
+def _said_by_labels(lines: Sequence[Line], loaded: Loaded) -> Iterator[str]:
+    """Yield what the labels of a target say: their shares, if few, and a clearly better model."""
+    truth, classes = loaded.truth, loaded.problem.classes
+    for name, Y, scored in zip(truth.names, truth.Y, truth.scored, strict=True):
+        here = [line for line in lines if line["target"] == name and line.get("scored")]
+        if truth.family != "transfer" or not here:
+            continue
+        n = int(scored.sum())
+        if n < min(MANY_SCORED, len(scored)):
+            shares = zip(classes, Y[scored].mean(axis=0), strict=True)
+            shown = ", ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
+            yield f"shares of your {n} labels in {name}: {shown}"
+        best = max(here, key=itemgetter("accuracy"))
+        for own in here:
+            noise = math.sqrt(sum(p * (1 - p) for p in (best["accuracy"], own["accuracy"])) / n)
+            if own["recommended"] and best["accuracy"] - own["accuracy"] > CLEAR * noise:
+                percent = [f"{100 * line['accuracy']:.1f}" for line in (best, own)]
+                yield (
+                    f"By your labels in {name} {best['model']} is better than {own['model']}: "
+                    f"{' against '.join(percent)} % are right."
+                )
 
 
 def _scored(entries: Mapping[str, Entry], truth: Truth) -> Iterator[Line]:

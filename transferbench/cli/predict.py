@@ -1,11 +1,12 @@
 """transferbench predict."""
 
+import textwrap
 from pathlib import Path
 
 import click
 
 from transferbench.cli._terminal import echo
-from transferbench.cli._user import UserData, print_shares, print_warnings, user_data
+from transferbench.cli._user import WIDTH, UserData, print_shares, print_warnings, user_data
 from transferbench.messages import counted
 
 
@@ -56,17 +57,19 @@ def command(
         compared = user.compare(loaded, params)
         best = compared.choice.model
         reference = next(iter(compared.entries))
-        models = dict.fromkeys([*([best] if best else []), *user.named])
-        models = models or dict.fromkeys([reference] if user.force else [])
+        models = dict.fromkeys([best, *user.named] if best else [])
+        models = models or dict.fromkeys(user.named or [reference] if user.force else [])
         entries, doubts = {model: compared.entries[model] for model in models}, compared.doubts
-        echo(compared.choice.sentence)
+        echo(textwrap.fill(compared.choice.sentence, WIDTH))
     else:
         entries, doubts = user.fit(loaded, params)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     print_shares(loaded, fits)
     print_warnings(loaded, entries, doubts)
     if not fits:
-        raise Worthless(f"{out} is not written; name a --model, or --force takes {reference}.")
+        raise Worthless(
+            f"{out} is not written; name a --model without auto, or --force takes {reference}."
+        )
     first = next(iter(fits))
     if not user.force and (entries[first].worthless or any(doubt.worthless for doubt in doubts)):
         raise Worthless(

@@ -202,6 +202,8 @@ def cut(
 def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:
     """Return ascending rows of Y (n, c), at most `documents` unless 0, with classes in a ratio."""
     rng = np.random.default_rng(0)
+    if ratio is not None and not Y.any(axis=0).all():
+        raise ValueError("class_sizes needs documents of each class in each domain that it cuts")
     if ratio is None:
         return np.sort(rng.permutation(len(Y))[: documents or None])
     scale = np.min(Y.sum(axis=0) / ratio)

@@ -6,6 +6,7 @@ best, so their regret can be negative. See `experiment.Regret`.
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -24,9 +25,6 @@ LEAST = 500
 ADVISED = "if advised"
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
-#: Draws of corpora for an interval, and its outer percentiles.
-DRAWS = 10_000
-OUTER = (2.5, 97.5)
 
 
 def corpora(experiment: Experiment) -> list[str]:
@@ -51,10 +49,10 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     method, there is also the one that has for each corpus the least mean regret on the others.
 
     A column for each variant, then tasks and corpora, the numbers of rows and of their groups.
-    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent interval if
-    corpora are drawn anew. worst: the largest regret of a row, worst_row. below_reference: by how
-    much the column is below the reference at most, negative if it never is. Then the mean regret on
-    each corpus. Rows in which a column has no finished run are left out.
+    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent t interval
+    over the corpora, NaN for one. worst: the largest regret of a row, worst_row. below_reference:
+    by how much the column is below the reference at most, negative if it never is. Then the mean
+    regret on each corpus. Rows in which a column has no finished run are left out.
     """
     spec = experiment.spec.regret
     assert spec is not None
@@ -163,8 +161,9 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
 
 
 def _interval(by_corpus: np.ndarray) -> tuple[float, float]:
-    """Return the outer percentiles of the mean over corpora (c,), drawn anew."""
+    """Return the 95 per cent t interval of the mean over corpora (c,); NaN for a single one."""
+    from scipy.stats import t
+
     c = len(by_corpus)
-    drawn = np.random.default_rng(0).integers(c, size=(DRAWS, c))
-    low, high = np.percentile(by_corpus[drawn].mean(axis=1), OUTER)
-    return float(low), float(high)
+    half = t.ppf(0.975, c - 1) * by_corpus.std(ddof=1) / math.sqrt(c) if c > 1 else math.nan
+    return float(by_corpus.mean() - half), float(by_corpus.mean() + half)

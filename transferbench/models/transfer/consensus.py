@@ -16,12 +16,13 @@ correlation). Whoever must name more documents than a class has, or fewer, cuts 
 each member does so in another place; in the gap between two classes all members meet. The estimate
 is the mean of π_c, weighted by the exponential of minus the objective.
 
-If source and target look alike, nothing needs to be transferred, and the linear SVM decides. They
-do if a logistic regression cannot tell them apart: on held-out documents the area under its curve
-of receiver operating characteristic is below `alike`.
+If shares are not given and source and target look alike, nothing needs to be transferred, and the
+linear SVM decides. They do if a logistic regression cannot tell them apart: on held-out documents
+the area under its curve of receiver operating characteristic is below `alike`. The SVM also decides
+on fewer than 20 documents, which have no shares to find.
 
-A method of this project. Its settings were found with labels of tasks of the experiment `choice`,
-and judged on corpora left out.
+A method of this project, found with labels of tasks of the corpora of the experiment `choice`. The
+experiment `choice-settings` chooses strength, width and prior for each corpus on the others.
 """
 
 from collections.abc import Sequence
@@ -46,8 +47,8 @@ LEAST_SHARE = 0.02
 LEAST = 1e-9
 #: Values of z among which `agreement` looks.
 Z = np.linspace(-0.5, 3.0, 351)
-#: Documents of a sample that are needed to tell source and target apart.
-LEAST_TO_TELL = 20
+#: Documents of source and target that are needed; a sample has so many of each labelled class.
+FEW = 20
 
 
 def fit(
@@ -72,12 +73,14 @@ def fit(
     given = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
     areas, agreements = [], []
+    found: dict[str, float] = {"alike": 0.0}
 
     def score(i: int, target: Domain) -> np.ndarray:
         alone = replace(problem, domains=(*problem.sources, target))
         part = sampled(alone, sample, seed)
         areas.append(area(part, seed))
-        if areas[-1] < alike:
+        if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
+            found["alike"] += 1
             return svm.fit(alone).scores[-1]
         if prior == "agreed":
             shares, agreed = agreed_shares(part, strength, width, seed)
@@ -94,7 +97,9 @@ def fit(
         return np.asarray(total + count_offsets(total, shares))
 
     scores = score_targets(problem, score)
-    found = {"area": min(areas)} | ({"agreement": min(agreements)} if agreements else {})
+    found["area"] = min(areas)
+    if agreements:
+        found["agreement"] = min(agreements)
     return Fit(scores, diagnostics=found | dict(given.diagnostics))
 
 
@@ -167,7 +172,7 @@ def area(problem: Problem, seed: int) -> float:
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
     sizes = [len(domain.seen) for domain in problem.domains]
-    if min(sum(sizes[:-1]), sizes[-1]) < LEAST_TO_TELL:
+    if min(sum(sizes[:-1]), sizes[-1]) < FEW:
         return 1.0
     is_last = np.repeat(np.arange(len(sizes)) == len(sizes) - 1, sizes)
     halves = StratifiedKFold(2, shuffle=True, random_state=seed)
@@ -177,13 +182,21 @@ def area(problem: Problem, seed: int) -> float:
 
 
 def sampled(problem: Problem, size: int, seed: int) -> Problem:
-    """Return the problem with at most `size` documents of each domain, drawn at random."""
+    """Return the problem with `size` documents of each domain, drawn at random, or all.
+
+    Of a labelled class of which fewer than FEW are drawn, so many are added.
+    """
     rng = np.random.default_rng(seed)
 
     def part(domain: Domain) -> Domain:
         if len(domain.seen) <= size:
             return domain
-        rows = np.sort(rng.permutation(len(domain.seen))[:size])
+        order = rng.permutation(len(domain.seen))
+        drawn = [order[:size]]
+        for members in domain.Y[order].T > 0:
+            if members[:size].sum() < FEW:
+                drawn.append(order[members][:FEW])
+        rows = np.unique(np.concatenate(drawn))
         views: tuple[Matrix, ...] = tuple(view[rows] for view in domain.views)
         return replace(domain, views=views, Y=domain.Y[rows], seen=domain.seen[rows])
 
