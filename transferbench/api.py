@@ -64,7 +64,6 @@ def compare(
     models: str | Sequence[str] = (),
     params: Mapping[str, Mapping[str, object]] | None = None,
     repeats: int = 1,
-    jobs: int = 1,
     equal_shares: bool = False,
     options: Params | None = None,
     **reading: Any,
@@ -80,7 +79,7 @@ def compare(
     `userdata.documents` declares, such as text="body". Only the sources' labels are used; labels of
     a target add measures. models: by default the quick ones; logistic regression and the
     recommended model are always compared. params: {model: {name: value}}. repeats: seeds of random
-    models. jobs: processes. equal_shares: state that the classes of the target have equal shares.
+    models. equal_shares: state that the classes of the target have equal shares.
     See `choose.compare.table` for the columns. A multi-label model, or problem, compares
     multi-label models, and none is recommended. Raise UserError for a mistake.
     """
@@ -101,7 +100,7 @@ def compare(
     elif isinstance(problem, tuple):
         problem, truth = problem
     plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
-    compared = comparing.compare(problem, plans, jobs=jobs)
+    compared = comparing.compare(problem, plans)
     return comparing.table(compared, truth)
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import random
 import re
-import signal
 import subprocess
 import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -311,10 +307,9 @@ def test_equal_shares_are_taken_by_the_recommended_model(call, here):
 
 
 @pytest.mark.slow
-def test_repeats_and_jobs_give_the_same_means(call, here):
+def test_repeats_give_means_and_deviations(call, here):
     arguments = ("-m", "dtl", "-m", "gcmf", "--repeats", "2")
     one = compared(call, *arguments)
-    assert without_measures(compared(call, *arguments, "--jobs", "2")) == without_measures(one)
     assert one["results"][-1]["accuracy_std"] >= 0
     assert one["results"][0]["accuracy_std"] is None  # no seed
     code, out, _ = call("compare", *FILES, *arguments)
@@ -451,7 +446,6 @@ def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
     ("arguments", "message"),
     [
         ({"repeats": 0}, "repeats: expected integer ≥ 1, got 0."),
-        ({"jobs": 0}, "jobs: expected integer ≥ 1, got 0."),
         ({"params": {"nosuch": {"k": 1}}}, "parameters of 'nosuch', which is not compared; expec"),
         ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
         ({"target": ()}, "expected a problem or the name of a task, or else source and target"),
@@ -517,30 +511,6 @@ def test_models_with_the_same_warnings_share_a_line(call, here):
     assert both.endswith(" length one.")
 
 
-def slow(problem, names, plan: compare.FitPlan) -> compare.Entry:
-    """Never end, but write a file first."""
-    Path(plan.model).touch()
-    time.sleep(600)
-    raise AssertionError
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_processes_at_once(call, here, monkeypatch, ctrl_c, number):
-    monkeypatch.setattr(compare, "fit_plan", slow)
-
-    def interrupt() -> None:
-        while not Path("lr").exists():
-            time.sleep(0.05)
-        interrupted.append(time.monotonic())
-        os.kill(os.getpid(), number)
-
-    interrupted: list[float] = []
-    threading.Thread(target=interrupt, daemon=True).start()
-    code, _, err = call("compare", *FILES, "-m", "lr", "--jobs", "2")
-    assert (code, err.splitlines()[2:]) == (130, ["Interrupted."])
-    assert time.monotonic() - interrupted[0] < 60
-
-
 @pytest.fixture
 def failing(monkeypatch):
     """Function that makes the fit of a model raise an error."""
@@ -592,24 +562,6 @@ def test_several_labels_are_compared_without_a_recommendation(call, several):
     assert (line["documents"], line["agreement_svm"]) == (30, 1)
     assert line["f1"] > 0.8
     assert 1 <= found["source_labels"] <= 2
-
-
-def killed(problem, names, plan: compare.FitPlan) -> compare.Entry:
-    """Fit a model in a process of its own, unless it is TRAM: then the process is killed."""
-    if plan.model == "tram":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return compare.fit_plan(problem, names, plan)
-
-
-def test_a_process_that_is_killed_loses_its_model_only(call, several, monkeypatch):
-    monkeypatch.setattr(compare, "fit_plan", killed)
-    files = ("--source", "m.csv", "--target", "n.csv")
-    code, out, err = call("compare", *files, "-m", "tram", "-m", "ml-knn", "--jobs", "2", "--json")
-    assert code == 0, err
-    assert "warning: tram: the process of tram ended without a result, usually for lack" in err
-    f1 = {row["model"]: row["f1"] for row in json.loads(out)["results"]}
-    assert f1["tram"] is None
-    assert min(f1["linear-svm"], f1["ml-knn"]) > 0.8
 
 
 def test_several_labels_that_are_formulas_are_escaped_on_request(call, several):

@@ -15,12 +15,9 @@ import csv
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -277,33 +274,23 @@ class Comparison:
     doubts: tuple[Doubt, ...]
     choice: Choice
 
-    @property
-    def worthless(self) -> bool:
-        """True if the recommended model's decisions should not be used."""
-        if self.choice.model is None:
-            return False
-        documents = any(doubt.worthless for doubt in self.doubts)
-        return documents or self.entries[self.choice.model].worthless
-
 
 def compare(
     problem: Problem,
     plans: Sequence[FitPlan],
     *,
-    jobs: int = 1,
     names: Sequence[str] = (),
     on_done: Callable[[Entry], object] = lambda entry: None,
 ) -> Comparison:
     """Fit the models and recommend one.
 
-    plans: see `plan`. jobs: processes. names: how doubts call the targets. on_done: called with the
-    entry of each model that is done. Raise UserError if the reference cannot be fitted.
+    plans: see `plan`. names: how doubts call the targets. on_done: called with the entry of each
+    model that is done. Raise UserError if the reference cannot be fitted.
     """
-    jobs = parameters.convert(jobs, Count, "jobs")
     entries = {}
-    for entry in _entries(problem, plans, min(jobs, len(plans)), tuple(names)):
-        entries[entry.model] = entry
-        on_done(entry)
+    for planned in plans:
+        entries[planned.model] = fit_plan(problem, names, planned)
+        on_done(entries[planned.model])
     reference = entries[REFERENCE[problem.family]]
     if not reference.fits:
         raise UserError(f"{reference.model}: {reference.doubts[0]}.")
@@ -313,49 +300,6 @@ def compare(
     else:
         choice = choose(problem, entries[RECOMMENDED])
     return Comparison(problem, entries, doubts, choice)
-
-
-def _entries(
-    problem: Problem, plans: Sequence[FitPlan], jobs: int, names: tuple[str, ...]
-) -> Iterator[Entry]:
-    """Yield the entry of each plan, in order."""
-    if jobs == 1:
-        yield from (fit_plan(problem, names, planned) for planned in plans)
-        return
-    from transferbench.runs.engines.local import ProcessDied, Slot
-
-    slots = [Slot(_serve, fit_plan, problem, names) for _ in range(jobs)]
-    idle = [*slots]
-
-    def fit(planned: FitPlan) -> Entry:
-        slot = idle.pop()
-        try:
-            entry: Entry = slot.call(planned, lambda *message: None)
-            return entry
-        except ProcessDied:
-            text = f"the process of {planned.model} ended without a result, usually for lack"
-            return _failed(planned, f"{text} of memory; use fewer --jobs or more memory")
-        finally:
-            idle.append(slot)
-
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield from pool.map(fit, plans)
-    finally:  # do not wait for running fits, also on Ctrl-C
-        pool.shutdown(wait=False, cancel_futures=True)
-        for slot in slots:
-            slot.close()
-
-
-def _serve(
-    connection: Connection, fit: Callable[..., Entry], problem: Problem, names: tuple[str, ...]
-) -> None:
-    """Fit the plans that arrive; see `engines.local.Slot`."""
-    with suppress(EOFError, OSError):  # the parent ended
-        while True:
-            planned = connection.recv()
-            connection.send(())
-            connection.send(fit(problem, names, planned))
 
 
 def fit_plan(

@@ -219,7 +219,7 @@ class UserData:
                 raise UserError(f"{name} exists and may hold labels; name another file.")
 
     def compare(
-        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1, jobs: int = 1,
+        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1,
         equal_shares: bool = False,
     ) -> Comparison:  # fmt: skip
         """Compare models and recommend one; params: those of each by name.
@@ -243,7 +243,7 @@ class UserData:
                         print_shares(loaded, {entry.model: entry.fits[0]}, err=True)
 
             return compare(
-                problem, plans, jobs=jobs, names=target_names(loaded),
+                problem, plans, names=target_names(loaded),
                 on_done=on_done,
             )  # fmt: skip
 

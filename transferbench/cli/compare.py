@@ -50,14 +50,13 @@ Line = dict[str, Any]
 @click.command()
 @user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Models to fit at a time.")
 @click.option(
     "--equal-shares",
     is_flag=True,
     help="State that the target's classes have equal shares: the recommended model takes them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json: bool) -> int:
+def command(user: UserData, repeats: int, equal_shares: bool, as_json: bool) -> int:
     """Compare and score models on your documents; recommend one.
 
     `transferbench evaluate` is another name of this command.
@@ -89,7 +88,7 @@ def command(user: UserData, repeats: int, jobs: int, equal_shares: bool, as_json
     else:
         params = user.params(user.compared())
         loaded = user.read("any")
-        compared = user.compare(loaded, params, repeats, jobs, equal_shares)
+        compared = user.compare(loaded, params, repeats, equal_shares)
         entries, doubts = dict(compared.entries), compared.doubts
         frame, choice = table(compared, loaded.truth), asdict(compared.choice)
         lines = frame.to_dict("records")
