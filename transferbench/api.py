@@ -151,7 +151,7 @@ def results(name: str) -> DataFrame:
     reason : why the run did not finish; empty otherwise.
     seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the
         task, largest resident memory.
-    threads, iterations, trace, data, code, versions, finished, key : as in runs.csv.
+    threads, iterations, trace, data, code, versions, finished, key, diagnostics : as in runs.csv.
     run : the `Run`: task, model, all parameters, seed.
 
     Raise UserError for an unknown experiment, or if its runs.csv is missing or damaged.

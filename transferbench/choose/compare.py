@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 
 #: Family → the model that every other is compared with.
 REFERENCE = {"transfer": "lr", "multilabel": "linear-svm"}
-#: The model that is recommended, also a column of the experiment `choice`; its line in the regrets.
+#: The model that is recommended, also a column of the experiment `choice`.
 RECOMMENDED = "consensus"
-STRATEGY = "consensus, if advised"
 #: Family → models that take seconds on some thousand documents, the quickest first.
 QUICK = {
     "transfer": ("lr", "graph-only", "cocc", "svm", "tsvm", RECOMMENDED),
@@ -56,6 +55,9 @@ AGREEMENT = {
 #: Table of the experiment `choice`, beside the experiments: in a checkout with the results, else
 #: packaged with the YAML files.
 REGRET = ("../results/choice/regret.csv", "regret.csv")
+#: In it: the end of a strategy's name that keeps to the rows where it is advised, and the value of
+#: `documents` for all with MIN_EVIDENCE or more.
+ADVISED, ANY = "if advised", "any"
 #: Value of its variant `shares` → what it says of a target.
 SHARES = {
     "no shift": "where source and target look alike",
@@ -77,6 +79,12 @@ class FitPlan:
     model: str
     params: Mapping[str, Any]
     seeds: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, model: str, params: Mapping[str, Any], repeats: int, seed: int) -> Self:
+        """Return the plan of a model; of a random one so many seeds, from `seed` on."""
+        random = parameters.takes_seed(models.load(model))
+        return cls(model, params, tuple(range(seed, seed + repeats)) if random else (None,))
 
 
 def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
@@ -118,12 +126,10 @@ def plan(
     plans = []
     for name in names:
         models.check_family(name, problem.family)
-        function = models.load(name)
-        seeds = range(seed, seed + repeats) if parameters.takes_seed(function) else (None,)
-        resolved = parameters.resolve(function, params.get(name, {}), name)
+        resolved = parameters.resolve(models.load(name), params.get(name, {}), name)
         if equal_shares and name == RECOMMENDED and resolved["prior"] == "agreed":
             resolved = {**resolved, "prior": "equal"}
-        plans.append(FitPlan(name, resolved, tuple(seeds)))
+        plans.append(FitPlan.of(name, resolved, repeats, seed))
     return plans
 
 
@@ -238,8 +244,8 @@ def evidence() -> tuple[Evidence, ...]:
                 below_reference=float(line["below_reference"]),
             )
             for line in csv.DictReader(file)
-            if line["strategy"] == STRATEGY
-            and line["documents"] == "any"
+            if line["strategy"] == f"{RECOMMENDED}, {ADVISED}"
+            and line["documents"] == ANY
             and line["shares"] in SHARES
         )
 

@@ -257,10 +257,8 @@ class UserData:
         """
         from tqdm import tqdm
 
-        from transferbench import models
         from transferbench.choose.compare import FitPlan, fit_plan
         from transferbench.choose.doubts import check_data
-        from transferbench.parameters import takes_seed
 
         names = target_names(loaded)
         entries: dict[str, Entry] = {}
@@ -273,9 +271,7 @@ class UserData:
                     bar.total = planned
                     bar.update(iteration - bar.n)
 
-                seeded = takes_seed(models.load(model))
-                seeds = range(self.seed, self.seed + repeats) if seeded else (None,)
-                planned = FitPlan(model, values, tuple(seeds))
+                planned = FitPlan.of(model, values, repeats, self.seed)
                 entries[model] = fit_plan(loaded.problem, names, planned, watch)
             if not entries[model].fits:
                 raise UserError(f"{model}: {entries[model].doubts[0]}.")

@@ -127,15 +127,14 @@ def _said_by_labels(lines: Sequence[Line], loaded: Loaded) -> Iterator[str]:
             shares = zip(classes, Y[scored].mean(axis=0), strict=True)
             shown = ", ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
             yield f"shares of your {n} labels in {name}: {shown}"
-        best = max(here, key=itemgetter("accuracy"))
-        for own in here:
-            noise = math.sqrt(sum(p * (1 - p) for p in (best["accuracy"], own["accuracy"])) / n)
-            if own["recommended"] and best["accuracy"] - own["accuracy"] > CLEAR * noise:
-                percent = [f"{100 * line['accuracy']:.1f}" for line in (best, own)]
-                yield (
-                    f"By your labels in {name} {best['model']} is better than {own['model']}: "
-                    f"{' against '.join(percent)} % are right."
-                )
+        # That of a failed model is NaN.
+        right = {line["model"]: line["accuracy"] for line in here if line["accuracy"] >= 0}
+        best = max(right, key=right.__getitem__)
+        for own in (line["model"] for line in here if line["recommended"]):
+            noise = math.sqrt(sum(right[m] * (1 - right[m]) for m in (best, own)) / n)
+            if right[best] - right[own] > CLEAR * noise:
+                percent = f"{100 * right[best]:.1f} against {100 * right[own]:.1f} % are right"
+                yield f"By your labels in {name} {best} is better than {own}: {percent}."
 
 
 def _scored(entries: Mapping[str, Entry], truth: Truth) -> Iterator[Line]:

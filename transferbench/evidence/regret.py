@@ -14,15 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from transferbench.choose.compare import ADVISED, ANY, MIN_EVIDENCE
 from transferbench.choose.doubts import WEAK_AGREEMENT
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment, Row
 
-#: Stands for all values of the variant `documents` that leave LEAST documents or more.
-ANY = "any"
-LEAST = 500
-#: Names a strategy that keeps to the rows where it is advised.
-ADVISED = "if advised"
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
 
@@ -155,9 +151,9 @@ def _combinations(
 
 
 def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
-    """True if the number, or else the smallest domain of the dataset, is below LEAST."""
+    """True if the number, or else the smallest domain of the dataset, is below MIN_EVIDENCE."""
     number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
-    return number is not None and number < LEAST
+    return number is not None and number < MIN_EVIDENCE
 
 
 def _interval(by_corpus: np.ndarray) -> tuple[float, float]:

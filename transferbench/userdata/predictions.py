@@ -15,8 +15,8 @@ from transferbench.userdata.multilabel import SEPARATOR
 #: Values of a line of the file, by column.
 Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
-#: Models whose scores do not rank documents: on the tasks of the experiment `choice` the least
-#: confident tenth was right more often. They get no confidence.
+#: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
+#: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)
 
 
