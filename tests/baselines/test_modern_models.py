@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import transferbench
 from transferbench import datasets, models
-from transferbench.baselines import _dense
+from transferbench.core import dense as vectors
 from transferbench.data.tasks import Facts
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint
@@ -57,14 +57,14 @@ def with_embeddings(problem: Problem) -> Problem:
 
 def test_coordinates_equal_those_of_the_full_svd(parts):
     problem, Zs, _, Zt = parts
-    source, target = (domain.X for domain in _dense.dense(problem, "svd", R).domains)
+    source, target = (domain.X for domain in vectors.dense(problem, "svd", R).domains)
     np.testing.assert_allclose(source @ target.T, Zs @ Zt.T, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(target, axis=1), 1)
 
 
 def test_features_embedding_uses_the_second_view_only(parts):
     problem = with_embeddings(parts[0])
-    embedded = _dense.dense(problem, "embedding", R)
+    embedded = vectors.dense(problem, "embedding", R)
     for domain, given in zip(embedded.domains, problem.domains, strict=True):
         view = given.views[1] / np.linalg.norm(given.views[1], axis=1, keepdims=True)
         np.testing.assert_allclose(domain.X, view, rtol=1e-5)
@@ -162,11 +162,11 @@ def test_target_labels_are_masked_and_settings_of_scikit_learn_stay():
     source = problem.domains[0]
     rows = np.flatnonzero(source.Y[:, 1] == 0)
     source = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
-    dense = _dense.dense(
+    dense = vectors.dense(
         Problem("p", "transfer", problem.classes, (source, *problem.domains[1:])), "svd", R
     )
     before, spy = sklearn.get_config(), Spy()
-    fit = _dense.adapt(dense, 1.0, lambda _: spy)
+    fit = vectors.adapt(dense, 1.0, lambda _: spy)
     assert sklearn.get_config() == before
     assert len(spy.calls) == 2
     for (X, y, domain), target in zip(spy.calls, dense.domains[1:], strict=True):

@@ -10,7 +10,7 @@ becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; im
 import numpy as np
 
 from transferbench.baselines import need
-from transferbench.baselines._dense import Features, adapt, dense
+from transferbench.core.dense import Features, adapt, dense
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem
 

@@ -6,7 +6,7 @@ z_i (r,) document: coordinates of the truncated SVD of all documents, or a sente
 length one.
 """
 
-from transferbench.baselines._dense import Features, dense
+from transferbench.core.dense import Features, dense
 from transferbench.models.transfer import lr
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem

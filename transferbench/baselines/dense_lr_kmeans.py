@@ -7,7 +7,7 @@ length one. μ starts at the means of the classes that logistic regression on z 
 target.
 """
 
-from transferbench.baselines._dense import Features, dense
+from transferbench.core.dense import Features, dense
 from transferbench.models.transfer import lr_kmeans
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem

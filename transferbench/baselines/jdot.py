@@ -19,7 +19,7 @@ from typing import Annotated
 from annotated_types import Ge, Lt
 
 from transferbench.baselines import need
-from transferbench.baselines._dense import Features, adapt, dense
+from transferbench.core.dense import Features, adapt, dense
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem
 

@@ -14,7 +14,7 @@ that the classes have the same frequencies in the target and the sources.
 from functools import partial
 
 from transferbench.baselines import need
-from transferbench.baselines._dense import Features, adapt, dense
+from transferbench.core.dense import Features, adapt, dense
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem
 

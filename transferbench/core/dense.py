@@ -1,4 +1,4 @@
-"""Functions shared by the baselines: dense document vectors, and skada for each target."""
+"""Dense document vectors, and estimators of skada for each target."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -52,7 +52,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
 
 
 def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
-    """Return probabilities (n, c) of every target from a skada estimator, and labels of sources.
+    """Return the scores (n, c) of every target from a skada estimator, and labels of sources.
 
     `adapter` makes the estimator from a logistic regression. A new one is fitted for each target,
     on the labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
@@ -64,7 +64,6 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
 
     def score(i: int, domain: Domain) -> np.ndarray:
         n = len(domain.seen)
-        P = np.zeros((n, len(problem.classes)))
         with config_context():  # importing skada changes the settings of scikit-learn
             model = adapter(LogisticRegression(C=C, max_iter=1000))
             model.fit(
@@ -72,9 +71,29 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
                 np.concatenate([y_source, np.full(n, MASKED)]),
                 sample_domain=np.concatenate([np.full(len(y_source), SOURCE), np.full(n, TARGET)]),
             )
-            P[:, np.unique(y_source)] = model.predict_proba(
-                domain.X, sample_domain=np.full(n, TARGET)
+            target = np.full(n, TARGET)
+            return class_scores(
+                model, domain.X, np.unique(y_source), len(problem.classes), sample_domain=target
             )
-        return P
 
     return Fit(score_targets(problem, score))
+
+
+def class_scores(model: Any, X: Any, known: np.ndarray, classes: int, **passed: Any) -> np.ndarray:
+    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
+
+    They are probabilities, or decision values, or else 1 for the decision. known: the classes that
+    the estimator was trained on, sorted. passed: further arguments of its methods.
+    """
+    if hasattr(model, "predict_proba"):
+        given = np.asarray(model.predict_proba(X, **passed))
+    elif hasattr(model, "decision_function"):
+        given = np.asarray(model.decision_function(X, **passed))
+        given = np.column_stack([-given, given]) if given.ndim == 1 else given
+    else:
+        decided = np.asarray(model.predict(X, **passed))
+        decided = decided.argmax(axis=1) if decided.ndim == 2 else decided
+        given = (decided[:, None] == known).astype(float)
+    scores = np.full((len(given), classes), min(0.0, given.min()))
+    scores[:, known] = given
+    return scores
