@@ -11,6 +11,7 @@ from conftest import make_problem
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import transferbench
@@ -115,3 +116,52 @@ def test_nmf_ignores_the_source_and_its_columns_are_clusters(parts):
     one, two = (transferbench.fit("nmf", p, seed=1) for p in (problem, swapped))
     np.testing.assert_array_equal(one.scores[1], two.scores[1])
     assert one.columns == "clusters"
+
+
+def self_training(X: np.ndarray, y: np.ndarray, T: np.ndarray, threshold: float, rounds: int):
+    """Self-training by its definition: train, label what is confident, train again."""
+    added = np.full(len(T), -1)
+    for _ in range(rounds):
+        known = added >= 0
+        classifier = LogisticRegression(max_iter=1000)
+        P = classifier.fit(np.vstack([X, T[known]]), np.r_[y, added[known]]).predict_proba(T)
+        new = ~known & (P.max(axis=1) > threshold)
+        if not new.any():
+            return P, added
+        added[new] = P[new].argmax(axis=1)
+    known = added >= 0
+    classifier = LogisticRegression(max_iter=1000)
+    return classifier.fit(np.vstack([X, T[known]]), np.r_[y, added[known]]).predict_proba(T), added
+
+
+@pytest.mark.parametrize("rounds", [1, 10])
+def test_lr_self_training_equals_its_definition(parts, rounds):
+    problem, X, y, T = parts
+    expected, added = self_training(X.toarray(), y, T.toarray(), 0.98, rounds)
+    fit = transferbench.fit("lr-self-training", problem, threshold=0.98, max_iter=rounds)
+    np.testing.assert_allclose(fit.scores[1], expected, atol=1e-6)
+    assert 0 < (added >= 0).sum() < len(added)
+
+
+def test_label_propagation_equals_label_spreading_of_scikit_learn(parts):
+    problem, X, y, T = parts
+    both = sp.csr_array(sp.vstack([X, T]))
+    W = cosine_graph(both, 5).W.toarray()
+    model = LabelSpreading(kernel=lambda *_: W, alpha=0.7, max_iter=2000, tol=1e-12)
+    model.fit(both.toarray(), np.r_[y, np.full(60, -1)])
+    fit = transferbench.fit("label-propagation", problem, p=5, alpha=0.7, max_iter=2000)
+    F = fit.scores[1] / fit.scores[1].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(F, model.label_distributions_[60:], atol=1e-6)
+
+
+def test_label_propagation_uses_seen_rows_of_the_target_and_returns_their_labels():
+    problem, truth = make_problem(seed=2, documents=60)
+    source, target = problem.domains
+    seen = np.arange(60) < 20
+    known = replace(target, Y=np.where(seen[:, None], truth.Y[1], 0), seen=seen)
+    plain = transferbench.fit("label-propagation", problem).scores[1]
+    scores = transferbench.fit(
+        "label-propagation", replace(problem, domains=(source, known))
+    ).scores[1]
+    np.testing.assert_array_equal(scores[seen], truth.Y[1][seen])
+    assert not np.allclose(scores[~seen], plain[~seen])

@@ -1,0 +1,112 @@
+"""ARRLS against the closed form of the paper with dense (n, n) matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import make_problem
+from sklearn.linear_model import LogisticRegression
+
+import transferbench
+from transferbench.measures import evaluate
+from transferbench.problem import Domain
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    return X / np.linalg.norm(X, axis=1, keepdims=True).clip(1e-12)
+
+
+def dense_laplacian(X: np.ndarray, p: int) -> np.ndarray:
+    """Join each document to its p nearest by cosine and to itself."""
+    cosines = X @ X.T
+    np.fill_diagonal(cosines, -1)
+    W = np.eye(len(X))
+    for i, near in enumerate(np.argsort(-cosines, axis=1, kind="stable")[:, :p]):
+        W[i, near] = W[near, i] = cosines[i, near]
+    root = np.sqrt(W.sum(axis=1))
+    return np.eye(len(X)) - W / np.outer(root, root)
+
+
+def dense_M(y: np.ndarray, decided: np.ndarray, c: int) -> np.ndarray:
+    """The sum over the whole and over classes, of length one."""
+    n, m = len(y), len(decided)
+    e = np.r_[np.full(n, 1 / n), np.full(m, -1 / m)]
+    M = c * np.outer(e, e)
+    for k in range(c):
+        e = np.zeros(n + m)
+        if (y == k).any():
+            e[:n] = (y == k) / (y == k).sum()
+        if (decided == k).any():
+            e[n:] = -1.0 * (decided == k) / (decided == k).sum()
+        M += np.outer(e, e)
+    return M / np.linalg.norm(M)
+
+
+def closed_form(Xs, y, Xt, decided, c, *, sigma, lam, gamma, p) -> np.ndarray:
+    """K α with α = ((E + λM + γL) K + σI)⁻¹ E Y, for the rows of Xt."""
+    X = unit(np.vstack([Xs, Xt]))
+    n = len(X)
+    K, E = X @ X.T, np.diag(np.arange(n) < len(y)).astype(float)
+    Y = np.zeros((n, c))
+    Y[np.arange(len(y)), y] = 1
+    A = (E + lam * dense_M(y, decided, c) + gamma * dense_laplacian(X, p)) @ K + sigma * np.eye(n)
+    return (K @ np.linalg.solve(A, E @ Y))[len(y) :]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"sigma": 0.1, "lam": 10.0, "gamma": 1.0, "p": 5},
+        {"sigma": 2.0, "lam": 0.0, "gamma": 3.0, "p": 2},
+        {"sigma": 0.5, "lam": 7.0, "gamma": 0.0, "p": 3},
+    ],
+)
+def test_scores_equal_the_closed_form(classes, weights):
+    problem, truth = make_problem(seed=4, classes=classes, documents=50, targets=2)
+    source, *targets = problem.domains
+    y = truth.Y[0].argmax(axis=1)
+    regression = LogisticRegression(max_iter=1000).fit(source.X, y)
+    fit = transferbench.fit("arrls", problem, **weights)
+    for target, scores in zip(targets, fit.scores[1:], strict=True):
+        decided = regression.predict(target.X)
+        expected = closed_form(
+            source.X.toarray(), y, target.X.toarray(), decided, classes, **weights
+        )
+        np.testing.assert_allclose(scores, expected, atol=1e-5)
+        assert np.ptp(expected) > 0.1
+
+
+def test_labelled_documents_of_the_target_count_as_labelled():
+    problem, truth = make_problem(seed=4, documents=50)
+    source, target = problem.domains
+    seen = np.arange(50) < 10
+    target = replace(target, Y=np.where(seen[:, None], truth.Y[1], 0), seen=seen)
+    y = np.r_[truth.Y[0].argmax(axis=1), truth.Y[1][:10].argmax(axis=1)]
+    X = sp.vstack([source.X, target.X[:10]]).toarray()
+    decided = LogisticRegression(max_iter=1000).fit(X, y).predict(target.X[10:])
+    weights = {"sigma": 0.1, "lam": 10.0, "gamma": 1.0, "p": 5}
+    expected = closed_form(X, y, target.X[10:].toarray(), decided, 2, **weights)
+    fit = transferbench.fit("arrls", replace(problem, domains=(source, target)), **weights)
+    np.testing.assert_allclose(fit.scores[1][10:], expected, atol=1e-5)
+
+
+def test_a_class_without_labelled_documents_is_never_decided():
+    problem, _ = make_problem(seed=1, classes=3)
+    source, target = problem.domains
+    rows = np.flatnonzero(source.Y[:, 2] == 0)
+    source = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
+    fit = transferbench.fit("arrls", replace(problem, domains=(source, target)), p=4)
+    assert set(fit.scores[1].argmax(axis=1)) == {0, 1}
+
+
+def test_adaptation_beats_logistic_regression_where_domains_differ():
+    problem, truth = make_problem(seed=0, classes=3, documents=150)
+    adapted, plain = (
+        evaluate(transferbench.fit(name, problem), truth)["target-1"]["accuracy"]
+        for name in ("arrls", "lr")
+    )
+    assert adapted > plain

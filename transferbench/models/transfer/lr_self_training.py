@@ -1,0 +1,45 @@
+"""LR self-training: logistic regression that adds its confident decisions to its labels, in turn.
+
+    min over (w, b)  C Σ_i log-loss(y_i, w·x_i + b) + ½‖w‖²,  i over documents with a label
+
+x_i (d,) documents. At first the labelled documents of all domains have a label y_i. After each
+training, the unlabelled documents of one target whose largest class probability is above the
+threshold get their decided class as label, until none is added. Labels once given stay. Yarowsky,
+ACL 1995; implementation and values of scikit-learn's SelfTrainingClassifier. Every target is fitted
+alone. A control without any model of the difference between domains.
+"""
+
+import numpy as np
+
+from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.parameters import Count, Fraction, Positive
+from transferbench.problem import Domain, Fit, Problem
+
+#: scikit-learn's mark of a document without a label.
+UNLABELLED = -1
+
+
+def fit(
+    problem: Problem, *, threshold: Fraction = 0.75, max_iter: Count = 10, C: Positive = 1.0
+) -> Fit:
+    """Return class probabilities (n, c) of every target, and the labels of every source.
+
+    threshold: largest class probability above which a decision becomes a label. max_iter: rounds
+    of added labels. C: inverse regularisation.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    X, y = seen_rows(problem)
+
+    def score(i: int, domain: Domain) -> np.ndarray:
+        T = domain.X[np.flatnonzero(~domain.seen)]
+        model = SelfTrainingClassifier(
+            LogisticRegression(C=C, max_iter=1000), threshold=threshold, max_iter=max_iter
+        )
+        model.fit(stack([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
+        P = np.zeros((len(domain.seen), len(problem.classes)))
+        P[:, model.classes_] = model.predict_proba(domain.X)
+        return P
+
+    return Fit(score_targets(problem, score))
