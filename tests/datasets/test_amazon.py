@@ -28,7 +28,11 @@ def test_there_are_twelve_ordered_pairs_of_four_files_each():
 def test_counts_are_those_of_the_lines():
     files = originals(PAIR)
     problem, truth = amazon.build(PAIR, files, **PLAIN)
-    vocabulary = amazon._read([files[name] for name in amazon.needed(PAIR)])[2]
+    lines = [
+        line for path in files.values() for line in path.read_text(encoding="utf-8").split("\n")
+    ]
+    terms = {pair.rpartition(":")[0] for line in lines for pair in line.split()[:-1]}
+    vocabulary = np.array(sorted(terms))
     negative, positive = list(files.values())[2:]
     for row, path, line in ((0, negative, 0), (9, negative, 9), (-1, positive, -1)):
         *pairs, label = path.read_text(encoding="utf-8").strip().split("\n")[line].split()

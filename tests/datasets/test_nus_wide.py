@@ -18,8 +18,8 @@ CONCEPTS = {"sky": [1, 0, 1], "animal": [0, 1, 1], "book": [0, 0, 0]}
 
 
 @pytest.fixture
-def images(tmp_path):
-    """Write 3 + 2 images; return their folder."""
+def images(tmp_path, monkeypatch):
+    """Write 3 + 2 images, which count as the known ones; return their folder."""
     rng = np.random.default_rng(0)
     folder = tmp_path / "images"
     for part, n in SIZES.items():
@@ -32,20 +32,9 @@ def images(tmp_path):
             text = "".join(f"{value}\r\n" for value in column[:n])
             write(folder / f"NUS-WIDE-Lite_groundtruth/Lite_Labels_{concept}_{part}.txt", text)
         write(folder / f"NUS-WIDE-Lite_tags/Lite_Tags1k_{part}.txt", "1 0 0 1 \n" * n)
-    return folder
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
-
-
-@pytest.fixture
-def known(images, monkeypatch):
-    """Take the made-up files for the original ones."""
-    for kind in ("CH", "CORR", "tags"):
-        for file in nus_wide._paths(images, kind):
-            name = f"nus-wide/{file.relative_to(images).as_posix()}"
+    for kind in ("CH", "CORR", "EDH", "tags"):
+        for file in nus_wide._paths(folder, kind):
+            name = f"nus-wide/{file.relative_to(folder).as_posix()}"
             known = replace(nus_wide.KNOWN[name], digest=archive.digest(file, "git-blob"))
             monkeypatch.setitem(nus_wide.KNOWN, name, known)
     facts = {
@@ -54,6 +43,12 @@ def known(images, monkeypatch):
     }  # fmt: skip
     assert facts.keys() == nus_wide.LABEL_FACTS.keys()
     monkeypatch.setattr(nus_wide, "LABEL_FACTS", facts)
+    return folder
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
 
 
 def build(folder, **options):
@@ -61,7 +56,7 @@ def build(folder, **options):
 
 
 def test_files_are_read(images):
-    problem, truth = build(images, verify=False)
+    problem, truth = build(images)
     assert problem.classes == ("animal", "book", "sky")
     np.testing.assert_array_equal(
         truth.Y[0], [[0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]]
@@ -70,12 +65,12 @@ def test_files_are_read(images):
     assert all(view.dtype == np.float32 for view in problem.domains[0].views)
     first = (images / "NUS-WIDE-Lite_features/Normalized_CORR_Lite_Test.dat").read_text().split()
     np.testing.assert_allclose(problem.domains[0].views[1][3], np.array(first[:3], float))
-    problem, _ = build(images, verify=False, views="EDH+tags")
+    problem, _ = build(images, views="EDH+tags")
     np.testing.assert_array_equal(problem.domains[0].views[1].toarray(), np.ones((5, 2)))
     assert len(nus_wide.user_files(images)) == 16
 
 
-def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, known, tmp_path):
+def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, tmp_path):
     clone = tmp_path / "clone"
     shutil.copytree(images, clone / "NUS-WIDE-Lite")
     problem, truth = build(images)
@@ -91,31 +86,17 @@ def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, known, tmp_
 
 
 def test_tasks_need_no_labels_of_test_images(images):
-    problem, _ = build(images, verify=False, tasks=2, tasks_from="random")
+    problem, _ = build(images, tasks=2, tasks_from="random")
     assert sorted(len(domain.seen) for domain in problem.domains) == [2, 3]
-    assert build(images, verify=False, tasks=2, tasks_from="train-labels")[0].domains
-
-
-def test_files_that_are_not_the_known_ones_are_refused(images, home):
-    def load(**options):
-        return tasks.load(tasks.Task.named("nus-wide", path=str(images), **options), home)
-
-    with pytest.raises(UserError) as error:
-        load()
-    message = str(error.value)
-    assert "Normalized_CH_Lite_Train.dat is git-blob:" in message
-    assert "expected git-blob:4370c7a3f2bc607c27e469c8e44970df78db1574 (verify=false" in message
-    assert "\n" not in message
-    assert load(verify=False, tasks=1)[1].names == ("all",)
+    assert build(images, tasks=2, tasks_from="train-labels")[0].domains
 
 
 @pytest.mark.parametrize("file", ["CH_Lite_Train", "CORR_Lite_Test"])
-def test_a_changed_or_missing_features_file_is_refused(images, known, file):
+def test_a_changed_or_missing_features_file_is_refused(images, file):
     path = images / f"NUS-WIDE-Lite_features/Normalized_{file}.dat"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     with pytest.raises(ValueError, match=rf"{file}\.dat is git-blob:.*, expected git-blob:"):
         build(images)
-    assert build(images, verify=False)
     path.unlink()
     with pytest.raises(ValueError, match=rf"{file}\.dat is missing"):
         build(images)
@@ -126,11 +107,13 @@ def test_a_changed_or_missing_features_file_is_refused(images, known, file):
     [
         ("sky_Test", "0\n0\n", "groundtruth: 1.0 labels per image, expected 1.2"),
         ("book_Test", "1\n1\n", "1.6 labels per image, expected 1.2"),
-        ("cat_Test", "0\n0\n", "Lite_Labels_cat_Train.txt: not a table of numbers"),
+        ("cat_Test", "0\n0\n", "must match exactly"),
+        ("sky_Test", "a\n0\n", "Lite_Labels_sky_Test.txt: not a table of numbers"),
+        ("sky_Test", "1\n", "must have the same shape"),
         (None, None, "2 concepts, expected 3"),
     ],
 )
-def test_labels_that_are_not_the_known_ones_are_refused(images, known, file, text, message):
+def test_labels_that_are_not_the_known_ones_are_refused(images, file, text, message):
     folder = images / "NUS-WIDE-Lite_groundtruth"
     if file:
         (folder / f"Lite_Labels_{file}.txt").write_text(text)
@@ -141,72 +124,40 @@ def test_labels_that_are_not_the_known_ones_are_refused(images, known, file, tex
         build(images)
 
 
-def test_label_sets_and_images_without_a_label_are_counted(monkeypatch):
-    Y = np.zeros((6, 9), np.int8)
-    Y[[0, 1, 2], [0, 8, 8]] = 1
-    facts = {"concepts": 9, "labels per image": 0.5, "label sets": 3, "images without a label": 3}
-    sizes = {"Train images": 4, "Test images": 2}
-    monkeypatch.setattr(nus_wide, "LABEL_FACTS", sizes | facts)
-    nus_wide._verify_labels([Y[:4], Y[4:]])
-    for fact in facts:
-        monkeypatch.setattr(nus_wide, "LABEL_FACTS", {fact: 7})
-        with pytest.raises(ValueError, match=f"{fact}, expected 7"):
-            nus_wide._verify_labels([Y[:4], Y[4:]])
+@pytest.mark.parametrize("fact", nus_wide.LABEL_FACTS)
+def test_every_fact_of_the_labels_is_checked(images, monkeypatch, fact):
+    monkeypatch.setitem(nus_wide.LABEL_FACTS, fact, 7)
+    with pytest.raises(ValueError, match=f"{fact}, expected 7"):
+        build(images)
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "message"),
+    ("text", "message"),
     [
-        ("features/Normalized_CH_Lite_Test.dat", "-1 0\n1 1\n", "expected finite"),
-        ("features/Normalized_CH_Lite_Test.dat", "inf 0\n1 1\n", "expected finite"),
-        (
-            "features/Normalized_CH_Lite_Test.dat",
-            "1 0\n",
-            "CH_Lite_Test.dat: 1 lines, expected 2 as of the labels",
-        ),
-        ("features/Normalized_CH_Lite_Test.dat", "1\n1\n", "Train and Test differ in columns"),
-        (
-            "features/Normalized_CH_Lite_Test.dat",
-            "a b\n",
-            "CH_Lite_Test.dat: not a table of numbers",
-        ),
-        ("features/Normalized_CH_Lite_Test.dat", None, "CH_Lite_Test.dat is missing"),
-        ("groundtruth/Lite_Labels_sky_Test.txt", "2\n0\n", "expected one 0 or 1"),
-        ("groundtruth/Lite_Labels_sky_Test.txt", "1 0\n0 1\n", "expected one 0 or 1"),
-        (
-            "groundtruth/Lite_Labels_sky_Test.txt",
-            "1\n",
-            "sky_Test.txt: 1 lines, expected 2 as of the labels",
-        ),
-        ("groundtruth/Lite_Labels_sky_Test.txt", None, "sky_Test.txt: not a table of numbers"),
-        ("groundtruth/Lite_Labels_sky_Train.txt", None, "sky_Train.txt: not a table of numbers"),
+        ("-1 0 1 1\n1 1 1 1\n", "view 0 has"),
+        ("inf 0 1 1\n1 1 1 1\n", "view 0 has"),
+        ("1 0 0 0\n", r"features BoW: expected lines for \[3, 2\] images"),
+        ("1\n1\n", "must match exactly"),
+        ("a b\n", "BoW_Lite_Test.dat: not a table of numbers"),
     ],
 )
-def test_files_in_another_format_are_refused(images, home, file, text, message):
-    path = images / f"NUS-WIDE-Lite_{file}"
-    path.unlink() if text is None else path.write_text(text)
-    with pytest.raises(UserError, match=message):
-        tasks.load(tasks.Task.named("nus-wide", path=str(images), verify=False), home)
-
-
-def test_lines_moved_from_one_part_to_the_other_are_noticed(images):
-    """The sum of the lines is right, but features and labels would be of different images."""
-    train, test = nus_wide._paths(images, "CH")
-    train.write_text("1 1\n" * 4)
-    test.write_text("1 1\n")
-    with pytest.raises(ValueError, match=r"CH_Lite_Train\.dat: 4 lines, expected 3"):
-        build(images, verify=False)
+def test_visual_words_in_another_format_are_refused(images, home, text, message):
+    (images / "NUS-WIDE-Lite_features/Normalized_BoW_Lite_Test.dat").write_text(text)
+    task = tasks.Task.named("nus-wide", path=str(images), views="BoW+CH", tasks=1)
+    with pytest.raises(UserError, match=message) as error:
+        tasks.load(task, home)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_without_features_or_labels_is_refused(tmp_path, images, home):
-    task = tasks.Task.named("nus-wide", path=str(tmp_path / "empty"), verify=False)
+    task = tasks.Task.named("nus-wide", path=str(tmp_path / "empty"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"CH_Lite_Train.dat is missing .*; run `git clone"):
         tasks.load(task, home)
     for file in images.glob("NUS-WIDE-Lite_groundtruth/*"):
         file.unlink()
-    with pytest.raises(UserError, match="no NUS-WIDE-Lite_groundtruth"):
-        tasks.load(tasks.Task.named("nus-wide", path=str(images), verify=False), home)
+    with pytest.raises(UserError, match="NUS-WIDE-Lite_groundtruth: 0 Train images, expected 3"):
+        tasks.load(tasks.Task.named("nus-wide", path=str(images)), home)
 
 
 @pytest.mark.parametrize("views", ["", "CH+CH", "../CH", "CH+"])
@@ -214,7 +165,7 @@ def test_misspelt_views_are_refused(images, views):
     with pytest.raises(
         ValueError, match=r"expected different ones of CH, CORR, EDH, .*, joined by"
     ):
-        build(images, verify=False, views=views)
+        build(images, views=views)
 
 
 def test_only_regular_files_are_the_users_files(images):

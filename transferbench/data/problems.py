@@ -1,14 +1,15 @@
 """Build problems from matrices and labels: by domain, cut to fewer documents, or with tasks."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
 from transferbench.data.text import Weighting, count, document_frequency, weight
-from transferbench.parameters import CountOrZero
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
@@ -19,27 +20,101 @@ TasksFrom = Literal["labels", "train-labels", "random"]
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
 #: Domains whose classes the option `class_sizes` cuts; see `cut`.
 UnequalIn = Literal["target", "source", "both"]
+P = TypeVar("P")
+#: Reads a task from its files: returns the names of the classes, and a part by domain name.
+Reader = Callable[[str, dict[str, Path]], tuple[Sequence[str], Mapping[str, P]]]
+Builder = Callable[..., tuple[Problem, Truth]]
+#: Counts (n, d) of a domain, and its class indices (n,), −1 for an unknown class.
+Counts = tuple[sp.csr_array, np.ndarray]
+
+
+def builder(
+    read: Reader[Counts],
+    family: Family = "transfer",
+    *,
+    min_df: int = 1,
+    weighting: Weighting = "tf-idf",
+    unit_length: bool = True,
+) -> Builder:
+    """Return the function `build` of a dataset of counts, with these defaults of its options."""
+
+    def build(
+        task: str,
+        files: dict[str, Path],
+        *,
+        min_df: Count = min_df,
+        weighting: Weighting = weighting,
+        unit_length: bool = unit_length,
+    ) -> tuple[Problem, Truth]:
+        """Build one task.
+
+        min_df: drop features in fewer documents, counted over all domains. weighting, unit_length:
+        see `text.weight`; fitted on all domains together.
+        """
+        classes, parts = read(task, files)
+        return problem_from_counts(
+            task,
+            family,
+            classes,
+            parts,
+            min_df=min_df,
+            weighting=weighting,
+            unit_length=unit_length,
+        )
+
+    return build
+
+
+def text_builder(read: Reader[tuple[list[str], np.ndarray]]) -> Builder:
+    """Return the function `build` of a transfer dataset of texts; a part has class indices, too."""
+
+    def build(
+        task: str,
+        files: dict[str, Path],
+        *,
+        token_pattern: str = r"[^\W_]{2,}",
+        min_df: Count = 2,
+        weighting: Weighting = "tf-idf",
+        unit_length: bool = True,
+    ) -> tuple[Problem, Truth]:
+        """Build one task. token_pattern: tokens to count. The other options: see `builder`."""
+        classes, parts = read(task, files)
+        counts, _ = count((text for texts, _ in parts.values() for text in texts), token_pattern)
+        ends = np.cumsum([len(y) for _, y in parts.values()])
+        counted = {
+            name: (counts[end - len(y) : end], y)
+            for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
+        }
+        return problem_from_counts(
+            task,
+            "transfer",
+            classes,
+            counted,
+            min_df=min_df,
+            weighting=weighting,
+            unit_length=unit_length,
+        )
+
+    return build
 
 
 def problem_from_counts(
     task: str,
     family: Family,
     classes: Sequence[str],
-    parts: Mapping[str, tuple[sp.csr_array, np.ndarray]],
+    parts: Mapping[str, Counts],
     *,
     columns: np.ndarray | None = None,
     min_df: int = 1,
     weighting: Weighting,
     unit_length: bool,
-    sources: int = 1,
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth.
 
-    parts   : by domain name, counts (n, d) over the same d features and (n,) class indices, −1 for
-              an unknown class.
+    parts   : by domain name, counts over the same d features; in a transfer problem, the labels of
+              the domain "source" are seen.
     columns : features to choose from, None for all; those in at least min_df documents of all
               domains together are kept.
-    sources : number of domains, from the first, whose labels are seen in a transfer problem.
 
     Weights (see `text.weight`) are fitted on all documents together. Raise ValueError if the
     domains differ in their number of features or none is left.
@@ -49,44 +124,12 @@ def problem_from_counts(
         counts = counts[:, columns]
     X = weight(counts[:, _frequent(counts, min_df)], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
+    names = list(parts)
     domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
     Y = (y[:, None] == np.arange(len(classes))).astype(float)
-    seen = (domain < sources) & (family == "transfer")
-    return split_by_domain(
-        task, family, classes, list(parts), domain, [X], Y, seen, scored=~seen & (y >= 0)
-    )
-
-
-def problem_from_texts(
-    task: str,
-    classes: Sequence[str],
-    parts: Mapping[str, Sequence[tuple[str, int]]],
-    *,
-    token_pattern: str,
-    min_df: int,
-    weighting: Weighting,
-    unit_length: bool,
-) -> tuple[Problem, Truth]:
-    """Return a transfer problem of texts, the first domain labelled, and its truth.
-
-    parts: by domain name, the text and the class index of each document. The other arguments are
-    those of `text.count` and `problem_from_counts`.
-    """
-    counts, _ = count((text for part in parts.values() for text, _ in part), token_pattern)
-    ends = np.cumsum([len(part) for part in parts.values()])
-    counted = {
-        name: (counts[end - len(part) : end], np.array([label for _, label in part]))
-        for (name, part), end in zip(parts.items(), ends, strict=True)
-    }
-    return problem_from_counts(
-        task,
-        "transfer",
-        classes,
-        counted,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+    seen = (np.array(names) == "source")[domain] & (family == "transfer")
+    scored = ~seen & (y >= 0)
+    return split_by_domain(task, family, classes, names, domain, [X], Y, seen, scored)
 
 
 def split_by_domain(

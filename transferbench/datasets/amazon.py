@@ -12,11 +12,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 CLASSES = ("negative", "positive")
 FILES = originals("amazon")
@@ -36,37 +33,10 @@ def needed(task: str) -> list[str]:
     return [f"amazon-reviews/{domain}/{name}.review" for domain in domains for name in CLASSES]
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    min_df: Count = 5,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    min_df: drop terms in fewer reviews, counted over both domains. weighting, unit_length: see
-    `text.weight`; fitted on both domains together.
-    """
-    counts, y, _ = _read([files[name] for name in needed(task)])
-    half = len(y) // 2
-    return problem_from_counts(
-        task,
-        "transfer",
-        CLASSES,
-        {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])},
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
-
-
-def _read(paths: list[Path]) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Return counts (n, d), class indices (n,) and the d terms in alphabetical order."""
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
     column_of: dict[str, int] = {}
     columns, values, starts, labels = [], [], [0], []
-    for path in paths:
+    for path in (files[name] for name in needed(task)):
         for line in path.read_text(encoding="utf-8").strip().split("\n"):
             *pairs, label = line.strip().split(" ")
             labels.append(CLASSES.index(label.removeprefix("#label#:")))
@@ -77,6 +47,9 @@ def _read(paths: list[Path]) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
             starts.append(len(columns))
     counts = sp.csr_array((values, columns, starts), shape=(len(labels), len(column_of)))
     counts.sum_duplicates()
-    vocabulary = np.array(list(column_of))
-    order = np.argsort(vocabulary)
-    return counts[:, order], np.array(labels), vocabulary[order]
+    counts, y = counts[:, np.argsort(list(column_of))], np.array(labels)
+    half = len(y) // 2
+    return CLASSES, {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
+
+
+build = builder(_read, min_df=5)

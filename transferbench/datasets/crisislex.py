@@ -10,11 +10,10 @@ import csv
 from itertools import permutations
 from pathlib import Path
 
-from transferbench.data.problems import problem_from_texts
-from transferbench.data.text import Weighting
+import numpy as np
+
+from transferbench.data.problems import text_builder
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 CLASSES = ("off-topic", "on-topic")
 FILES = originals("crisislex")
@@ -35,31 +34,16 @@ def needed(task: str) -> list[str]:
     return [FILE_OF[disaster] for disaster in PAIRS[task]]
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    token_pattern: str = r"[^\W_]{2,}",
-    min_df: Count = 2,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    token_pattern: tokens to count. min_df: drop terms in fewer tweets, counted over both domains.
-    weighting, unit_length: see `text.weight`; fitted on both domains together.
-    """
+def _read(
+    task: str, files: dict[str, Path]
+) -> tuple[tuple[str, ...], dict[str, tuple[list[str], np.ndarray]]]:
     parts = {}
     for domain, name in zip(("source", "target"), needed(task), strict=True):
         with files[name].open(encoding="utf-8", newline="") as stream:
             _, *rows = csv.reader(stream, skipinitialspace=True)
-        parts[domain] = [(text, CLASSES.index(label)) for _, text, label in rows]
-    return problem_from_texts(
-        task,
-        CLASSES,
-        parts,
-        token_pattern=token_pattern,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+        y = np.array([CLASSES.index(label) for *_, label in rows])
+        parts[domain] = [text for _, text, _ in rows], y
+    return CLASSES, parts
+
+
+build = text_builder(_read)

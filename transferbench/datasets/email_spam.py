@@ -19,11 +19,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 FILES = originals("email-spam")
 #: The public mails and the inboxes of the tasks A and B.
@@ -58,34 +55,17 @@ def needed(task: str) -> list[str]:
     return list(SPLITS[task].values())
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    min_df: Count = 2,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    min_df: drop words in fewer mails, counted over all domains; 2 drops the words of a single mail.
-    weighting, unit_length: see `text.weight`; fitted on all domains together.
-    """
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
     from sklearn.datasets import load_svmlight_files
 
-    names = needed(task)
     # Read together, so that all have the same number of columns.
-    arrays = load_svmlight_files([str(files[name]) for name in names], zero_based=False)
+    paths = [str(files[name]) for name in needed(task)]
+    arrays = load_svmlight_files(paths, zero_based=False)
     parts = {}
     for domain, counts, labels in zip(SPLITS[task], arrays[::2], arrays[1::2], strict=True):
         parts[domain] = sp.csr_array(counts), (labels > 0).astype(np.intp)
-    return problem_from_counts(
-        task,
-        "transfer",
-        ("ham", "spam"),
-        parts,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-        sources=int("source" in parts),
-    )
+    return ("ham", "spam"), parts
+
+
+#: By default, words of a single mail are dropped.
+build = builder(_read, min_df=2)

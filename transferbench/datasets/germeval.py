@@ -10,11 +10,10 @@ marks |LBR| of line breaks are no words.
 from itertools import permutations
 from pathlib import Path
 
-from transferbench.data.problems import problem_from_texts
-from transferbench.data.text import Weighting
+import numpy as np
+
+from transferbench.data.problems import text_builder
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 FILES = originals("germeval")
 #: Prefix of a task → its classes.
@@ -33,36 +32,18 @@ TASKS = {
 FACTS = facts(TASKS)
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    token_pattern: str = r"[^\W_]{2,}",
-    min_df: Count = 2,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    token_pattern: tokens to count. min_df: drop terms in fewer tweets, counted over both domains.
-    weighting, unit_length: see `text.weight`; fitted on both domains together.
-    """
+def _read(
+    task: str, files: dict[str, Path]
+) -> tuple[tuple[str, ...], dict[str, tuple[list[str], np.ndarray]]]:
     prefix, *names = PARTS[task]
     parts = {}
     for domain, name in zip(("source", "target"), names, strict=True):
         content = files[f"germeval-2018/germeval2018.{name}.txt"].read_text(encoding="utf-8")
         rows = [line.split("\t") for line in content.strip().split("\n")]
         labels = [(fine if prefix else coarse).lower() for _, coarse, fine in rows]
-        texts = [text.replace("|LBR|", " ") for text, _, _ in rows]
-        parts[domain] = [
-            (text, CLASSES[prefix].index(label)) for text, label in zip(texts, labels, strict=True)
-        ]
-    return problem_from_texts(
-        task,
-        CLASSES[prefix],
-        parts,
-        token_pattern=token_pattern,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+        y = np.array([CLASSES[prefix].index(label) for label in labels])
+        parts[domain] = [text.replace("|LBR|", " ") for text, _, _ in rows], y
+    return CLASSES[prefix], parts
+
+
+build = text_builder(_read)

@@ -7,12 +7,9 @@
 from pathlib import Path
 
 from transferbench.data.formats import read_counts
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets import mtc_newsgroups
 from transferbench.datasets._published import facts
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 FILES = mtc_newsgroups.FILES
 TASKS = {
@@ -31,30 +28,10 @@ def needed(task: str) -> list[str]:
     return names[::-1] if task.endswith("-reversed") else names
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    min_df: Count = 1,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    min_df: drop words in fewer documents, counted over both domains. weighting, unit_length: see
-    `text.weight`; fitted on both domains together.
-    """
+def _read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Counts]]:
     classes = task.removeprefix("mtc-counts/").removesuffix("-reversed").split("-vs-")
-    parts = {
-        domain: read_counts(files[name], "fea", "gnd")
-        for domain, name in zip(("source", "target"), needed(task), strict=True)
-    }
-    return problem_from_counts(
-        task,
-        "transfer",
-        classes,
-        parts,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+    names = zip(("source", "target"), needed(task), strict=True)
+    return classes, {domain: read_counts(files[name], "fea", "gnd") for domain, name in names}
+
+
+build = builder(_read)

@@ -13,10 +13,8 @@ from the texts. The experiment mtc-variants compares both corpora under four wei
 from pathlib import Path
 
 from transferbench.data.formats import read_counts
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
-from transferbench.problem import Problem, Truth
 
 FILES = originals("mtc-newsgroups")
 TASKS = {
@@ -32,18 +30,10 @@ def needed(task: str) -> list[str]:
     return [name for name in FILES if name.startswith(f"mtc-newsgroups/{folder}/")]
 
 
-def build(
-    task: str, files: dict[str, Path], *, weighting: Weighting = "tf", unit_length: bool = False
-) -> tuple[Problem, Truth]:
-    """Build one task.
+def _read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Counts]]:
+    names = enumerate(needed(task), 1)
+    parts = {f"task-{i}": read_counts(files[name], "fea", "gnd") for i, name in names}
+    return task.removeprefix("mtc/").split("-vs-"), parts
 
-    weighting, unit_length: see `text.weight`; fitted on both clustering tasks together.
-    """
-    classes = task.removeprefix("mtc/").split("-vs-")
-    parts = {
-        f"task-{i}": read_counts(files[name], "fea", "gnd")
-        for i, name in enumerate(needed(task), 1)
-    }
-    return problem_from_counts(
-        task, "clustering", classes, parts, weighting=weighting, unit_length=unit_length
-    )
+
+build = builder(_read, "clustering", weighting="tf", unit_length=False)

@@ -18,7 +18,7 @@ https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.ht
 KIND is CH (colour histogram, 64 numbers), CORR (colour correlogram, 144), EDH (edges, 73), WT
 (wavelet texture, 128) or CM55 (colour moments, 225). The files of features and tags that are used
 must have the digests of that commit, and the labels its numbers of images, labels and label sets.
-`verify=false` takes files as they are: with other line ends, or other data in this layout.
+Files with other line ends, as git on Windows may write them, are refused.
 
 The paper has 708 features: those of CH and CORR, which are the views here, and 500 of a bag of
 visual words, which the copy lacks. Add them as Normalized_BoW_Lite_{Train,Test}.dat, which are not
@@ -36,7 +36,6 @@ uses the true labels of test images, too; `tasks_from=train-labels` (by the firs
 parts are joined and split again at random.
 """
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,6 @@ def build(
     files: dict[str, Path],
     *,
     path: str = "",
-    verify: bool = True,
     views: str = "CH+CORR",
     tasks: Count = 4,
     tasks_from: TasksFrom = "labels",
@@ -105,10 +103,9 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build the task.
 
-    path: the folder, if it is not own/nus-wide. verify: compare the files with the known ones.
-    views: kinds of features, or "tags", joined by +. tasks, tasks_from, train, split: see
-    `rcv1/subset1`. Raise Unavailable without a path, ValueError for files that are missing, in
-    another format or, with verify, other ones.
+    path: the folder, if it is not own/nus-wide. views: kinds of features, or "tags", joined by +.
+    tasks, tasks_from, train, split: see `rcv1/subset1`. Raise Unavailable without a path,
+    ValueError for files that are missing or not the known ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     kinds = views.split("+")
@@ -117,10 +114,8 @@ def build(
             f"views={views}: expected different ones of {', '.join(KINDS)}, joined by +"
         )
     for kind in kinds:
-        _check_files(folder, kind, verify)
+        _check_files(folder, kind)
     concepts, parts = _labels(folder)
-    if verify:
-        _verify_labels(parts)
     matrices = [_features(folder, kind, [len(part) for part in parts]) for kind in kinds]
     Y, tops = np.vstack(parts), [""] * len(concepts)
     seen = train_mask(len(Y), train, split)
@@ -140,82 +135,58 @@ def _paths(folder: Path, kind: str) -> list[Path]:
     return [folder / pattern.format(kind, part) for part in PARTS]
 
 
-def _check_files(folder: Path, kind: str, verify: bool) -> None:
-    """Raise ValueError if a file of a kind is missing or, with verify, not the known one."""
+def _check_files(folder: Path, kind: str) -> None:
+    """Raise ValueError if a file of a kind is missing or not the known one."""
     for file in _paths(folder, kind):
         if not file.is_file():
             raise ValueError(f"{file.name} is missing (views: {', '.join(KINDS)}); {REMEDY}")
         check_size(file)
         known = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
-        if verify and known and (found := digest(file, "git-blob")) != known.digest:
-            raise ValueError(
-                f"{file.name} is {found}, expected {known.digest} (verify=false takes it as it is)"
-            )
+        if known and (found := digest(file, "git-blob")) != known.digest:
+            raise ValueError(f"{file.name} is {found}, expected {known.digest}; {REMEDY}")
 
 
-def _verify_labels(parts: list[np.ndarray]) -> None:
-    """Raise ValueError if a fact of the labels (n, m) of the two parts does not hold."""
+def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
+    """Return the concepts and, of the Train and the Test part, the labels (n, m) 0/1.
+
+    Raise ValueError if a fact of the labels does not hold.
+    """
+    files = [sorted(folder.glob(LABELS.format("*", part))) for part in PARTS]
+    concepts = [file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files[0]]
+    parts = [
+        np.stack([_numbers(file)[:, 0] for file in each] or [np.empty(0)], axis=1) for each in files
+    ]
     Y = np.vstack(parts)
     found = {
         "Train images": len(parts[0]),
         "Test images": len(parts[1]),
         "concepts": Y.shape[1],
-        "labels per image": round(float(Y.sum(axis=1).mean()), 3),
-        "label sets": len(np.unique(np.packbits(Y.astype(bool), axis=1), axis=0)),
+        "labels per image": round(float(Y.sum()) / max(len(Y), 1), 3),
+        "label sets": len(np.unique(np.packbits(Y > 0, axis=1), axis=0)),
         "images without a label": int((~Y.any(axis=1)).sum()),
     }
     for fact, expected in LABEL_FACTS.items():
         if found[fact] != expected:
-            raise ValueError(
-                f"{LABELS.partition('/')[0]}: {found[fact]:,} {fact}, expected {expected:,} "
-                "(verify=false takes them as they are)"
-            )
+            place = LABELS.partition("/")[0]
+            raise ValueError(f"{place}: {found[fact]:,} {fact}, expected {expected:,}; {REMEDY}")
+    return concepts, [part.astype(np.int8) for part in parts]
 
 
-def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
-    """Return the concepts and, of the Train and the Test part, the labels (n, m) 0/1."""
-    files = folder.glob(LABELS.format("*", "*"))
-    names = sorted({file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files})
-    if not names:
-        raise ValueError(f"no {LABELS.format('CONCEPT', PARTS[0])}")
-    parts = []
-    for part in PARTS:
-        columns: list[np.ndarray] = []
-        for file in (folder / LABELS.format(name, part) for name in names):
-            y = _numbers(file, len(columns[0]) if columns else None)
-            if y.shape[1] != 1 or not np.isin(y, (0, 1)).all():
-                raise ValueError(f"{file.name}: expected one 0 or 1 in each line")
-            columns.append(y)
-        parts.append(np.hstack(columns).astype(np.int8))
-    return names, parts
-
-
-def _numbers(file: Path, images: int | None = None) -> np.ndarray:
-    """Return the numbers (images, d) of a text file.
-
-    Raise ValueError if the file is missing or has other content. images: None for any number.
-    """
+def _numbers(file: Path) -> np.ndarray:
+    """Return the numbers (images, d) of a text file. Raise ValueError for other content."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns about a file without numbers
-            X = np.loadtxt(file, np.float32, ndmin=2, comments=None, encoding="utf-8")
-    except (OSError, ValueError, UserWarning) as error:
+        return np.loadtxt(file, np.float32, ndmin=2, comments=None, encoding="utf-8")
+    except ValueError as error:
         raise ValueError(f"{file.name}: not a table of numbers ({error})") from error
-    if not np.isfinite(X).all() or (X < 0).any():
-        raise ValueError(f"{file.name}: expected finite numbers of at least 0")
-    if images is not None and len(X) != images:
-        raise ValueError(f"{file.name}: {len(X):,} lines, expected {images:,} as of the labels")
-    return X
 
 
 def _features(folder: Path, kind: str, sizes: list[int]) -> Matrix:
     """Return the features (n, d) of the Train images, then of the Test images.
 
-    sizes: numbers of images of the two parts.
+    Raise ValueError unless they are of so many images, as a file that is not verified may be.
     """
-    files = zip(_paths(folder, kind), sizes, strict=True)
-    parts = [_numbers(file, size) for file, size in files]
-    if parts[0].shape[1] != parts[1].shape[1]:
-        raise ValueError(f"features {kind}: Train and Test differ in columns")
+    parts = [_numbers(file) for file in _paths(folder, kind)]
+    if [len(part) for part in parts] != sizes:
+        raise ValueError(f"features {kind}: expected lines for {sizes} images, as of the labels")
     X = np.vstack(parts)
     return sp.csr_array(X) if kind == "tags" else X

@@ -12,11 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.formats import read_counts
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 FILES = originals("reuters")
 
@@ -38,19 +35,7 @@ def needed(task: str) -> list[str]:
     return [f"reuters-cross-domain/{LABELS[task][0]}_{part}.mat" for part in ("src", "tar")]
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    min_df: Count = 1,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    min_df: drop features in fewer documents, counted over both domains; 1 keeps all that occur.
-    weighting, unit_length: see `text.weight`; fitted on both domains together.
-    """
+def _read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Counts]]:
     names = LABELS[task][1]
     classes = sorted(names)  # in the order of the task's name
     class_of_label = np.array([classes.index(name) for name in names])
@@ -59,12 +44,7 @@ def build(
         stem = Path(name).stem
         counts, y = read_counts(files[name], f"{stem}_data", f"{stem}_label")
         parts[domain] = counts, class_of_label[y]
-    return problem_from_counts(
-        task,
-        "transfer",
-        classes,
-        parts,
-        min_df=min_df,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+    return classes, parts
+
+
+build = builder(_read)

@@ -11,11 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
 from transferbench.datasets.webkb import CLASSES, UNIVERSITIES
-from transferbench.problem import Problem, Truth
 
 WORDS = 1703
 FILES = originals("webkb-linqs")
@@ -23,14 +21,7 @@ TASKS = {"mtc/webkb4-linqs": "WebKB in the LINQS group's binary form: 4 clusteri
 FACTS = facts(TASKS)
 
 
-def build(
-    task: str, files: dict[str, Path], *, weighting: Weighting = "tf-idf", unit_length: bool = True
-) -> tuple[Problem, Truth]:
-    """Build the task.
-
-    weighting: for counts of 0 and 1, "tf" and "log-tf" are the same. unit_length: see
-    `text.weight`. Both are computed over the four universities together.
-    """
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
     contents = dict(members(*files.values()))
     parts = {}
     for name in UNIVERSITIES:
@@ -45,6 +36,7 @@ def build(
                 labels.append(CLASSES.index(label))
         marked = (np.ones(len(words)), words, starts)
         parts[name] = sp.csr_array(marked, shape=(len(labels), WORDS)), np.array(labels)
-    return problem_from_counts(
-        task, "clustering", CLASSES, parts, weighting=weighting, unit_length=unit_length
-    )
+    return CLASSES, parts
+
+
+build = builder(_read, "clustering")
