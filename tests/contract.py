@@ -41,7 +41,7 @@ FEW_MODEL = {
     **{"himls": {"alpha": [0.1]}, "himlsd": {"alpha": [0.1]}},
 }
 #: Baselines, which need optional libraries for some settings.
-EXTRAS = {"coral", "jdot", "ot-mapping", "dense-lr", "dense-lr-kmeans"}
+EXTRAS = {"coral", "jdot", "ot-mapping", "dense-lr", "dense-lr-kmeans", "sa", "tca"}
 #: What a model may raise, all with a clear sentence.
 REFUSALS = (ValueError, UserError, FloatingPointError)
 

@@ -109,7 +109,7 @@ def solve(
 
     def matvec(w: np.ndarray) -> np.ndarray:
         f = X @ w
-        return Xt @ (labelled * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w
+        return np.asarray(Xt @ (labelled * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w)
 
     A = LinearOperator((d, d), matvec=matvec, dtype=np.float64)
     Y = np.zeros((n, B.shape[1] - 1))
