@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_multilabel, make_problem
+from conftest import make_problem
 
 from transferbench import datasets, experiments
 from transferbench.choose import compare
 from transferbench.choose.compare import Choice, Comparison, Entry
 from transferbench.choose.doubts import WEAK_AGREEMENT
 from transferbench.data.tasks import Task
-from transferbench.errors import Doubt, UserError
+from transferbench.errors import Doubt
 from transferbench.problem import Fit
 
 SOURCE, TRUTH = make_problem(documents=4)
@@ -78,29 +78,6 @@ def test_the_reference_and_the_recommended_model_are_always_compared():
     assert compare.model_names("transfer", ["consensus"]) == ["lr", "consensus"]
     assert compare.model_names("multilabel", ["tram"]) == ["linear-svm", "tram"]
     assert compare.model_names("transfer") == list(compare.QUICK["transfer"])
-
-
-@pytest.mark.parametrize(
-    ("given", "prior"),
-    [
-        ({}, "equal"),
-        ({"consensus": {"prior": "agreed", "strength": 5.0}}, "equal"),  # all of them, by default
-        ({"consensus": {"prior": (1, 2)}}, (1, 2)),
-    ],
-)
-def test_equal_shares_are_those_of_the_recommended_model_unless_given(given, prior):
-    plans = compare.plan(SOURCE, ["dtl"], given, equal_shares=True)
-    assert {plan.model: plan.params.get("prior") for plan in plans} == {
-        "lr": None,
-        "dtl": "equal",
-        "consensus": prior,
-    }
-    assert compare.plan(SOURCE, ["dtl"])[-1].params["prior"] == "agreed"
-
-
-def test_equal_shares_are_refused_for_several_labels():
-    with pytest.raises(UserError, match="equal_shares is for one label a document; leave it out"):
-        compare.plan(make_multilabel()[0], equal_shares=True)
 
 
 def entry(agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object) -> Entry:

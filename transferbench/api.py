@@ -64,7 +64,6 @@ def compare(
     models: str | Sequence[str] = (),
     params: Mapping[str, Mapping[str, object]] | None = None,
     repeats: int = 1,
-    equal_shares: bool = False,
     options: Params | None = None,
     **reading: Any,
 ) -> DataFrame:
@@ -78,10 +77,10 @@ def compare(
     files as on the command line, with options (`transferbench describe own`) and what `Reading` in
     `userdata.documents` declares, such as text="body". Only the sources' labels are used; labels of
     a target add measures. models: by default the quick ones; logistic regression and the
-    recommended model are always compared. params: {model: {name: value}}. repeats: seeds of random
-    models. equal_shares: state that the classes of the target have equal shares.
-    See `choose.compare.table` for the columns. A multi-label model, or problem, compares
-    multi-label models, and none is recommended. Raise UserError for a mistake.
+    recommended model are always compared. params: {model: {name: value}}; with {"consensus":
+    {"prior": "equal"}} you state that the classes of the target have equal shares. repeats: seeds
+    of random models. See `choose.compare.table` for the columns. A multi-label model, or problem,
+    compares multi-label models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
 
@@ -99,7 +98,7 @@ def compare(
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    plans = comparing.plan(problem, models, params, repeats=repeats, equal_shares=equal_shares)
+    plans = comparing.plan(problem, models, params, repeats=repeats)
     compared = comparing.compare(problem, plans)
     return comparing.table(compared, truth)
 

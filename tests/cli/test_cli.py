@@ -54,8 +54,8 @@ HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pydantic", "requests", "tqdm", 
         (["run", "gtl table 3", "-m", "lr"], "`transferbench reproduce 'gtl table 3'`, or a task"),
         (["fetch", "comp-vs-rec", "gtl-table3"], "that `transferbench describe gtl-table3` lists"),
         (["list", "gtlx"], "'gtl'"),
-        (["reproduce"], "expected either experiments"),
-        (["reproduce", "gtl-table3", "--all"], "expected either experiments"),
+        (["reproduce"], "name an experiment, such as gtl-table3, a paper (dtl, gtl, "),
+        (["reproduce", "gtl-table3", "--all"], "both given; give one of them"),
         (["tables"], "run `reproduce` first"),
         (["tables", "gtl-table3"], "cannot be read"),
         (["describe", "gcfm"], "Did you mean 'gcmf'?"),
@@ -161,13 +161,6 @@ def test_fetch_dry_run_shows_size_source_and_destination(home, capfd):
     assert "task_a_labeled_train.tf  of unknown size  from https://" in public
     assert len(inboxes) == 3
     assert "2.4 MB" in inboxes[0]
-
-
-@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_completion_prints_the_shells_script(call, name):
-    code, out, _ = call("completion", name)
-    assert code == 0
-    assert "_TRANSFERBENCH_COMPLETE" in out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`compare`, also called `evaluate`: models beside each other, and a recommendation."""
+"""`compare`: models beside each other, and a recommendation."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def test_a_row_for_each_model_and_a_recommendation(call, here):
     code, out, err = call("compare", *FILES)
     assert code == 0, err
     lines = out.splitlines()
-    assert call("evaluate", *FILES)[1].split("\n\n")[1:] == out.split("\n\n")[1:]
     assert max(map(len, lines)) <= 100
     head = "model s shares =lr =consensus accuracy f1 balanced recall warnings"
     assert lines[0].split() == head.split()
@@ -297,7 +296,7 @@ def test_a_model_that_cannot_be_fitted_has_one_sentence(call, here):
 
 
 def test_equal_shares_are_taken_by_the_recommended_model(call, here):
-    found = compared(call, "-m", "dtl", "--equal-shares")
+    found = compared(call, "-m", "dtl", "--set", "consensus.prior=equal")
     assert [row["model"] for row in found["results"]] == ["lr", "dtl", "consensus"]
     assert found["results"][-1]["params"]["prior"] == "equal"
     assert found["recommended"] == "consensus"
@@ -418,8 +417,6 @@ def test_no_common_feature_names_the_options(call, here):
         ((*FILES, "--out", "a.csv"), "No such option '--out'"),
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
         (("--source", "s.csv"), "Missing option '--target'"),
-        ((*FILES, "--label-separator", "|", "--equal-shares"), "--equal-shares is for one label"),
-        ((*FILES, "-m", "tram", "--equal-shares"), "--equal-shares is for one label"),
     ],
 )
 def test_a_mistake_is_one_line(call, here, arguments, message):
@@ -449,7 +446,6 @@ def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
         ({"params": {"nosuch": {"k": 1}}}, "parameters of 'nosuch', which is not compared; expec"),
         ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
         ({"target": ()}, "expected a problem or the name of a task, or else source and target"),
-        ({"models": "tram", "equal_shares": True}, "own: equal_shares is for one label"),
         ({"models": "lskmtc"}, "lskmtc is a clustering model"),
     ],
 )

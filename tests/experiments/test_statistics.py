@@ -68,7 +68,7 @@ def test_what_was_measured_on_rcv1_is_so(number):
 
 
 def test_commands_write_and_check_the_pages(call, home):
-    assert call("reproduce", statistics.NAME)[0] == 0
+    assert call("tables", statistics.NAME)[0] == 0
     page = home.results / statistics.NAME / "table.md"
     assert page.read_text(encoding="utf-8") == statistics.render()["table.md"]
     assert call("tables", "--check")[0] == 0

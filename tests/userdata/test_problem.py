@@ -16,7 +16,6 @@ from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
 
 from transferbench.choose.doubts import check_data
 from transferbench.data.text import PAIRS, count
-from transferbench.datasets.user import options_like
 from transferbench.errors import UserError
 from transferbench.userdata import load as userdata_load
 from transferbench.userdata.documents import Documents, find_domains
@@ -249,12 +248,3 @@ def test_chinese_texts_have_features_by_default():
     built, _ = documents_problem([source], [target], {"min_df": 1})
     assert str(check_data(built)[0]).startswith("t: no two documents share")
     assert built.domains[0].X.shape[1] > 20
-
-
-def test_options_like_an_experiments_are_those_of_its_builder(home):
-    for name, min_df in (("gtl", 5), ("dtl", 15), ("dtl/comp-vs-rec", 15)):
-        found = options_like(name)
-        assert (found["min_df"], found["stop_words"]) == (min_df, "english")
-        assert found["weighting"] == "tf-idf"
-    with pytest.raises(UserError, match="Did you mean 'gtl'"):
-        options_like("glt")

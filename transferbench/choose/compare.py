@@ -15,7 +15,7 @@ import csv
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
@@ -27,7 +27,7 @@ from transferbench import models, parameters
 from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, brief
-from transferbench.measures import THRESHOLD, jaccard, score
+from transferbench.measures import ALL, THRESHOLD, evaluate, jaccard
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Truth, Watch
@@ -103,20 +103,17 @@ def plan(
     *,
     repeats: int = 1,
     seed: int = 0,
-    equal_shares: bool = False,
 ) -> list[FitPlan]:
     """Return what to compare on a problem; see `model_names`.
 
-    params: given parameters by model. repeats: seeds of a random model, from `seed` on.
-    equal_shares: the user states that the target's classes have equal shares. Raise UserError if
-    the problem cannot be compared on, or for an unknown or unsuitable model or parameter.
+    params: given parameters by model. repeats: seeds of a random model, from `seed` on. Raise
+    UserError if the problem cannot be compared on, or for an unknown or unsuitable model or
+    parameter.
     """
     repeats = parameters.convert(repeats, Count, "repeats")
     labelled = {"transfer": bool(problem.sources), "multilabel": True}.get(problem.family, False)
     if not labelled or not problem.targets:
         raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
-    if problem.family == "multilabel" and equal_shares:
-        raise UserError(f"{problem.name}: equal_shares is for one label a document; leave it out.")
     params = params or {}
     names = model_names(problem.family, names)
     for name in params:
@@ -127,8 +124,6 @@ def plan(
     for name in names:
         models.check_family(name, problem.family)
         resolved = parameters.resolve(models.load(name), params.get(name, {}), name)
-        if equal_shares and name == RECOMMENDED and resolved["prior"] == "agreed":
-            resolved = {**resolved, "prior": "equal"}
         plans.append(FitPlan.of(name, resolved, repeats, seed))
     return plans
 
@@ -286,24 +281,27 @@ def compare(
     plans: Sequence[FitPlan],
     *,
     names: Sequence[str] = (),
+    required: Collection[str] | None = None,
     on_done: Callable[[Entry], object] = lambda entry: None,
+    watch: Watch | None = None,
 ) -> Comparison:
-    """Fit the models and recommend one.
+    """Fit the models, and recommend one if it is among them.
 
-    plans: see `plan`. names: how doubts call the targets. on_done: called with the entry of each
-    model that is done. Raise UserError if the reference cannot be fitted.
+    plans: see `plan`. names: how doubts call the targets. required: models without which there is
+    no comparison; by default the reference. on_done: called with the entry of each model that is
+    done. watch: see `api.fit`. Raise UserError if a required model cannot be fitted.
     """
+    required = [REFERENCE.get(problem.family)] if required is None else required
     entries = {}
     for planned in plans:
-        entries[planned.model] = fit_plan(problem, names, planned)
-        on_done(entries[planned.model])
-    reference = entries[REFERENCE[problem.family]]
-    if not reference.fits:
-        raise UserError(f"{reference.model}: {reference.doubts[0]}.")
+        entry = fit_plan(problem, names, planned, watch)
+        if not entry.fits and entry.model in required:
+            raise UserError(f"{entry.model}: {entry.doubts[0]}.")
+        entries[entry.model] = entry
+        on_done(entry)
     doubts = tuple(check_data(problem, names))
-    if problem.family == "multilabel":
-        choice = Choice(None, f"{NONE_RECOMMENDED} {REMEDY}")
-    else:
+    choice = Choice(None, f"{NONE_RECOMMENDED} {REMEDY}" if problem.family == "multilabel" else "")
+    if RECOMMENDED in entries:
         choice = choose(problem, entries[RECOMMENDED])
     return Comparison(problem, entries, doubts, choice)
 
@@ -364,23 +362,37 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     import pandas as pd
 
     problem = compared.problem
+    places: dict[str, int | None] = {
+        domain.name: i for i, domain in enumerate(problem.domains) if not domain.seen.all()
+    }
+    if truth and truth.family == "multilabel" and sum(rows.any() for rows in truth.scored) > 1:
+        places[ALL] = None
+    measured = {
+        name: [evaluate(fit, truth) if truth else {} for fit in entry.fits]
+        for name, entry in compared.entries.items()
+    }
     lines = []
-    for i, domain in enumerate(problem.domains):
-        if domain.seen.all():
-            continue
-        signs = _label_free_signs(compared, i)
+    for place, i in places.items():
+        here = [j for j in places.values() if j is not None] if i is None else [i]
+        signs = {} if i is None else _label_free_signs(compared, i)
         for name, entry in compared.entries.items():
-            line: dict[str, Any] = {"target": domain.name, "model": name}
-            line |= {"recommended": name == compared.choice.model, "seconds": entry.seconds}
-            line |= {"documents": len(domain.seen)} | signs.get(name, {})
-            line |= _measures(truth, i, entry.fits)
+            line: dict[str, Any] = {"target": place, "model": name}
+            line |= {"recommended": i is not None and name == compared.choice.model}
+            line |= {"seconds": entry.seconds}
+            line |= {"documents": sum(len(problem.domains[j].seen) for j in here)}
+            line |= signs.get(name, {})
+            if truth and any(truth.scored[j].any() for j in here):
+                line["scored"] = sum(int(truth.scored[j].sum()) for j in here)
+                line |= _means([of_seed[place] for of_seed in measured[name]])
+                if truth.family == "transfer" and entry.fits:
+                    line |= _recall(truth, here[0], entry.fits)
             line |= {"warnings": [*map(str, entry.doubts)]}
             lines.append(line | {"worthless": entry.worthless})
     frame = pd.DataFrame(lines)
     if problem.family == "transfer":
         shares = labelled_shares(problem).tolist()
         frame.attrs["source_shares"] = dict(zip(problem.classes, shares, strict=True))
-    else:
+    elif problem.family == "multilabel":
         seen = [domain.Y[domain.seen].sum(axis=1) for domain in problem.domains]
         frame.attrs["source_labels"] = float(np.concatenate(seen).mean())
     frame.attrs["recommended"] = compared.choice.model
@@ -406,6 +418,8 @@ def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float
     Others are compared by their first seed. In the vote each model has one.
     """
     problem, several = compared.problem, compared.problem.family == "multilabel"
+    if problem.family == "clustering":
+        return {}
     indicators = np.eye(len(problem.classes))  # a row for each class
     decided = {
         name: [
@@ -437,20 +451,19 @@ def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float
     return signs
 
 
-def _measures(truth: Truth | None, i: int, fits: Sequence[Fit]) -> dict[str, float]:
-    """Return the measures of a model on domain i, if it has labels to score."""
-    if truth is None or not truth.scored[i].any():
-        return {}
-    rows = truth.scored[i]
-    Y, scores = truth.Y[i][rows], [fit.scores[i][rows] for fit in fits]
-    line: dict[str, float] = {"scored": int(rows.sum())}
-    measured = [score(truth.family, Y, S) for S in scores]
-    for name in measured[0] if measured else ():
-        values = [each[name] for each in measured]
-        line[name] = fmean(values)
+def _means(of_seeds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each measure over the seeds and, of several, its standard deviation."""
+    found: dict[str, float] = {}
+    for name in of_seeds[0] if of_seeds else ():
+        values = [measures[name] for measures in of_seeds]
+        found[name] = fmean(values)
         if len(values) > 1:
-            line[f"{name}_std"] = stdev(values)
-    if measured and truth.family == "transfer":
-        recalls = np.mean([recall(Y, S) for S in scores], axis=0).tolist()
-        line |= {f"recall {c}": value for c, value in zip(truth.classes, recalls, strict=True)}
-    return line
+            found[f"{name}_std"] = stdev(values)
+    return found
+
+
+def _recall(truth: Truth, i: int, fits: Sequence[Fit]) -> dict[str, float]:
+    """Return the mean recall of each class on domain i over the seeds."""
+    rows = truth.scored[i]
+    recalls = np.mean([recall(truth.Y[i][rows], fit.scores[i][rows]) for fit in fits], axis=0)
+    return {f"recall {c}": v for c, v in zip(truth.classes, recalls.tolist(), strict=True)}

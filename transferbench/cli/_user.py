@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,11 +74,6 @@ class UserData:
         "--option", multiple=True, metavar="NAME=VALUE",
         help="How texts become features (`describe own`); repeatable.",
     )  # fmt: skip
-    like: str | None = option(
-        "--like", metavar="NAME",
-        help="Options of texts as in an experiment on 20 Newsgroups: gtl, dtl, mrtl, mtc or a "
-        "task.",
-    )  # fmt: skip
     label_sample: int | None = option(
         "--label-sample", type=click.IntRange(1), metavar="N",
         help="Write N random documents of the targets to --label-file. Then fill in the column "
@@ -116,6 +111,8 @@ class UserData:
         """Return the models to compare; only_advice: those that a recommendation needs."""
         from transferbench.choose.compare import QUICK, RECOMMENDED, model_names
 
+        if self.family == "clustering":
+            return self.named
         quick = (RECOMMENDED,) if only_advice else QUICK[self.family]
         return model_names(self.family, [*(quick if self.auto else ()), *self.named])
 
@@ -164,18 +161,15 @@ class UserData:
 
         Options are checked first: reading large files takes long.
         """
-        from transferbench.datasets.user import options_like
         from transferbench.userdata.load import load
         from transferbench.userdata.multilabel import members_of_tasks
 
-        options = options_like(self.like) if self.like else {}
-        options |= parse(self.options)
         loaded = load(
             *self.domains(),
             family=self.family,
             labels=labels,
             reading=self.reading,
-            options=options,
+            options=parse(self.options),
             clusters=clusters,
         )
         print_used(loaded)
@@ -220,62 +214,38 @@ class UserData:
 
     def compare(
         self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1,
-        equal_shares: bool = False,
+        required: Collection[str] | None = None,
     ) -> Comparison:  # fmt: skip
-        """Compare models and recommend one; params: those of each by name.
+        """Fit models, and recommend one if it is among them; params: those of each by name.
 
-        Show progress, and the class shares that each model finds as soon as it is done.
+        repeats, required: see `choose.compare`. Show progress and, as soon as a model is done, the
+        class shares that it finds.
         """
         from tqdm import tqdm
 
-        from transferbench.choose.compare import compare, plan
+        from transferbench.choose.compare import FitPlan, compare
 
-        problem = loaded.problem
-        plans = plan(
-            problem, [*params], params, repeats=repeats, seed=self.seed, equal_shares=equal_shares
-        )
-        with tqdm(total=len(plans), unit="model", leave=False, disable=None) as bar:
+        plans = [FitPlan.of(name, values, repeats, self.seed) for name, values in params.items()]
+        done: list[str] = []
+        with tqdm(
+            total=len(plans), leave=False, disable=None, bar_format="{desc} |{bar}| {elapsed}"
+        ) as bar:
+
+            def watch(iteration: int, planned: int, scores: object) -> None:
+                bar.set_description_str(f"{len(done)}/{len(plans)} models", refresh=False)
+                bar.update(len(done) + iteration / planned - bar.n)
 
             def on_done(entry: Entry) -> None:
-                bar.update()
+                done.append(entry.model)
+                bar.update(len(done) - bar.n)
                 if entry.fits and not bar.disable:
                     with bar.external_write_mode():
                         print_shares(loaded, {entry.model: entry.fits[0]}, err=True)
 
             return compare(
-                problem, plans, names=target_names(loaded),
-                on_done=on_done,
+                loaded.problem, plans, names=target_names(loaded), required=required,
+                on_done=on_done, watch=watch,
             )  # fmt: skip
-
-    def fit(
-        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1
-    ) -> tuple[dict[str, Entry], tuple[Doubt, ...]]:
-        """Fit the models with a progress bar; return them with the doubts about the documents.
-
-        params: of all models by name. repeats: seeds of a random model. Raise UserError if a model
-        cannot solve the problem.
-        """
-        from tqdm import tqdm
-
-        from transferbench.choose.compare import FitPlan, fit_plan
-        from transferbench.choose.doubts import check_data
-
-        names = target_names(loaded)
-        entries: dict[str, Entry] = {}
-        for model, values in params.items():
-            with tqdm(desc=model, unit="iteration", leave=False, disable=None) as bar:
-
-                def watch(
-                    iteration: int, planned: int, scores: object, bar: tqdm[Any] = bar
-                ) -> None:
-                    bar.total = planned
-                    bar.update(iteration - bar.n)
-
-                planned = FitPlan.of(model, values, repeats, self.seed)
-                entries[model] = fit_plan(loaded.problem, names, planned, watch)
-            if not entries[model].fits:
-                raise UserError(f"{model}: {entries[model].doubts[0]}.")
-        return entries, tuple(check_data(loaded.problem, names))
 
     def write_sample(self, targets: Sequence[Documents]) -> None:
         """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from transferbench.cli._options import Command
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
@@ -26,7 +26,7 @@ from transferbench.cli._user import (
 
 if TYPE_CHECKING:
     from transferbench.choose.compare import Entry
-    from transferbench.problem import Family, Problem, Truth
+    from transferbench.problem import Family, Problem
     from transferbench.userdata.load import Loaded
 
 #: Of more classes the table has the least and the largest number.
@@ -47,19 +47,12 @@ SIGNS = {
 Line = dict[str, Any]
 
 
-@click.command()
+@click.command(cls=Command)
 @user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
-@click.option(
-    "--equal-shares",
-    is_flag=True,
-    help="State that the target's classes have equal shares: the recommended model takes them.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-def command(user: UserData, repeats: int, equal_shares: bool, as_json: bool) -> int:
+def command(user: UserData, repeats: int, as_json: bool) -> int:
     """Compare and score models on your documents; recommend one.
-
-    `transferbench evaluate` is another name of this command.
 
     \b
     transferbench compare --source labelled.csv --target mail.csv
@@ -75,25 +68,16 @@ def command(user: UserData, repeats: int, equal_shares: bool, as_json: bool) -> 
     from transferbench.choose.compare import table
 
     user.check_files()
-    family = user.family
-    if equal_shares and family != "transfer":
-        raise click.UsageError("--equal-shares is for one label a document, not for several.")
-    if family == "clustering":
+    clusters = user.family == "clustering"
+    if clusters:
         user.check_named()
-        params = user.params(user.named)
-        loaded = user.read("some")
-        entries, doubts = user.fit(loaded, params, repeats)
-        lines: list[Line] = []
-        facts: dict[str, Any] = {"recommended": None}
-    else:
-        params = user.params(user.compared())
-        loaded = user.read("any")
-        compared = user.compare(loaded, params, repeats, equal_shares)
-        entries, doubts = dict(compared.entries), compared.doubts
-        frame, choice = table(compared, loaded.truth), asdict(compared.choice)
-        lines = frame.to_dict("records")
-        facts = {**frame.attrs, **{k: choice[k] for k in choice if k not in ("model", "sentence")}}
-    lines += _scored(entries, loaded.truth)
+    params = user.params(user.compared())
+    loaded = user.read("some" if clusters else "any")
+    compared = user.compare(loaded, params, repeats, required=user.named if clusters else None)
+    frame, choice = table(compared, loaded.truth), asdict(compared.choice)
+    lines = frame.to_dict("records")
+    entries, doubts = compared.entries, compared.doubts
+    facts = {**frame.attrs, **{k: choice[k] for k in choice if k not in ("model", "sentence")}}
     used = [m for m in (facts["recommended"], *user.named) if m in entries and entries[m].fits]
     judged = [*doubts, *(doubt for model in used[:1] for doubt in entries[model].doubts)]
     worthless = any(doubt.worthless for doubt in judged)
@@ -135,38 +119,6 @@ def _said_by_labels(lines: Sequence[Line], loaded: Loaded) -> Iterator[str]:
             if right[best] - right[own] > CLEAR * noise:
                 percent = f"{100 * right[best]:.1f} against {100 * right[own]:.1f} % are right"
                 yield f"By your labels in {name} {best} is better than {own}: {percent}."
-
-
-def _scored(entries: Mapping[str, Entry], truth: Truth) -> Iterator[Line]:
-    """Yield a line with measures, means over the seeds, for what `table` leaves out.
-
-    These are the targets of a clustering problem, and several multi-label targets as one.
-    """
-    import numpy as np
-
-    from transferbench.measures import ALL, evaluate
-
-    rows = {name: s for name, s in zip(truth.names, truth.scored, strict=True) if s.any()}
-    if truth.family == "multilabel" and len(rows) > 1:
-        rows = {ALL: np.concatenate([*rows.values()])}
-    elif truth.family != "clustering":
-        return
-    measured = {m: [evaluate(fit, truth) for fit in e.fits] for m, e in entries.items()}
-    for place, scored in rows.items():
-        for model, entry in entries.items():
-            line: Line = {"target": place, "model": model, "recommended": False}
-            line |= {
-                "seconds": entry.seconds,
-                "documents": len(scored),
-                "scored": int(scored.sum()),
-            }
-            of_seeds = [by_place[place] for by_place in measured[model]]
-            for name in of_seeds[0] if of_seeds else ():
-                values = [each[name] for each in of_seeds]
-                line[name] = fmean(values)
-                line[f"{name}_std"] = stdev(values) if len(values) > 1 else math.nan
-            line["warnings"] = [*map(str, entry.doubts)]
-            yield line | {"worthless": entry.worthless}
 
 
 def _print(lines: Sequence[Line], loaded: Loaded) -> None:

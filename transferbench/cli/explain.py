@@ -1,18 +1,16 @@
 """transferbench explain."""
 
 import math
-import textwrap
 from collections.abc import Mapping
 
 import click
 
-from transferbench.cli._options import completing, experiment_names
-from transferbench.cli._terminal import echo, echo_marked
-from transferbench.messages import counted
+from transferbench.cli._options import Command, completing, experiment_names
+from transferbench.cli._terminal import echo, echo_marked, echo_table
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)
@@ -24,37 +22,33 @@ def command(
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
 
-    Print the command that runs it again, its runs, what they took, and what has changed since.
-    EXPERIMENT is a name, a place in a paper ("gtl table 3"), or your own FILE.yaml.
+    Print the command that runs it again, its runs, what they took, and what has changed since; of
+    an average its rows. EXPERIMENT is a name, a place in a paper ("gtl table 3"), or your own
+    FILE.yaml.
     """
     from transferbench import experiments
     from transferbench.data import tasks
     from transferbench.errors import UserError
-    from transferbench.evidence import explain
+    from transferbench.evidence import explain, tables
     from transferbench.evidence.frame import read_cells
-    from transferbench.runs.record import Store
 
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
         raise UserError(f"{file.name}: name a row and a column; {known}.")
-    cell = explain.find(file, read_cells(file, settings.results / file.name), row, column, x)
-    task = tasks.Task.named(cell.outcomes[0].run.task)
-    digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
-    title, text = explain.model_text(cell.outcomes[0].run.model)
-    trace, note = explain.objective(cell, Store(settings.results))
-    if trace:
-        iterations = counted(len(trace), "iteration")
-        least = f"least {min(trace):.6g} at {trace.index(min(trace)) + 1}"
-        note = f"{trace[0]:.6g} to {trace[-1]:.6g} in {iterations}, {least}, {note}"
+    cells = tables.with_averages(file, read_cells(file, settings.results / file.name))
+    cell = explain.find(file, cells, row, column, x)
     place = "" if math.isnan(cell.x) else f", x = {cell.x:g}"
     echo(f"{file.name}, {cell.row}, {cell.column}{place}", bold=True)
     _echo_facts(explain.facts(file, cell), cell.verdict)
+    if not cell.outcomes:
+        echo("\nThe mean of:")
+        echo_table(explain.averaged(file, cells, cell))
+        return
+    task = tasks.Task.named(cell.outcomes[0].run.task)
+    digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
     echo("\nSince then:")
     _echo_facts(explain.since(cell, digest))
-    echo(f"\n{title}")
-    echo(textwrap.indent(text, "  "))
-    echo(f"\nObjective: {note.rstrip(', ')}")
 
 
 def _echo_facts(facts: Mapping[str, str], verdict: str = "") -> None:

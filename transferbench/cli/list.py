@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from transferbench import experiments
+from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.settings import Settings
 
@@ -14,7 +15,7 @@ WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.paper
 FAMILIES = {"transfer": "Transfer", "clustering": "Clustering", "multilabel": "Multi-label"}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("what", type=WHAT, default="all")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -30,7 +31,7 @@ NEXT = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("kind", type=click.Choice(list(NEXT)))
 @click.argument("name")
 @click.option(

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
+from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 from transferbench.cli._user import WIDTH, UserData, print_shares, print_warnings, user_data
 from transferbench.messages import counted
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
 )
@@ -19,12 +20,11 @@ from transferbench.messages import counted
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @click.option(
     "--escape-formulas",
+    "escape",
     is_flag=True,
     help="In a CSV file, put ' before a value that a spreadsheet would run.",
 )
-def command(
-    user: UserData, clusters: int | None, out: Path, scores: bool, escape_formulas: bool
-) -> None:
+def command(user: UserData, clusters: int | None, out: Path, scores: bool, escape: bool) -> None:
     """Label your own documents.
 
     \b
@@ -32,12 +32,9 @@ def command(
     transferbench predict --source labelled.csv --target mail.csv -m cocc -m lr --out found.csv
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
-    Each line of the output is a document: file, row in it (the first is 1), id if there is one,
-    label or number of its cluster, and confidence, which ranks documents but is no probability. Of
-    several models the first gives the label; `agree` is the share of models with the same one.
-
-    Without --model the model that `transferbench compare` recommends is taken. A multi-label model
-    reads and writes several labels as `a|b`. Labels of targets are not read.
+    Each line of the output is a document: file, row, id, label or cluster, and confidence, which
+    ranks documents but is no probability. Of several models the first gives the label; `agree` is
+    the share of models with the same one. Labels of targets are not read.
     """
     from transferbench.errors import UserError, Worthless
     from transferbench.userdata.load import MAX_CLASSES
@@ -53,16 +50,15 @@ def command(
         user.check_named()
     params = user.params(user.compared(only_advice=True) if user.auto else user.named)
     loaded = user.read("none", clusters or 0)
+    compared = user.compare(loaded, params, required=None if user.auto else user.named)
+    entries, doubts = compared.entries, compared.doubts
+    reference = next(iter(entries))
     if user.auto:
-        compared = user.compare(loaded, params)
         best = compared.choice.model
-        reference = next(iter(compared.entries))
         models = dict.fromkeys([best, *user.named] if best else [])
         models = models or dict.fromkeys(user.named or [reference] if user.force else [])
-        entries, doubts = {model: compared.entries[model] for model in models}, compared.doubts
+        entries = {model: entries[model] for model in models}
         echo(textwrap.fill(compared.choice.sentence, WIDTH))
-    else:
-        entries, doubts = user.fit(loaded, params)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     print_shares(loaded, fits)
     print_warnings(loaded, entries, doubts)
@@ -76,5 +72,5 @@ def command(
             f"{out} is not written, as the result of {first} is worthless by the warnings above; "
             "--force writes it."
         )
-    user.write(out, loaded, fits, with_scores=scores, escape=escape_formulas)
+    user.write(out, loaded, fits, with_scores=scores, escape=escape)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._options import several_experiments
+from transferbench.cli._options import Command, several_experiments
 from transferbench.cli._runs import REPEATS, Execution, execution_options, planned_table
 from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transferbench.reproduce import Rebuild
 
 
-@click.command()
+@click.command(cls=Command)
 @several_experiments
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
@@ -55,19 +55,16 @@ def command(
     """
     from transferbench import experiments, reproduce
     from transferbench.errors import UserError
-    from transferbench.evidence import pages, statistics
     from transferbench.files import exclusive
 
-    if bool(names) == everything:
-        raise UserError("expected either experiments (`transferbench list`) or --all, not both.")
-    names = names or (*experiments.names(), statistics.NAME)
-    if statistics.NAME in names and not execution.dry_run:
-        paths = pages.write_files(settings.results / statistics.NAME, statistics.render())
-        say("\n".join(map(str, paths)))
-    names = tuple(name for name in names if name != statistics.NAME)
-    if not names:
-        return 0
-    rebuilds = reproduce.plan(names, settings, repeats, missing=missing, outdated=outdated)
+    if names and everything:
+        raise UserError("experiments and --all were both given; give one of them.")
+    if not names and not everything:
+        known = f"an experiment, such as gtl-table3, a paper ({', '.join(experiments.papers())})"
+        raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
+    rebuilds = reproduce.plan(
+        names or experiments.names(), settings, repeats, missing=missing, outdated=outdated
+    )
     if execution.dry_run:
         _show(rebuilds, settings, force=execution.force)
         return 0

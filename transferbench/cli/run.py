@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench import experiments, models
-from transferbench.cli._options import completing, model_names, task, task_names
+from transferbench.cli._options import Command, completing, model_names, task, task_names
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from transferbench.runs.record import Record
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("task", type=task, shell_complete=completing(task_names))
 @click.option(
     "--model",

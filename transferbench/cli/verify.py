@@ -2,13 +2,13 @@
 
 import click
 
-from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._options import Command, have_run, several_experiments
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(cls=Command)
 @several_experiments
 @click.option(
     "--seconds",

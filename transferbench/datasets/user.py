@@ -63,7 +63,6 @@ from transferbench import strict_yaml
 from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
@@ -78,7 +77,7 @@ from transferbench.userdata.documents import (
     find_files,
     labels_file,
 )
-from transferbench.userdata.load import feature_function, load, text_features
+from transferbench.userdata.load import feature_function, load
 from transferbench.userdata.multilabel import pool
 from transferbench.userdata.readers import check_size, numbers, read, rows
 
@@ -267,17 +266,3 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     if not folder.is_dir():
         raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
     return folder
-
-
-def options_like(name: str) -> dict[str, Any]:
-    """Return the options of texts as an experiment on 20 Newsgroups has them.
-
-    name: a task, or the name of a paper that precedes its tasks. Raise UserError for another name.
-    """
-    papers = {task.partition("/")[0]: task for task in reversed(newsgroups.TASKS)}
-    task = papers.get(name, name)
-    if task not in newsgroups.TASKS:
-        raise unknown("corpus for --like", name, [*papers, *newsgroups.TASKS])
-    own, theirs = schema(text_features), schema(newsgroups.build)
-    shared = {key: theirs[key].default for key in own if key in theirs}
-    return shared | newsgroups.stated_options(task)

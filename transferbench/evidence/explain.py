@@ -1,21 +1,19 @@
-"""One number of a table or figure explained: its runs, what has changed since, its model."""
+"""One number of a table or figure explained: its runs, and what has changed since."""
 
-import importlib
-import inspect
 import json
 import math
 import platform
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from transferbench import models, parameters
-from transferbench.errors import UserError, unknown
+from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.frame import Cell
-from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.messages import counted
 from transferbench.runs import worker
-from transferbench.runs.record import Run, Store
+from transferbench.runs.record import Run
 
 
 def find(
@@ -31,53 +29,59 @@ def find(
     here = [cell for cell in of_row if cell.column == column]
     if not here:
         raise unknown("column", column, {cell.column for cell in of_row})
-    if experiment.spec.figure and experiment.spec.figure.iterations:
+    if x is None and experiment.spec.figure and experiment.spec.figure.iterations:
         here = here[-1:]
     at_x = here if x is None else [cell for cell in here if cell.x == x]
     if len(at_x) == 1:
         return at_x[0]
-    places = ", ".join(f"{cell.x:g}" for cell in here if not math.isnan(cell.x))
-    raise UserError(
-        f"expected --x, one of {places}." if places else "there is no x; leave out --x."
-    )
+    places = [cell.x for cell in here if not math.isnan(cell.x)]
+    if not places:
+        raise UserError("there is no x; leave out --x.")
+    known = f"one of {', '.join(f'{place:g}' for place in places)}"
+    if len(places) > MAX_LISTED:
+        nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:5]
+        known = f"one of {len(places)} places, such as {', '.join(f'{p:g}' for p in nearest)}"
+    raise UserError(f"expected --x, {known}.")
 
 
-def objective(cell: Cell, store: Store) -> tuple[list[float], str]:
-    """Return the trace of the first run that has one, and its seed; if none has, why."""
-    for each in cell.outcomes:
-        record = store.find(each.key) if each.key and each.trace is None else None
-        trace = each.trace or list(record.trace if record else ())
-        if trace:
-            return trace, "" if each.run.seed is None else f"seed {each.run.seed}"
-    if not cell.by_seed:
-        return [], "no run finished"
-    if all(math.isnan(each.iterations) for each in cell.outcomes):
-        return [], "the model reports none"
-    return [], "its record is not here; run the command above, then ask again"
+def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
+    """Return a header and a line for each cell that an average is the mean of."""
+    text = number_format(experiment)
+    rows = [["row", "ours", "paper"]]
+    for cell in cells:
+        row = experiment.spec.rows.get(cell.row)
+        if row and cell.column == average.column and average_label(row.group) == average.row:
+            rows.append([cell.row, text(cell.mean), text(cell.published)])
+    return rows
 
 
-def model_text(model: str) -> tuple[str, str]:
-    """Return title and text of a model's documentation, without its objective."""
-    module = importlib.import_module(models.get(model).module)
-    title, *paragraphs = (inspect.getdoc(module) or "").split("\n\n")
-    objective = next((i for i, text in enumerate(paragraphs) if "min " in text), -1)
-    return title, "\n\n".join(paragraphs[objective + 1 :])
+def number_format(experiment: Experiment) -> Callable[[float], str]:
+    """Return the function that prints a value of an experiment."""
+    form = "{:.2f}" if experiment.spec.unit == "percent" else "{:.4g}"
+    return lambda value: "none" if math.isnan(value) else form.format(value)
 
 
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     """Return the facts about the number itself: texts by name."""
     spec, paper = experiment.spec, experiment.compared.paper
-    unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, "")
-    unit = " %" if experiment.scale(cell.row) == 100 else unit
-
-    text = ("{:.2f}" if spec.unit == "percent" else "{:.4g}").format
-    ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
+    percent = " %" if spec.unit == "percent" else ""
+    unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, percent)
+    text = number_format(experiment)
+    ours = text(cell.mean) + ("" if math.isnan(cell.mean) else unit)
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
-    printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
+    published = f"{cell.published:g}" if cell.outcomes else text(cell.published)
+    printed = "no number" if math.isnan(cell.published) else f"{published}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
     verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
     if not math.isnan(cell.difference + cell.tolerance):
-        verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:g}"
+        verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:.3g}"
+    number = {
+        "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
+        "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
+        "verdict": "" if spec.figure else verdict,
+    }
+    if not cell.outcomes:  # an average
+        return number
     seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
     peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -86,10 +90,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     took += "".join(f", {counted(number, 'thread')}" for number in threads)
     params = cell.outcomes[0].run.params
     column = spec.columns.get(cell.column)
-    return {
-        "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
-        "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
-        "verdict": "" if spec.figure else verdict,
+    return number | {
         "again": command(each.run for each in cell.outcomes),
         "setting": ", ".join(f"{name}={value}" for name, value in params.items()),
         "chosen": cell.setting,

@@ -47,7 +47,7 @@ def check_single(labels: Iterable[str], path: object) -> None:
         if SEPARATOR in label and any(parts[p] > 1 for p in split_labels(label, SEPARATOR)):
             raise UserError(
                 f"{path}: {brief(label)} looks like several labels, and a transfer model gives "
-                "one; choose a multi-label model (`transferbench list models`) for evaluate or "
+                "one; choose a multi-label model (`transferbench list models`) for compare or "
                 "predict, or --label-separator '' if it is one label."
             )
 

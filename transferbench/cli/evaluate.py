@@ -1,3 +1,0 @@
-"""transferbench evaluate, another name of compare."""
-
-from transferbench.cli.compare import command as command
