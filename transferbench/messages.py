@@ -50,6 +50,15 @@ def counted(count: float, noun: str) -> str:
     return f"{count:.0f} {noun}{'' if count == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in words: "40 seconds", "12 minutes", "3.4 hours"."""
+    if seconds < 90:
+        return counted(round(seconds), "second")
+    return (
+        counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+    )
+
+
 def install_hint(extra: str) -> str:
     """Return how to add an extra to this copy of transferbench: "run `pip install …`".
 

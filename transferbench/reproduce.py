@@ -19,7 +19,7 @@ from transferbench.evidence import pages
 from transferbench.evidence.frame import IDENTITY, read_lines, read_runs, to_runs
 from transferbench.experiments.experiment import Experiment, PlannedRun
 from transferbench.files import write_text
-from transferbench.messages import counted
+from transferbench.messages import counted, duration
 from transferbench.runs import runner
 from transferbench.runs.record import Limits, Record, Run, runs_csv, short
 from transferbench.settings import Settings
@@ -158,23 +158,30 @@ def plan(
     return [rebuild for _, rebuild in rebuilds.values()]
 
 
-def forecast(rebuilds: list[Rebuild], settings: Settings) -> tuple[pd.DataFrame, str]:
-    """Return the forecast of each experiment (see `_forecasts`) and a sentence about all of them.
+def forecast(
+    rebuilds: list[Rebuild], settings: Settings
+) -> tuple[pd.DataFrame, str, dict[Run, float]]:
+    """Return the forecast of each experiment, a sentence about all, and the seconds by run.
 
-    Also sort the experiments, the quickest first, so that failures come early.
+    The frame has todo and finished runs, seconds of one core for the runs to do of which earlier
+    runs are known, and the number of unknown others. Finished runs take no seconds, unknown ones
+    are left out. Also sort the experiments, the quickest first, so that failures come early.
     """
     planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
-    expected = _forecasts(planned, settings)
+    plan = _forecasts(planned, settings)
+    columns = ["todo", "finished", "seconds", "unknown"]
+    expected = plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
+    seconds = plan["seconds"].where(plan["todo"], 0.0)
+    by_run = dict(zip(plan["run"][seconds.notna()], seconds.dropna(), strict=True))
     count = counted(len(rebuilds), "experiment")
-    return expected, f"{count}: {_summary(expected)}"
+    return expected, f"{count}: {_summary(expected)}", by_run
 
 
 def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> pd.DataFrame:
-    """Return by experiment: todo and finished runs, seconds of one core, unknown runs.
+    """Return the planned runs with their experiment, whether finished, to do, unknown, and seconds.
 
-    `seconds` are for the runs to do of which earlier runs are known; `unknown` counts the others.
-    A run that several experiments share counts for the first of them.
+    A run that several experiments share is in the first of them.
     """
     plan = pd.DataFrame(
         [(name, each.run, *each.run.identity) for name, runs in planned.items() for each in runs],
@@ -188,8 +195,7 @@ def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) 
     plan["todo"] = ~plan["finished"]
     plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(plan["todo"])
     plan["unknown"] = plan["todo"] & plan["seconds"].isna()
-    columns = ["todo", "finished", "seconds", "unknown"]
-    return plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
+    return plan
 
 
 def _summary(forecast: pd.DataFrame) -> str:
@@ -198,7 +204,9 @@ def _summary(forecast: pd.DataFrame) -> str:
     count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} finished"
     if not total.seconds and total.unknown:
         return f"{count}; no times of earlier runs"
-    known = f"about {total.seconds / 60:.0f} minutes of one core, from the times of earlier runs"
+    if not total.todo:
+        return count
+    known = f"about {duration(total.seconds)} of one core, from the times of earlier runs"
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{count}; {known}{unknown}"
 

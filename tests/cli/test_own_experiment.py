@@ -28,6 +28,7 @@ def mine(tmp_path, call):
     path.write_text(MINE)
     code, out, err = call("reproduce", str(path))
     assert (code, "mine: 1 of 1 runs finished" in out) == (0, True), err
+    assert err == "1 experiment: 1 run to do, 0 finished; no times of earlier runs\n"
     return path
 
 

@@ -349,8 +349,9 @@ def test_a_forecast_leaves_out_what_was_reused(tmp_path, home):
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
     rebuild = Rebuild(file, home.results, None)
-    expected, _ = reproduce.forecast([rebuild], home)
+    expected, _, seconds = reproduce.forecast([rebuild], home)
     assert expected["seconds"]["mine"] == 11 * len(rebuild.waiting)
+    assert seconds == dict.fromkeys(rebuild.waiting, 11)
 
 
 def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):

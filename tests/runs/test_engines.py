@@ -217,7 +217,7 @@ def test_progress_is_reported(shell, slurm, tmp_path, engine):
 
 
 def test_late_progress_of_an_ended_run_is_not_shown():
-    with closing(ProgressBar(2, True)) as bar:
+    with closing(ProgressBar(["a run", "another"], True)) as bar:
         bar.start("one", "a run")
         bar.start("two", "another")
         bar.update("one", 1, 2)

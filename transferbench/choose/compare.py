@@ -291,7 +291,7 @@ def compare(
     no comparison; by default the reference. on_done: called with the entry of each model that is
     done. watch: see `api.fit`. Raise UserError if a required model cannot be fitted.
     """
-    required = [REFERENCE.get(problem.family)] if required is None else required
+    required = [REFERENCE.get(problem.family, "")] if required is None else required
     entries = {}
     for planned in plans:
         entry = fit_plan(problem, names, planned, watch)

@@ -98,11 +98,12 @@ class Execution:
         default_limits: Callable[[Run], Limits] | None = None,
         on_record: Callable[[Run, Record], None] = lambda run, record: None,
         task_files: TaskFiles | None = None,
+        expected: Mapping[Run, float] | None = None,
     ) -> list[Record]:
         """Return the records of the runs; with dry_run, print what would run and return none.
 
-        default_limits: limits of a run if the command line gives none; on_record, task_files: see
-        `runner.run`.
+        default_limits: limits of a run if the command line gives none; on_record, task_files,
+        expected: see `runner.run`.
         """
         from transferbench.runs import runner
         from transferbench.runs.record import Limits
@@ -142,7 +143,7 @@ class Execution:
 
         return runner.run(
             runs, settings, engine=chosen, limits=limits, force=self.force, on_record=report,
-            task_files=task_files,
+            task_files=task_files, expected=expected,
         )  # fmt: skip
 
 

@@ -32,8 +32,8 @@ def command(settings: Settings) -> int:
     found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
     extras: dict[str, list[str]] = {}  # by "" the distributions that are always required
     for line in metadata.requires("transferbench") or ():
-        name, *extra = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
-        extras.setdefault("".join(extra), []).append(name)
+        name, *of = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
+        extras.setdefault("".join(of), []).append(name)
     versions = {name: _version(name) for name in extras.pop("")}
     faults += [f"{n} is missing; reinstall transferbench." for n, v in versions.items() if not v]
     shown = [f"{name} {version or 'missing'}" for name, version in versions.items()]

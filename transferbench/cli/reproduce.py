@@ -68,12 +68,14 @@ def command(
     if execution.dry_run:
         _show(rebuilds, settings, force=execution.force)
         return 0
-    if len(rebuilds) > 1 and not execution.force:
-        say(reproduce.forecast(rebuilds, settings)[1], err=True)
+    seconds = None
+    if not execution.force:
+        _, sentence, seconds = reproduce.forecast(rebuilds, settings)
+        say(sentence, err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = settings.results / "records" / "reproduce.lock"
     with exclusive(lock, partial(say, message, err=True)):
-        perform = partial(execution.perform, settings=settings)
+        perform = partial(execution.perform, settings=settings, expected=seconds)
         return reproduce.perform(rebuilds, perform, say)
 
 
@@ -82,7 +84,7 @@ def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
     from transferbench import reproduce
     from transferbench.runs import runner
 
-    expected, sentence = reproduce.forecast(rebuilds, settings)
+    expected, sentence, _ = reproduce.forecast(rebuilds, settings)
     if len(rebuilds) == 1:
         (rebuild,) = rebuilds
         runs = list(rebuild.waiting)

@@ -1,13 +1,21 @@
-"""The terminal during a batch of runs: its progress bar, and Ctrl-C."""
+"""The terminal during a batch of runs: its progress, and Ctrl-C."""
 
+import math
 import signal
 import sys
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from statistics import fmean
+from time import monotonic
 from typing import Any, Self
 
-from transferbench.messages import message_text, printable
+from transferbench.messages import duration, message_text, printable
+
+#: Seconds between two lines about the progress where there is no terminal.
+PERIOD = 10.0
+#: Seconds of the expected speed that count beside the measured one.
+FIRST = 10.0
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -20,24 +28,30 @@ def notify(message: str) -> None:
 
 
 class ProgressBar:
-    """A progress bar that counts runs that ended and the finished share of each running one.
+    """Shows how many runs have ended, which one is running, and how long the others may take.
 
-    total: number of runs; shown: if false, or if there is no terminal, nothing is printed.
+    It is a bar on a terminal, else a line every PERIOD seconds. runs: all runs. shown: if false,
+    nothing is printed. expected: seconds of runs, as far as they are known; 0 if reused.
     """
 
-    def __init__(self, total: int, shown: bool) -> None:
+    def __init__(
+        self, runs: Iterable[Hashable], shown: bool, expected: Mapping[Any, float] | None = None
+    ) -> None:
         from tqdm import tqdm
 
-        self.ended = 0
+        self.open = dict.fromkeys(runs)
+        self.total = len(self.open)
+        self.expected = dict(expected or {})
+        self.performed: list[Hashable] = []
         self.running: dict[str, Hashable] = {}  # key → run
-        self.shares: dict[str, float] = {}  # key → finished share
+        self.shares: dict[str, tuple[int, int]] = {}  # key → iteration, planned
+        self.begin = self.printed = monotonic()
+        self.last_end = 0.0  # seconds after the begin
+        self.lines = shown and not sys.stderr.isatty()
         self.tqdm = tqdm(
-            total=total,
-            unit="run",
-            leave=False,
-            disable=None if shown else True,
-            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
-        )
+            total=self.total, leave=False, disable=None if shown else True,
+            bar_format="|{bar:20}| {desc}",
+        )  # fmt: skip
 
     def close(self) -> None:
         """Remove the bar from the terminal."""
@@ -45,33 +59,64 @@ class ProgressBar:
 
     def start(self, key: str, run: Hashable) -> None:
         """Begin to show the progress of a run."""
+        if not self.performed and not self.running:
+            self.begin = self.printed = monotonic()
         self.running[key] = run
 
     def update(self, key: str | None, iteration: int, planned: int) -> None:
         """Show the iteration of a run; ignore the key of a run that is not running."""
         if key in self.running:
-            self.shares[key] = iteration / planned
-            text = printable(f"{self.running[key]} ({iteration}/{planned})")
-            self.tqdm.set_description_str(text, refresh=False)
+            self.shares[key] = iteration, planned
         self._refresh()
 
     def end(self, key: str) -> None:
         """Count a run that ended."""
-        self.running.pop(key, None)
+        run = self.running.pop(key)
         self.shares.pop(key, None)
-        self.ended += 1
+        self.performed.append(run)
+        self.last_end = monotonic() - self.begin
+        self.skip(run)
+
+    def skip(self, run: Hashable) -> None:
+        """Count a run that need not be performed."""
+        self.open.pop(run, None)
         self._refresh()
 
-    def skip(self) -> None:
-        """Count a reused or unavailable run; the estimate of the remaining time leaves it out."""
-        if not self.tqdm.disable:
-            self.tqdm.initial += 1
-        self.ended += 1
-        self._refresh()
+    def remaining(self) -> float:
+        """Return the seconds that the open runs may take, NaN if nothing is known.
+
+        The speed is measured at the ends of runs, in expected seconds per second; FIRST seconds of
+        speed 1 are added, as the first runs wait for processes to start.
+        """
+        now = monotonic() - self.begin
+        share = max((i / planned for i, planned in self.shares.values()), default=0.0)
+        usual = now / share if share else math.nan
+        if known := [seconds for seconds in self.expected.values() if seconds]:
+            usual = fmean(known)
+        elif self.performed:
+            usual = self.last_end / len(self.performed)
+        left: float = sum(self.expected.get(run, usual) for run in self.open)
+        done: float = sum(self.expected.get(run, usual) for run in self.performed)
+        speed = (done + FIRST) / (self.last_end + FIRST)
+        return max(left / speed - (now - self.last_end), 0.0)  # max(NaN, 0) is NaN
+
+    def __str__(self) -> str:
+        text = f"{self.total - len(self.open)}/{self.total} runs"
+        if not math.isnan(seconds := self.remaining()):
+            text += f", about {duration(seconds)} left"
+        for key, run in list(self.running.items())[:1]:
+            share = self.shares.get(key)
+            text += f": {run}" + (f" ({share[0]}/{share[1]})" if share else "")
+        return printable(text)
 
     def _refresh(self) -> None:
-        self.tqdm.n = self.ended + sum(self.shares.values())
-        self.tqdm.refresh()
+        shares = sum(iteration / planned for iteration, planned in self.shares.values())
+        self.tqdm.n = self.total - len(self.open) + shares
+        if not self.tqdm.disable:
+            self.tqdm.set_description_str(str(self))
+        elif self.lines and monotonic() - self.printed >= PERIOD:
+            self.printed = monotonic()
+            notify(str(self))
 
 
 class DeferInterrupt:

@@ -1,6 +1,6 @@
 """Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +37,7 @@ def run(
     limits: Callable[[Run], Limits] = lambda run: Limits(),
     force: bool = False,
     progress: bool = True,
+    expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
     task_files: TaskFiles | None = None,
 ) -> list[Record]:
@@ -44,7 +45,8 @@ def run(
 
     limits     : returns the limits of a run.
     force      : also perform runs that have a finished record.
-    progress   : show a progress bar on a terminal.
+    progress   : show how many runs have ended, see `ProgressBar`.
+    expected   : seconds that runs may take, for the progress.
     on_record  : called with each run and its record, stored or new.
     task_files : files of tasks that the caller has loaded; by default none.
 
@@ -58,7 +60,7 @@ def run(
     """
     with (
         DeferInterrupt() as interrupt,
-        closing(ProgressBar(len(set(runs)), progress)) as bar,
+        closing(ProgressBar(runs, progress, expected)) as bar,
     ):
         files = task_files or TaskFiles(settings)
         store, size = Store(settings.results), int(settings.max_artefacts * 2**30)
@@ -149,7 +151,7 @@ class Batch:
         self._add(self._running.pop(record.key), record)
 
     def _skip(self, run: Run, record: Record) -> None:
-        self.bar.skip()
+        self.bar.skip(run)
         self._add(run, record)
 
     def _add(self, run: Run, record: Record) -> None:

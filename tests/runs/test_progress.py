@@ -1,0 +1,109 @@
+"""What is printed while runs are performed: their number, the time that is left."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from transferbench.messages import duration
+from transferbench.runs import progress
+from transferbench.runs.progress import ProgressBar
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "monotonic", clock)
+    return clock
+
+
+def perform(bar: ProgressBar, clock: Clock, run: str, seconds: float) -> None:
+    """Perform a run in so many seconds, with a sign of life each second."""
+    bar.start(run, run)
+    for _ in range(int(seconds)):
+        clock.now += 1
+        bar.update(None, 0, 1)
+    bar.end(run)
+
+
+def test_a_job_that_ends_within_the_period_prints_nothing(clock, capfd):
+    bar = ProgressBar("abc", True)
+    for run in "abc":
+        perform(bar, clock, run, 3)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_a_terminal_there_is_a_line_every_ten_seconds(clock, capfd):
+    bar = ProgressBar("abcdef", True, dict.fromkeys("abcdef", 7.0))
+    for run in "abcdef":
+        perform(bar, clock, run, 7)
+    out, err = capfd.readouterr()
+    lines = err.splitlines()
+    assert (out, len(lines)) == ("", 4)
+    assert lines[0] == "1/6 runs, about 32 seconds left: b"
+    assert [line.split()[0] for line in lines] == ["1/6", "2/6", "4/6", "5/6"]
+
+
+def test_nothing_is_printed_where_it_is_not_asked_for(clock, capfd):
+    bar = ProgressBar("abc", False)
+    for run in "abc":
+        perform(bar, clock, run, 30)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("factor", [0.5, 1, 3])
+def test_the_time_left_follows_the_forecast_and_the_measured_speed(clock, factor):
+    """Runs of very different length: a bar that counts runs would be wrong by hours."""
+    expected = {"quick": 2.0, "slow": 100.0, "last": 600.0}
+    bar = ProgressBar(expected, True, expected)
+    assert bar.remaining() == 702
+    for run in ("quick", "slow"):
+        perform(bar, clock, run, factor * expected[run])
+    assert bar.remaining() == pytest.approx(600 * factor, rel=0.1)
+    clock.now += 60
+    assert bar.remaining() == pytest.approx(600 * factor - 60, rel=0.2)
+
+
+def test_reused_runs_take_no_time(clock):
+    bar = ProgressBar("abcd", True, {"a": 0.0, "b": 0.0, "c": 50.0, "d": 50.0})
+    bar.skip("a")
+    bar.skip("b")
+    assert bar.remaining() == 100
+    assert str(bar) == "2/4 runs, about 2 minutes left"
+
+
+def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
+    bar = ProgressBar("ab", True)
+    bar.start("a", "a")
+    clock.now += 10
+    assert math.isnan(bar.remaining())
+    assert str(bar) == "0/2 runs: a"
+    bar.update("a", 25, 100)
+    assert str(bar) == "0/2 runs, about 70 seconds left: a (25/100)"
+    clock.now += 20
+    bar.end("a")
+    assert str(bar) == "1/2 runs, about 30 seconds left"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 seconds"),
+        (1.2, "1 second"),
+        (89, "89 seconds"),
+        (90, "2 minutes"),
+        (12240, "3.4 hours"),
+    ],
+)
+def test_a_duration_in_words(seconds, text):
+    assert duration(seconds) == text
