@@ -259,7 +259,7 @@ def test_the_main_job_on_real_data(real, tmp_path, capfd):
 def test_a_closed_pipe_is_no_failure():
     command = f"set -o pipefail; {sys.executable} -m transferbench list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "Transfer models:\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Models:\n", "")
 
 
 def test_passwords_of_mirrors_are_not_shown(call, monkeypatch):

@@ -3,21 +3,79 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from statistics import median
 
 import pytest
 
 from transferbench import datasets
 from transferbench.cli import _terminal, doctor
+from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
 
+ROOT = Path(__file__).parent.parent.parent
 
-def test_list_fits_80_columns_and_groups_models_by_family(call):
-    lines = call("list")[1].splitlines()
-    assert max(map(len, lines)) <= 80
-    titles = [line for line in lines if line and not line.startswith((" ", "*"))]
-    families = ["Transfer models:", "Clustering models:", "Multi-label models:"]
-    assert titles == [*families, "Tasks:", "Experiments:"]
-    assert lines.index("Clustering models:") < lines.index(next(x for x in lines if "lnkmtc" in x))
+
+def test_list_has_columns_and_is_not_cut_where_it_is_piped(call):
+    out = call("list")[1]
+    lines = out.splitlines()
+    assert [line for line in lines if line and not line.startswith(" ")] == [
+        "Models:", "Tasks:", "Experiments:"
+    ]  # fmt: skip
+    assert "…" not in out
+    assert max(map(len, lines)) > 100
+    assert lines[1].split() == ["name", "family", "summary"], "there are no committed runs"
+
+
+def test_list_is_cut_at_the_width_of_a_terminal(call, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "70")
+    lines = call("list", "models")[1].splitlines()
+    assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 70
+    assert any(line.endswith("…") for line in lines)
+
+
+def test_list_has_sizes_times_and_what_is_cached(call, home):
+    names = ("gtl-table3", "mtc-table3")
+    for name in names:
+        (home.results / name).mkdir(parents=True)
+        runs = (ROOT / "results" / name / "runs.csv").read_text(encoding="utf-8")
+        (home.results / name / "runs.csv").write_text(runs, encoding="utf-8")
+    for name in ("20newsgroups-train.tab", "20newsgroups-test.tab"):
+        path = home.data / "raw" / "newsgroups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = json.loads(call("list", "--json")[1])
+    by_name = {each["name"]: each for listed in found.values() for each in listed}
+    task = by_name["gtl/comp-vs-rec"]
+    assert (task["documents"], task["cached"], task["seconds"]) == (7862, True, None)
+    assert by_name["rcv1/subset1"]["cached"] is False
+    assert by_name["own"]["cached"] is None
+    runs = {line["key"]: line for line in read_lines(home.results / "gtl-table3" / "runs.csv")}
+    total = sum(float(line["seconds"]) for line in runs.values() if line["seconds"])
+    assert by_name["gtl-table3"]["seconds"] == pytest.approx(total)
+    seconds = [float(line["seconds"]) for line in runs.values() if line["model"] == "dkt"]
+    assert by_name["dkt"]["seconds"] == pytest.approx(median(seconds))
+    lines = {line.split()[0]: line.split() for line in call("list")[1].splitlines() if line}
+    assert lines["gtl/comp-vs-rec"][1:3] == ["7,862", "yes"]
+
+
+def test_other_forms_of_tasks_are_listed_where_all_are_asked_for(call):
+    listed = {line.split()[0] for line in call("list", "tasks")[1].splitlines() if line}
+    everything = {
+        line.split()[0] for line in call("list", "tasks", "--all")[1].splitlines() if line
+    }
+    assert {"gtl/comp-vs-rec", "mtc/comp-vs-sci", "mrtl/comp-vs-rec"} <= listed < everything
+    other = {
+        "dtl/comp-vs-rec",
+        "generated/small",
+        "mtc/comp-vs-sci-rebuilt",
+        "embedded/rec-vs-talk",
+    }
+    assert other <= everything - listed
+    found = json.loads(call("list", "tasks", "--json")[1])["tasks"]
+    assert {each["name"] for each in found} == everything - {"Tasks:", "name"}
 
 
 def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):
@@ -27,10 +85,9 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
     monkeypatch.setattr(
         "transferbench.fingerprint.find_spec", lambda name: None if name == "skada" else name
     )
-    out = call("list", "models")[1]
-    assert "  jdot* " in out
-    assert "  lr " in out
-    assert "* needs skada, not installed" in out
+    lines = {line.split()[0]: line for line in call("list", "models")[1].splitlines() if line}
+    assert "  skada  " in lines["jdot"]
+    assert "skada" not in lines["lr"]
     listed = {m["name"]: m for m in json.loads(call("list", "models", "--json")[1])["models"]}
     assert (listed["jdot"]["missing"], listed["lr"]["missing"]) == (["skada"], [])
     assert listed["kmeans"]["family"] == "clustering"
@@ -38,17 +95,18 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
 
 def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call):
     code, out, err = call("list", "gtl")
-    title, *lines = out.splitlines()
-    assert (code, err, title) == (0, "", "Experiments on gtl:")
+    title, _, *lines = out.splitlines()
+    assert (code, err, title) == (0, "", "Experiments:")
     assert [line.split()[0] for line in lines[:4]] == [
         "gtl-table3", "gtl-figure2a", "gtl-figure2b", "gtl-figure2c"
     ]  # fmt: skip
-    assert "  Table 3: Average classification accuracy" in lines[0]
-    found = {each["name"]: each for each in json.loads(call("list", "gtl", "--json")[1])["gtl"]}
+    assert re.search("  Average classification accuracy .*  Table 3$", lines[0])
+    found = json.loads(call("list", "gtl", "--json")[1])["experiments"]
+    found = {each["name"]: each for each in found}
     assert found["gtl-figure2b"]["place"] == "Figure 2b"
     assert {"gtl-variants", "readings-gcmf"} <= found.keys()
     assert not {"choice", "dtl-table3", "readings-dtl"} & found.keys()
-    assert [line.split()[0] for line in call("list", "himls")[1].splitlines()[9:11]] == [
+    assert [line.split()[0] for line in call("list", "himls")[1].splitlines()[10:12]] == [
         "himls-table10", "himls-table11"
     ]  # fmt: skip
 
@@ -60,6 +118,7 @@ def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call)
         ("comp-vs-rec", ("gtl/comp-vs-rec\n", "Facts, checked", "Built from:", "Licence: ")),
         ("gtl-table3", ("gtl-table3: ", "Metric: accuracy", "Tolerance: ", "Rows:", "Columns:")),
         ("newsgroups", ("newsgroups (dataset)\n", "Tasks:")),
+        ("gtl", ("gtl (paper)\nM. Long, J. Wang, ", "  gtl-table3: Table 3: Average class")),
         ("mtc Figure 1", ("mtc-figure1", "Rows:", "Columns:")),
     ],
 )
@@ -75,7 +134,7 @@ def test_colours_are_used_where_they_are_asked_for(call, monkeypatch):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     assert "\x1b" not in call("list", "models")[1], "not a terminal"
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert call("list", "models")[1].startswith("\x1b[1mTransfer models:\x1b[0m\n")
+    assert call("list", "models")[1].startswith("\x1b[1mModels:\x1b[0m\n")
     assert "\x1b" not in call("list", "models", "--json")[1]
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in call("list", "models")[1]

@@ -52,9 +52,10 @@ def test_commands_without_names_include_it(call, home, mine):
     assert call("verify")[0] == 0
     assert call("report")[0] == 0
     assert "My clusters" in (home.results / "report" / "index.html").read_text(encoding="utf-8")
-    assert "Your own experiments:\n  mine  My clusters\n" in call("list", "experiments")[1]
+    lines = [line.split() for line in call("list", "experiments")[1].splitlines()]
+    assert [line[0] for line in lines if line[-1:] == ["yours"]] == ["mine"]
     listed = json.loads(call("list", "experiments", "--json")[1])["experiments"]
-    assert {each["name"] for each in listed if each["own"]} == {"mine"}
+    assert {each["name"] for each in listed if each["place"] == "yours"} == {"mine"}
 
 
 def test_by_name_the_file_as_it_was_reproduced_is_meant(call, mine):

@@ -1,6 +1,15 @@
 """transferbench list."""
 
-from collections.abc import Mapping
+import csv
+import re
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from operator import itemgetter
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 import click
@@ -8,47 +17,56 @@ import click
 from transferbench import experiments
 from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo, echo_json
+from transferbench.messages import aligned
 from transferbench.settings import Settings
 
-WIDTH = 80
 WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
-FAMILIES = {"transfer": "Transfer", "clustering": "Clustering", "multilabel": "Multi-label"}
+#: Tasks that are other forms of listed ones, or made up; only --all prints them.
+OTHER_FORM = re.compile(r"(embedded|generated|dtl)/.*|.*-rebuilt")
+#: Printed where anything listed has them.
+COLUMNS = (
+    *("name", "family", "documents", "cached", "seconds"),
+    *("missing", "summary", "title", "place"),
+)
 
 
 @click.command(cls=Command)
 @click.argument("what", type=WHAT, default="all")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--all", "everything", is_flag=True, help="Also other forms of tasks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
 @click.pass_obj
-def command(settings: Settings, what: str, as_json: bool) -> None:
+def command(settings: Settings, what: str, everything: bool, as_json: bool) -> None:
     """List models, tasks and experiments, or the experiments of a paper.
 
-    A model marked * needs a library that is not installed. Long lines are cut; `describe NAME`
-    shows all. Your own experiments are listed once they have results.
-
-    \b
-    With --json, an object with the lists that were asked for:
-      models       name, family, summary, missing (libraries that are not installed)
-      tasks        name, summary
-      experiments  name, title, own (true for your own)
-      a paper      name, title, place (in the paper)
+    Seconds are those of a committed fit (the median) or of all fits of an experiment. A task is
+    cached if its original files are here. Missing are libraries that a model needs and that are not
+    installed. Lines are cut at the width of a terminal. Your own experiments are listed once they
+    have results.
     """
     found = _read(settings, what)
     if as_json:
         echo_json(found)
         return
-    models = found.get("models", [])
-    for family, title in FAMILIES.items():
-        names = {m["name"] + "*" * bool(m["missing"]): m for m in models if m["family"] == family}
-        _print(f"{title} models", {name: model["summary"] for name, model in names.items()})
-    if missing := sorted({library for model in models for library in model["missing"]}):
-        echo(f"* needs {', '.join(missing)}, not installed; see `doctor`.\n")
-    _print("Tasks", {each["name"]: each["summary"] for each in found.get("tasks", ())})
-    for own, title in ((False, "Experiments"), (True, "Your own experiments")):
-        listed = [each for each in found.get("experiments", ()) if each["own"] is own]
-        _print(title, {each["name"]: each["title"] for each in listed})
-    if what in experiments.papers():
-        places = {each["name"]: f"{each['place']}: {each['title']}" for each in found[what]}
-        _print(f"Experiments on {what}", places)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    for kind, listed in found.items():
+        shown = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
+        columns = [name for name in COLUMNS if any(each.get(name) for each in shown)]
+        rows = [columns, *([_text(each.get(name)) for name in columns] for each in shown)]
+        echo(f"{kind.capitalize()}:", bold=True)
+        for line in aligned(rows):
+            echo(f"  {line}" if len(line) + 2 <= width else f"  {line[: width - 3].rstrip()}…")
+        echo()
+
+
+def _text(value: object) -> str:
+    """Return a value as it is printed."""
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, float):
+        return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
@@ -68,16 +86,58 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
             for model in models.registry().values()
         ]
     if what in ("all", "tasks"):
-        known = datasets.tasks()
-        found["tasks"] = [{"name": n, "summary": known[n].TASKS[n]} for n in known]
+        found["tasks"] = [
+            {
+                "name": name,
+                "documents": sum(module.FACTS.get(name, {}).get("documents", {}).values()) or None,
+                "cached": _cached(settings, name),
+                "summary": module.TASKS[name],
+            }
+            for name, module in datasets.tasks().items()
+        ]
     if what in ("all", "experiments"):
         own, titles = experiments.own_names(settings.results), experiments.titles(settings.results)
         found["experiments"] = [
-            {"name": name, "title": title, "own": name in own} for name, title in titles.items()
+            {"name": name, "title": title, "place": "yours" if name in own else None}
+            for name, title in titles.items()
         ]
     if what in experiments.papers():
-        found[what] = of_paper(what)
+        found["experiments"] = of_paper(what)
+    spent: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for kinds in _finished(settings.results):
+        for kind in kinds:
+            spent[kind].append(kinds[kind])
+    for kind, listed in found.items():
+        for each in listed:
+            seconds = spent[kind, each["name"]]
+            total = sum(seconds) if kind == "experiments" else median(seconds or [0])
+            each["seconds"] = total or None
     return found
+
+
+def _finished(results: Path) -> Iterator[dict[tuple[str, str], float]]:
+    """Yield the seconds of each finished fit in runs.csv: by its experiment, model and task."""
+    names = ("key", "model", "task", "status", "seconds")
+    for path in results.glob("*/runs.csv"):
+        seen = set()
+        with path.open(encoding="utf-8", newline="") as file, suppress(ValueError, csv.Error):
+            lines = csv.reader(file)
+            places = map(next(lines, []).index, names)
+            for key, model, task, status, seconds in map(itemgetter(*places), lines):
+                if status == "done" and seconds and key not in seen:  # a line for each domain
+                    seen.add(key)
+                    of = ("experiments", path.parent.name), ("models", model), ("tasks", task)
+                    yield dict.fromkeys(of, float(seconds))
+
+
+def _cached(settings: Settings, task: str) -> bool | None:
+    """True if the original files of a task are here; None if it has none."""
+    from transferbench import datasets
+
+    module = datasets.tasks()[task]
+    needed = module.needed(task) if hasattr(module, "needed") else module.FILES
+    files = [settings.data / "raw" / module.FILES[name].name for name in needed]
+    return all(file.is_file() for file in files) if files else None
 
 
 def of_paper(paper: str) -> list[dict[str, Any]]:
@@ -93,15 +153,3 @@ def of_paper(paper: str) -> list[dict[str, Any]]:
         {"name": name, "title": files[name]["title"], "place": files[name]["paper"]["place"]}
         for name in names
     ]
-
-
-def _print(title: str, summaries: Mapping[str, str]) -> None:
-    """Print a title and a line for each name, at most WIDTH characters long; nothing without."""
-    if not summaries:
-        return
-    echo(f"{title}:", bold=True)
-    width = max(map(len, summaries))
-    for name, text in summaries.items():
-        line = f"  {name:<{width}}  {text}"
-        echo(line if len(line) <= WIDTH else f"{line[: WIDTH - 1].rstrip()}…")
-    echo()
