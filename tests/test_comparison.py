@@ -44,7 +44,7 @@ def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
 def test_a_line_has_the_mean_and_the_deviation_over_the_seeds():
     found = table([0, 0, 1, 1], lr=[[0, 0, 1, 1]], gcmf=[[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
     line = found["gcmf"]
-    assert line["accuracy"] == line["agreement_lr"] == 0.75
+    assert line["accuracy"] == 0.75
     assert line["accuracy_std"] == 0.25  # of 1, 0.75 and 0.5, with n − 1
     assert (line["recall a"], line["recall b"]) == (0.5, 1)
     assert line["share a"] == pytest.approx((2 + 1 + 0) / 12)
@@ -56,12 +56,6 @@ def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_rec
     assert (line["documents"], line["scored"], line["accuracy"]) == (4, 2, 0.5)
     assert line["recall a"] == 0.5
     assert math.isnan(line["recall b"])
-
-
-def test_agreement_is_with_the_first_seed_of_the_other_model():
-    found = table([0] * 4, lr=[[0, 0, 1, 1]], consensus=[[1, 0, 1, 1], [0, 0, 0, 0]])
-    assert [line["agreement_lr"] for line in found.values()] == [1, (0.75 + 0.5) / 2]
-    assert [line["agreement_consensus"] for line in found.values()] == [0.75, (1 + 0.25) / 2]
 
 
 def test_seeds_follow_each_other_from_the_given_one():

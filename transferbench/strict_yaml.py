@@ -137,6 +137,8 @@ class _Builder:
 
     def _scalar(self, event: Any) -> Any:
         tag = self._tag(yaml.ScalarNode, event.value, event.implicit)
+        if tag.endswith((":int", ":float")) and ":" in event.value:
+            return event.value  # YAML 1.1 takes 1:5 for 65
         try:
             value = self._construct(yaml.ScalarNode(tag, event.value, event.start_mark))
             str(value)  # fails for a hexadecimal integer too long to show in a message

@@ -9,7 +9,6 @@ from statistics import median
 
 import pytest
 
-from transferbench import datasets
 from transferbench.cli import _terminal, doctor
 from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
@@ -151,26 +150,11 @@ def test_a_mark_has_the_colour_of_its_verdict(capsys, monkeypatch):
     ]  # fmt: skip
 
 
-def test_doctor_is_short_and_fails_where_no_file_has_a_source(call, home):
+def test_doctor_is_short(call, home):
     code, out, _ = call("doctor")
-    lines = out.splitlines()
-    assert (code, len(lines)) == (1, 16)
+    assert (code, len(out.splitlines())) == (0, 14)
     for text in ("python ", "scikit-learn", "slurm ", "GiB free", "mirrors    none", "memory "):
         assert text in out
-    assert lines[-1].startswith("faults     no original file is cached or has an allowed source")
-    assert lines[-2].count("newsgroups") == 3, "and mtc-newsgroups, zhuang-newsgroups"
-
-
-def test_doctor_succeeds_where_a_file_has_a_source(call, home, tmp_path):
-    mirror = tmp_path / "mirror" / "eurlex"
-    mirror.mkdir(parents=True)
-    files = [name for name in datasets.modules()["eurlex"].FILES if name.startswith("eurlex/")]
-    for name in files:
-        (tmp_path / "mirror" / name).touch()
-    arguments = ["--mirror", str(tmp_path / "mirror"), "doctor"]
-    code, out, _ = call(*arguments)
-    assert (code, "faults" in out) == (0, False)
-    assert "originals  to fetch: eurlex; no allowed source: " in out or "; to fetch: eurlex" in out
 
 
 def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(

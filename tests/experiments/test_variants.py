@@ -21,7 +21,7 @@ columns:
   LR: {model: lr, params: {C: 1.0, intercept: true}}
 variants:
   documents: {"100": {documents: 100}, "500": {documents: 500}, all: {}}
-  shares: {as they are: {}, "1:5": {class_sizes: "1:5"}, no shift: {halves: true}}
+  shares: {as they are: {}, "1:5": {class_sizes: 1:5}, no shift: {halves: true}}
 """
 
 

@@ -27,7 +27,7 @@ from transferbench import models, parameters
 from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, brief
-from transferbench.measures import ALL, THRESHOLD, evaluate, jaccard
+from transferbench.measures import ALL, THRESHOLD, evaluate
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Truth, Watch
@@ -45,12 +45,6 @@ RECOMMENDED = "consensus"
 QUICK = {
     "transfer": ("lr", "graph-only", "cocc", "svm", "tsvm", RECOMMENDED),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
-}
-#: Family → columns of `table` with the share of documents that are decided as by a model, or by
-#: most models.
-AGREEMENT = {
-    "transfer": {"agreement_lr": "lr", "agreement_consensus": RECOMMENDED},
-    "multilabel": {"agreement_svm": "linear-svm", "agreement_vote": ""},
 }
 #: Table of the experiment `choice`, beside the experiments: in a checkout with the results, else
 #: packaged with the YAML files.
@@ -227,16 +221,13 @@ def evidence() -> tuple[Evidence, ...]:
     if path is None:
         return ()
     with path.open(encoding="utf-8", newline="") as file:
+        numbers = ("mean", "low", "high", "worst", "below_reference")
         return tuple(
             Evidence(
-                shares=line["shares"],
-                tasks=int(line["tasks"]),
-                corpora=int(line["corpora"]),
-                mean=float(line["mean"]),
-                low=float(line["low"]),
-                high=float(line["high"]),
-                worst=float(line["worst"]),
-                below_reference=float(line["below_reference"]),
+                line["shares"],
+                int(line["tasks"]),
+                int(line["corpora"]),
+                *(float(line[name]) for name in numbers),
             )
             for line in csv.DictReader(file)
             if line["strategy"] == f"{RECOMMENDED}, {ADVISED}"
@@ -348,13 +339,11 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     """Return a line for each target and model.
 
     target, model, recommended, seconds, documents. One label a document: `share CLASS` of the
-    decisions; agreement_lr and agreement_consensus, the share of documents decided as by these.
-    Several: labels, the mean number of a document's labels; none, the share of documents without
-    any; agreement_svm and agreement_vote, with the linear SVM and most models (the mean Jaccard
-    similarity). Where the truth has labels of the target: scored, their number,
-    the measures and, of one label a document, `recall CLASS`. All are means over the seeds; of
-    several seeds `accuracy_std` and so on are standard deviations, NaN for a model without a seed.
-    warnings, a list of texts; worthless.
+    decisions. Several: labels, the mean number of a document's labels; none, the share of documents
+    without any. Where the truth has labels of the target: scored, their number, the measures and,
+    of one label a document, `recall CLASS`. All are means over the seeds; of several seeds
+    `accuracy_std` and so on are standard deviations, NaN for a model without a seed. warnings, a
+    list of texts; worthless.
 
     `attrs` has recommended, recommendation (the sentence with its evidence) and source_shares, of
     the classes, or source_labels, the mean number of a document's labels.
@@ -374,7 +363,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     lines = []
     for place, i in places.items():
         here = [j for j in places.values() if j is not None] if i is None else [i]
-        signs = {} if i is None else _label_free_signs(compared, i)
+        signs = {} if i is None else _shares(compared, i)
         for name, entry in compared.entries.items():
             line: dict[str, Any] = {"target": place, "model": name}
             line |= {"recommended": i is not None and name == compared.choice.model}
@@ -412,43 +401,25 @@ def recall(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.asarray(recalls)
 
 
-def _label_free_signs(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
-    """Return the label-free columns of `table` on domain i, by fitted model.
-
-    Others are compared by their first seed. In the vote each model has one.
-    """
-    problem, several = compared.problem, compared.problem.family == "multilabel"
-    if problem.family == "clustering":
-        return {}
-    indicators = np.eye(len(problem.classes))  # a row for each class
-    decided = {
-        name: [
-            fit.scores[i] >= THRESHOLD if several else indicators[fit.scores[i].argmax(axis=1)]
-            for fit in entry.fits
-        ]
-        for name, entry in compared.entries.items()
-        if entry.fits
-    }
-    vote = np.mean([seeds[0] for seeds in decided.values()], axis=0) > 0.5
-    others = {
-        column: decided[name][0] if name else vote
-        for column, name in AGREEMENT[problem.family].items()
-        if not name or name in decided
-    }
-    signs: dict[str, dict[str, float]] = {}
-    for name, seeds in decided.items():
-        if several:
-            signs[name] = {
-                "labels": fmean(float(D.sum(axis=1).mean()) for D in seeds),
-                "none": fmean(float(np.mean(~D.any(axis=1))) for D in seeds),
+def _shares(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
+    """Return the label-free columns of `table` on domain i, by fitted model."""
+    problem = compared.problem
+    found: dict[str, dict[str, float]] = {}
+    for name, entry in compared.entries.items() if problem.family != "clustering" else ():
+        scores = [fit.scores[i] for fit in entry.fits]
+        if not scores:
+            continue
+        if problem.family == "multilabel":
+            found[name] = {
+                "labels": fmean(float((S >= THRESHOLD).sum(axis=1).mean()) for S in scores),
+                "none": fmean(float(np.mean((S < THRESHOLD).all(axis=1))) for S in scores),
             }
         else:
-            shares = np.mean([D.mean(axis=0) for D in seeds], axis=0).tolist()
-            classes = zip(problem.classes, shares, strict=True)
-            signs[name] = {f"share {label}": share for label, share in classes}
-        for column, other in others.items():
-            signs[name][column] = fmean(jaccard(other, D) for D in seeds)
-    return signs
+            c = len(problem.classes)
+            counts = np.mean([np.bincount(S.argmax(axis=1), minlength=c) for S in scores], axis=0)
+            shares = zip(problem.classes, (counts / len(scores[0])).tolist(), strict=True)
+            found[name] = {f"share {label}": share for label, share in shares}
+    return found
 
 
 def _means(of_seeds: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -76,13 +76,13 @@ class UserData:
     )  # fmt: skip
     label_sample: int | None = option(
         "--label-sample", type=click.IntRange(1), metavar="N",
-        help="Write N random documents of the targets to --label-file. Then fill in the column "
-        "`label` of your own target file in these rows, leave it blank in the others, and run "
-        "`compare` again: it scores every model on them.",
+        help="Write N random documents of the targets to --label-file. Fill in its column `label`, "
+        "and run `compare` again with --label-file: it scores every model on them.",
     )  # fmt: skip
-    label_file: str = option(
-        "--label-file", type=click.Path(), default="label-these.csv", show_default=True,
-        help="New file for --label-sample.",
+    label_file: str | None = option(
+        "--label-file", type=click.Path(),
+        help="New file for --label-sample [default: label-these.csv]; without --label-sample the "
+        "labels of targets, as filled in there.",
     )  # fmt: skip
     force: bool = option(
         "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
@@ -92,6 +92,11 @@ class UserData:
     def auto(self) -> bool:
         """True if the recommended model is to be taken."""
         return not self.models or AUTO in self.models
+
+    @property
+    def sample_file(self) -> Path:
+        """The file of the documents to label."""
+        return Path(self.label_file or "label-these.csv")
 
     @property
     def named(self) -> list[str]:
@@ -171,6 +176,7 @@ class UserData:
             reading=self.reading,
             options=parse(self.options),
             clusters=clusters,
+            label_file=self.sample_file if self.label_file and not self.label_sample else None,
         )
         print_used(loaded)
         if self.family == "multilabel" and len(self.sources) > 1:
@@ -187,7 +193,7 @@ class UserData:
 
         files: dict[str, tuple[Path | None, Sequence[str]]] = {"--out": (out, SUFFIXES)}
         if self.label_sample:
-            files["--label-file"] = Path(self.label_file), (".csv",)
+            files["--label-file"] = self.sample_file, (".csv",)
         # Path.resolve raises for a loop of links.
         inputs = {
             os.path.realpath(file) for role in self.domains() for d in role for file in d.files
@@ -195,20 +201,14 @@ class UserData:
         for flag, (path, suffixes) in files.items():
             if path is None:
                 continue
-            name = f"{flag} {path}"
+            name, folder = f"{flag} {path}", path.parent
             if path.suffix not in suffixes:
                 raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
             if os.path.realpath(path) in inputs:
                 raise UserError(f"{name} is one of the files to read or write; choose another.")
             inputs.add(os.path.realpath(path))
-            if not path.parent.is_dir():
-                raise UserError(f"{name}: there is no folder {path.parent}; make it first.")
-            if not os.access(path.parent, os.W_OK):
-                raise UserError(
-                    f"{name}: the folder {path.parent} cannot be written; name another."
-                )
-            if path.is_dir():
-                raise UserError(f"{name} is a folder; name a file.")
+            if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+                raise UserError(f"{name}: no file can be written there; name another place.")
             if flag == "--label-file" and os.path.lexists(path):
                 raise UserError(f"{name} exists and may hold labels; name another file.")
 
@@ -265,9 +265,9 @@ class UserData:
                     yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
 
         if drawn:
-            with writing(Path(self.label_file)) as temporary:
+            with writing(self.sample_file) as temporary:
                 write(temporary, rows(), ".csv", escape=True)
-            echo(f"{self.label_file}: {counted(len(drawn), 'document')} to label", err=True)
+            echo(f"{self.sample_file}: {counted(len(drawn), 'document')} to label", err=True)
 
     def write(
         self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool, escape: bool

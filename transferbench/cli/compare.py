@@ -35,14 +35,6 @@ FEW_CLASSES = 4
 MANY_SCORED = 200
 #: Standard errors by which a model must be ahead to be called better.
 CLEAR = 2
-#: Columns of label-free signs, shares between 0 and 1: their headings.
-SIGNS = {
-    "none": "none",
-    "agreement_lr": "=lr",
-    "agreement_svm": "=svm",
-    "agreement_consensus": "=consensus",
-    "agreement_vote": "=vote",
-}
 #: A model on a target: columns of `choose.compare.table`.
 Line = dict[str, Any]
 
@@ -147,10 +139,6 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
         "shares": f"{classes} among the decisions",
         "labels": "mean number of a document",
         "none": "documents without any label",
-        "=lr": "decided as by logistic regression",
-        "=svm": "labels in common with the linear SVM",
-        "=consensus": "as by the consensus",
-        "=vote": "as by most models",
         "recall": f"{classes}, the part of each that is found",
     }
     legend = ["s is in seconds, the rest in per cent"]
@@ -175,9 +163,8 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
         "s": [_number(line["seconds"]) for line in lines],
         "shares": by_class("share"),
         "labels": [_number(line.get("labels", math.nan)) for line in lines],
+        "none": [_by_class([line.get("none", math.nan)]) for line in lines],
     }
-    for sign, title in SIGNS.items():
-        columns[title] = [_by_class([line.get(sign, math.nan)]) for line in lines]
     for name, title in headings(problem.family).items():
         columns[title] = [_measure(line, name, problem.family) for line in lines]
     columns["recall"] = by_class("recall")

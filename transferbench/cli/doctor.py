@@ -16,11 +16,10 @@ from transferbench.settings import Settings, config_path
 @click.command(cls=Command)
 @click.pass_obj
 def command(settings: Settings) -> int:
-    """Show what is installed, which folders are used, and which original files are cached.
+    """Show what is installed, and which folders, settings and mirrors are used.
 
-    The exit code is 1 if a required library is missing, a folder cannot be written, or no original
-    file is cached or has a source. No network is used. `fetch --dry-run` shows every original file
-    with its source.
+    The exit code is 1 if a required library is missing or a folder cannot be written. `list tasks`
+    shows which original files are here, `fetch --dry-run` where each comes from.
     """
     import platform
 
@@ -53,10 +52,6 @@ def command(settings: Settings) -> int:
             faults.append(f"{name}: {message}")
     found["settings"] = f"{config_path()}{'' if config_path().is_file() else ' (none)'}"
     found["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
-    originals = _originals(settings)
-    found["originals"] = "; ".join(f"{state}: {', '.join(of)}" for state, of in originals.items())
-    if originals.keys() <= {"no allowed source"}:
-        faults.append("no original file is cached or has an allowed source; give a --mirror.")
     for name, text in found.items():
         echo(f"{name:<10} {text}")
     for fault in faults:
@@ -70,18 +65,3 @@ def _version(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _originals(settings: Settings) -> dict[str, list[str]]:
-    """Return the corpora by the state of their original files."""
-    from transferbench import datasets
-    from transferbench.data import fetch
-
-    files = {f.name: f for module in datasets.modules().values() for f in module.FILES.values()}
-    found: dict[str, dict[str, None]] = {}
-    for name, file in files.items():
-        plan = fetch.plan(file, settings)
-        state = "to fetch" if plan.source else "no allowed source"
-        corpora = found.setdefault("cached" if plan.cached else state, {})
-        corpora[name.partition("/")[0]] = None
-    return {state: list(corpora) for state, corpora in found.items()}

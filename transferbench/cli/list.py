@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
@@ -103,10 +102,7 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
         ]
     if what in experiments.papers():
         found["experiments"] = of_paper(what)
-    spent: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for kinds in _finished(settings.results):
-        for kind in kinds:
-            spent[kind].append(kinds[kind])
+    spent = _seconds(settings.results)
     for kind, listed in found.items():
         for each in listed:
             seconds = spent[kind, each["name"]]
@@ -115,8 +111,9 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _finished(results: Path) -> Iterator[dict[tuple[str, str], float]]:
-    """Yield the seconds of each finished fit in runs.csv: by its experiment, model and task."""
+def _seconds(results: Path) -> dict[tuple[str, str], list[float]]:
+    """Return the seconds of the finished fits in runs.csv, by experiment, by model and by task."""
+    spent: dict[tuple[str, str], list[float]] = defaultdict(list)
     names = ("key", "model", "task", "status", "seconds")
     for path in results.glob("*/runs.csv"):
         seen = set()
@@ -126,8 +123,9 @@ def _finished(results: Path) -> Iterator[dict[tuple[str, str], float]]:
             for key, model, task, status, seconds in map(itemgetter(*places), lines):
                 if status == "done" and seconds and key not in seen:  # a line for each domain
                     seen.add(key)
-                    of = ("experiments", path.parent.name), ("models", model), ("tasks", task)
-                    yield dict.fromkeys(of, float(seconds))
+                    for of in ("experiments", path.parent.name), ("models", model), ("tasks", task):
+                        spent[of].append(float(seconds))
+    return spent
 
 
 def _cached(settings: Settings, task: str) -> bool | None:

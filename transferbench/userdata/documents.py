@@ -63,8 +63,7 @@ class Documents:
     """Documents of one file, or of the files of one domain.
 
     path    : the file, or what the user gave for several; messages show it.
-    content : texts, which may be read from the file each time they are iterated, or a matrix (n, d)
-              of nonnegative numbers, documents by features.
+    content : texts, or a matrix (n, d) of nonnegative numbers, documents by features.
     labels  : (n,) names of classes, "" for a document without a label.
     ids     : (n,) ids of the documents, or None.
     name    : name of the domain; "" for that of the file.
@@ -72,7 +71,7 @@ class Documents:
     """
 
     path: Path
-    content: Iterable[str] | sp.csr_array
+    content: Sequence[str] | sp.csr_array
     labels: list[str]
     ids: list[str] | None = None
     name: str = ""

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 from unicodedata import normalize
 
@@ -35,7 +36,7 @@ from transferbench.userdata.documents import (
     check_unique,
 )
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
-from transferbench.userdata.readers import read_domain, stack
+from transferbench.userdata.readers import read_domain, stack, with_labels
 
 MAX_CLASSES = 1000
 #: How many times longer than others documents may be without a warning (95th and 5th percentile).
@@ -69,18 +70,22 @@ def load(
     reading: Reading = Reading(),
     name: str = "own",
     clusters: int = 0,
+    label_file: Path | None = None,
 ) -> Loaded:
     """Read the files of the domains, see `find_domains`, and build their problem.
 
     labels: those that targets must have. options: of the features. name, clusters: see
-    `documents_problem`. Raise UserError if the files make no problem.
+    `documents_problem`. label_file: labels of the targets, see `with_labels`. Raise UserError if
+    the files make no problem.
     """
     check_unique([*sources, *targets])
     labelled = [read_domain(files, reading, "all") for files in sources]
     if family == "transfer" and reading.separator is None:
         for documents in labelled:
             check_single(documents.labels, documents.path)
-    others = [read_domain(files, reading, labels) for files in targets]
+    others = [read_domain(files, reading, "any" if label_file else labels) for files in targets]
+    if label_file:
+        others = with_labels(others, label_file)
     for documents in others:
         if labels == "some" and not any(documents.labels):
             raise UserError(

@@ -10,13 +10,14 @@ NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its lab
 import csv
 import json
 import math
+import os
 import re
 import reprlib
 import zipfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -63,12 +64,11 @@ def read_domain(
     if len(parts) == 1:
         return replace(parts[0], name=domain.name)
     check_kind(parts)
-    texts = [part.content for part in parts if isinstance(part.content, Texts)]
     with_ids = any(part.ids for part in parts)
     return Documents(
         domain.path,
-        Texts(tuple(file for part in texts for file in part.files), reading.text)
-        if texts
+        [text for part in parts for text in part.content]
+        if parts[0].kind == "texts"
         else stack(parts),
         [label for part in parts for label in part.labels],
         [id_ for part in parts for id_ in part.ids or [""] * len(part)] if with_ids else None,
@@ -176,31 +176,8 @@ def _label(value: object, column: str, labels: Labels) -> str:
     return normalize("NFC", label)
 
 
-@dataclass(frozen=True)
-class Texts:
-    """The texts of tables, read from the files each time they are iterated.
-
-    files: each with its size and time when its texts were checked.
-    """
-
-    files: tuple[tuple[Path, tuple[int, int]], ...]
-    column: str
-
-    def __iter__(self) -> Iterator[str]:
-        for path, version in self.files:
-            if _version(path) != version:
-                raise UserError(f"{path}: the file has changed meanwhile; repeat the command.")
-            for _, row in rows(path, {self.column}):
-                yield row[self.column] or ""
-
-
-def _version(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
 def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
-    """Read labels and ids of the documents of a table, and check their texts.
+    """Read the texts, labels and ids of the documents of a table.
 
     Labels and ids are texts or numbers; null and blanks mean none. Raise UserError, with the line
     at fault, for a missing column, a value of another type, a missing label or too much text.
@@ -209,16 +186,14 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     needed += [reading.id] if reading.id else []
     names: list[str] = []
     ids: list[str] = []
-    version, total, limit, id_column = _version(path), 0, max_size(), reading.id
+    texts: list[str] = []
+    total, limit, id_column = 0, max_size(), reading.id
     optional = {"id"} if labels == "none" else {"id", reading.label}
     for line, row in rows(path, {*needed, *optional}):
         try:
             for column in needed:
                 if column not in row:
-                    line = line if path.suffix.lower() == ".jsonl" else 1  # the header
-                    problem = f"no column {column!r} among {reprlib.repr(list(row))}"
-                    remedy = "name yours: --text-column, --label-column, --id-column"
-                    raise ValueError(f"{problem}; {remedy}.")
+                    raise _no_column(path, line, column, list(row))
             if not names and id_column is None and "id" in row:
                 id_column = "id"
             text = "" if row[reading.text] is None else row[reading.text]
@@ -228,13 +203,52 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
                 raise ValueError(f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it.")
             total += len(text)
             _check_limit(total, "characters of text", limit)
+            texts.append(text)
             names.append(_label(row.get(reading.label), reading.label, labels))
             if id_column:
                 ids.append(_name(row.get(id_column), id_column))
         except ValueError as error:
             raise _line_error(path, line, error) from None
-    texts = Texts(((path, version),), reading.text)
     return Documents(path, texts, names, ids if id_column else None)
+
+
+def _no_column(path: Path, line: int, column: str, known: list[str]) -> UserError:
+    """Return the error for a missing column; line: that of the row."""
+    message = f"no column {column!r} among {reprlib.repr(known)}; name yours: --text-column, "
+    message += "--label-column, --id-column."
+    if path.suffix.lower() == ".jsonl":
+        return _line_error(path, line, message)
+    if len(known) == 1:
+        message = f"{message[:-1]}, or separate columns by a comma, semicolon or tab."
+    return UserError(f"{path}: header (line 1): {message}")
+
+
+def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
+    """Return the documents with the labels of a table that has their file, row and label.
+
+    A blank label changes nothing. Raise UserError for a row without a document in the domains.
+    """
+    given: dict[tuple[str, object], tuple[int, str]] = {}
+    for line, row in rows(path, {"file", "row", "label"}):
+        for column in ("file", "row", "label"):
+            if column not in row:
+                raise _no_column(path, line, column, list(row))
+        try:
+            label = _label(row["label"], "label", "any")
+        except ValueError as error:
+            raise _line_error(path, line, error) from None
+        if label:
+            given[os.path.realpath(str(row["file"])), str(row["row"])] = line, label
+    changed = []
+    for documents in domains:
+        places = [(os.path.realpath(file), str(number)) for file, number in documents.rows()]
+        known = zip(places, documents.labels, strict=True)
+        labels = [given.pop(place, (0, label))[1] for place, label in known]
+        changed.append(replace(documents, labels=labels))
+    for (file, number), (line, _) in given.items():
+        message = f"row {number} of {file} is no document of a target; give the same --target."
+        raise _line_error(path, line, message)
+    return changed
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
@@ -276,11 +290,14 @@ def _check_names(path: Path, names: Collection[str]) -> None:
 
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
     csv.field_size_limit(MAX_LINE_SIZE)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     _, head = next(_lines(path), (1, ""))
-    parts = {part.strip('"') for part in head.strip().split(";")}
-    if delimiter == "," and "," not in head and len(parts) > 1 and parts & {*wanted}:
-        delimiter = ";"  # as spreadsheets write where the comma is the decimal sign
+
+    def found(delimiter: str) -> int:
+        """Return the number of wanted columns; spreadsheets write ; where the comma is decimal."""
+        return len({*wanted} & {part.strip('"') for part in head.strip().split(delimiter)})
+
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
+    delimiter = max((usual, ";", "\t"), key=found)
     reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
