@@ -31,12 +31,12 @@ HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pydantic", "requests", "tqdm", 
         (["run", "comp-vs-rec", "-m", "gcmf", "--set", "k"], "expected NAME=VALUE"),
         (["run", "comp-vs-rec", "-m", "lr", "--seeds", "a"], "not a list of seeds"),
         (["run", "comp-vs-rec", "-m", "lr", "--seeds", "1", "--repeats", "2"], "one of them"),
-        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "big"], "not a size"),
+        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "big"], "not a valid float"),
         (["run", "comp-vs-rec", "-m", "lr", "--jobs", "0"], "--jobs"),
         (["run", "comp-vs-rec", "-m", "lr", "--seeds", "5-1"], "expected up to 100000 seeds"),
         (["run", "comp-vs-rec", "-m", "lr", "--seeds", "0-1000000000"], "expected up to"),
         (["run", "comp-vs-rec", "-m", "lr", "--time-limit", "nan"], "seconds: expected number > 0"),
-        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "0"], "out of range"),
+        (["run", "comp-vs-rec", "-m", "lr", "--memory-limit", "0"], "0.0 is not in the range"),
         (["run", "comp-vs-rec", "-m", "lr", "--set", "C=inf"], "expected number > 0, got 'inf'"),
         (["run", "comp-vs-rec", "-m", "lr", "--json"], "could not obtain"),
         (["describe", "comp-vs-rec:min_fd=3"], "Did you mean 'min_df'?"),
@@ -223,6 +223,22 @@ def test_help_is_quick():
     call = [sys.executable, "-c", code + "print(time.process_time())"]
     runs = [subprocess.run(call, capture_output=True, text=True, check=True) for _ in range(3)]
     assert min(float(run.stdout.splitlines()[-1]) for run in runs) < 0.3
+
+
+def test_rare_options_are_at_the_end_of_the_help(capfd):
+    """Everyday options come before the long text and the rare options."""
+    assert invoke(["predict", "--help"]) == 0
+    out = capfd.readouterr().out
+    places = [out.index(text) for text in (
+        "Usage: ", "Label your own documents.", "transferbench predict --source", "\nOptions:\n",
+        "--source PATH", "\nRare options:\n", "--escape-formulas", "Each line of the output",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    assert invoke(["run", "--help"]) == 0
+    everyday, rare = capfd.readouterr().out.split("\nRare options:\n")
+    for name in ("--engine", "--scheduler", "--slurm", "--memory-limit"):
+        assert f"  {name} " in rare
+        assert f"  {name} " not in everyday
 
 
 def test_help_of_every_command():

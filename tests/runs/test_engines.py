@@ -158,7 +158,7 @@ def test_the_records_are_the_same_on_every_engine(shell, slurm):
     for name, how in ways.items():
         by_engine[name] = {}
         for each in (call, sleeps):
-            code, out, err = shell(*each, "--memory-limit", "2G", *how, results=name)
+            code, out, err = shell(*each, "--memory-limit", "2", *how, results=name)
             assert code == 1, err
             assert len(err.splitlines()) == 1, err  # for the run that did not finish
             by_engine[name] |= records(out)

@@ -106,7 +106,7 @@ def finished(results: Path) -> list[dict]:
 
 def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
     models = [part for name in MODELS for part in ("-m", name)]
-    call = ("run", "own/small", *models, "-j", "2", "--time-limit", "120", "--memory-limit", "2G")
+    call = ("run", "own/small", *models, "-j", "2", "--time-limit", "120", "--memory-limit", "2")
     code, out, err = shell(*call, "--json")
     records = {record["model"]: record for record in map(json.loads, out.splitlines())}
     status = {name: record["status"] for name, record in records.items()}

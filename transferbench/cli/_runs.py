@@ -20,23 +20,10 @@ if TYPE_CHECKING:
     from transferbench.runs.job import TaskFiles
     from transferbench.runs.record import Limits, Record, Run
 
-SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
 MAX_SEEDS = 100_000  # of one command
 MAX_REPEATS = 1000
 #: Type of `--repeats`.
 REPEATS = click.IntRange(1, MAX_REPEATS)
-
-
-def size(text: str) -> int:
-    """Return a number of bytes, written as 500M or 4G."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
-    if not match:
-        raise click.BadParameter(f"{text!r} is not a size; expected for example 500M or 4G.")
-    number = float(match[1]) * SIZES[match[2].upper()]
-    if not 1 <= number < 2**63:
-        raise click.BadParameter(f"{text!r} is out of range; expected for example 500M or 4G.")
-    return int(number)
 
 
 def seconds(text: str) -> float:
@@ -70,9 +57,9 @@ class Execution:
         help="Threads of each run.",
     )  # fmt: skip
     time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
-    memory_limit: int | None = option(
-        "--memory-limit", type=size,
-        help="Memory a run may take, for example 4G (enforced on Linux).",
+    memory_limit: float | None = option(
+        "--memory-limit", metavar="GIB", type=click.FloatRange(0.001, 2**20),
+        help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
     engine: str | None = option(
@@ -120,10 +107,8 @@ class Execution:
 
         def limits(run: Run) -> Limits:
             default = default_limits(run) if default_limits else Limits()
-            return Limits(
-                self.time_limit or default.seconds, self.memory_limit or default.memory,
-                self.threads,
-            )  # fmt: skip
+            memory = int((self.memory_limit or 0) * 2**30) or default.memory
+            return Limits(self.time_limit or default.seconds, memory, self.threads)
 
         printed: set[str] = set()
 

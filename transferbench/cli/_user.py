@@ -216,10 +216,9 @@ class UserData:
         self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1,
         required: Collection[str] | None = None,
     ) -> Comparison:  # fmt: skip
-        """Fit models, and recommend one if it is among them; params: those of each by name.
+        """Fit models with a bar, and recommend one if it is among them.
 
-        repeats, required: see `choose.compare`. Show progress and, as soon as a model is done, the
-        class shares that it finds.
+        params: of each model by name. repeats, required: see `choose.compare`.
         """
         from tqdm import tqdm
 
@@ -238,9 +237,6 @@ class UserData:
             def on_done(entry: Entry) -> None:
                 done.append(entry.model)
                 bar.update(len(done) - bar.n)
-                if entry.fits and not bar.disable:
-                    with bar.external_write_mode():
-                        print_shares(loaded, {entry.model: entry.fits[0]}, err=True)
 
             return compare(
                 loaded.problem, plans, names=target_names(loaded), required=required,
@@ -310,7 +306,7 @@ def print_used(loaded: Loaded) -> None:
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 
-def print_shares(loaded: Loaded, fits: Mapping[str, Fit], err: bool = False) -> None:
+def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
     """Print the shares of the classes in each target, as the models decide, beside the source's."""
     import numpy as np
 
@@ -334,8 +330,7 @@ def print_shares(loaded: Loaded, fits: Mapping[str, Fit], err: bool = False) -> 
                 for c in (range(len(source)) if few else farthest[:MAX_SHARES])
             ]
             place = f" in {name}" if len(names) > 1 else ""
-            text = f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}"
-            echo(text, err=err)
+            echo(f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}")
 
 
 def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequence[Doubt]) -> None:

@@ -35,6 +35,13 @@ FEW_CLASSES = 4
 MANY_SCORED = 200
 #: Standard errors by which a model must be ahead to be called better.
 CLEAR = 2
+#: What the columns of the table mean; {}: the classes.
+LEGEND = {
+    "transfer": "; *: recommended; shares: {} among the decisions; recall: the part of each that "
+    "is found",
+    "multilabel": "; labels: mean number of a document; none: documents without any label",
+    "clustering": "",
+}
 #: A model on a target: columns of `choose.compare.table`.
 Line = dict[str, Any]
 
@@ -118,13 +125,11 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
     problem = loaded.problem
     domains = [domain.name for domain in problem.targets]
     paths = dict(zip(domains, target_names(loaded), strict=True))
-    columns: dict[str, list[str]] = {}
     for name, group in groupby(lines, itemgetter("target")):
         of_target = [*group]
         if len(of_target) < len(lines):
             echo(f"{paths.get(name, 'all targets')}:\n")
         found = _columns(of_target, problem)
-        columns |= found
         echo_table([[*found], *zip(*found.values(), strict=True)])
         echo()
         scored = of_target[0].get("scored", math.nan)
@@ -135,19 +140,8 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
             echo(f"Scored on {text}{interval}.\n")
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
-    meanings = {
-        "shares": f"{classes} among the decisions",
-        "labels": "mean number of a document",
-        "none": "documents without any label",
-        "recall": f"{classes}, the part of each that is found",
-    }
-    legend = ["s is in seconds, the rest in per cent"]
-    if any(line["recommended"] for line in lines):
-        legend.append("*: recommended")
-    legend += [f"{title}: {meanings[title]}" for title in columns if title in meanings]
-    if any(line[m] == line[m] for line in lines for m in line if m.endswith("_std")):
-        legend.append("±: standard deviation over the seeds")
-    echo(f"{textwrap.fill('; '.join(legend), WIDTH)}.\n")
+    legend = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
+    echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', WIDTH)}\n")
 
 
 def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:

@@ -14,6 +14,8 @@ from transferbench.messages import duration, message_text, printable
 
 #: Seconds between two lines about the progress where there is no terminal.
 PERIOD = 10.0
+#: Seconds between two changes of the bar.
+BLINK = 0.1
 #: Seconds of the expected speed that count beside the measured one.
 FIRST = 10.0
 
@@ -112,11 +114,13 @@ class ProgressBar:
     def _refresh(self) -> None:
         shares = sum(iteration / planned for iteration, planned in self.shares.values())
         self.tqdm.n = self.total - len(self.open) + shares
-        if not self.tqdm.disable:
-            self.tqdm.set_description_str(str(self))
-        elif self.lines and monotonic() - self.printed >= PERIOD:
-            self.printed = monotonic()
+        if monotonic() - self.printed < (PERIOD if self.lines else BLINK):
+            return
+        self.printed = monotonic()
+        if self.lines:
             notify(str(self))
+        elif not self.tqdm.disable:
+            self.tqdm.set_description_str(str(self))
 
 
 class DeferInterrupt:
