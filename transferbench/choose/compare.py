@@ -128,8 +128,7 @@ class Evidence:
 
     It is on tasks of 500 documents a domain and more where the model is advised, by the shares of
     their classes. tasks and corpora are their numbers. mean: of the corpora's means; low, high: its
-    95 per cent t interval. worst: of a task. below_reference: by how many points the model is below
-    logistic regression at most.
+    95 per cent t interval. worst: of a task.
     """
 
     shares: str
@@ -139,7 +138,6 @@ class Evidence:
     low: float
     high: float
     worst: float
-    below_reference: float
 
     def __str__(self) -> str:
         return (
@@ -221,7 +219,7 @@ def evidence() -> tuple[Evidence, ...]:
     if path is None:
         return ()
     with path.open(encoding="utf-8", newline="") as file:
-        numbers = ("mean", "low", "high", "worst", "below_reference")
+        numbers = ("mean", "low", "high", "worst")
         return tuple(
             Evidence(
                 line["shares"],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from annotated_types import Ge, Lt
 
 from transferbench.cli._options import declared, option, passing
 from transferbench.cli._terminal import echo_table, say
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from transferbench.runs.job import TaskFiles
     from transferbench.runs.record import Limits, Record, Run
 
-MAX_SEEDS = 100_000  # of one command
+Seed = Annotated[int, Ge(0), Lt(2**32)]
 MAX_REPEATS = 1000
 #: Type of `--repeats`.
 REPEATS = click.IntRange(1, MAX_REPEATS)
@@ -32,17 +32,8 @@ def seconds(text: str) -> float:
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """Return seeds, written as 0,3,7 or 0-9."""
-    numbers: dict[int, None] = {}
-    for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-        if not match:
-            raise click.BadParameter(f"{text!r} is not a list of seeds; expected 0,3,7 or 0-9.")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if not first <= last < 2**32 or last - first >= MAX_SEEDS:
-            raise click.BadParameter(f"{part!r}: expected up to {MAX_SEEDS} seeds below 2**32.")
-        numbers |= dict.fromkeys(range(first, last + 1))
-    return tuple(numbers)
+    """Return different seeds, written as 0,3,7."""
+    return tuple(dict.fromkeys(convert(text, tuple[Seed, ...], "seeds")))
 
 
 @dataclass(frozen=True)

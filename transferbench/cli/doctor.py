@@ -23,24 +23,23 @@ def command(settings: Settings) -> int:
     """
     import platform
 
-    from transferbench.messages import hide_passwords, install_hint
+    from transferbench.messages import hide_passwords
     from transferbench.runs import engines
     from transferbench.runs.engines.local import total_memory
 
-    faults = []
-    found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
-    extras: dict[str, list[str]] = {}  # by "" the distributions that are always required
+    faults, missing = [], []
+    libraries = [f"transferbench {__version__}"]
     for line in metadata.requires("transferbench") or ():
-        name, *of = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
-        extras.setdefault("".join(of), []).append(name)
-    versions = {name: _version(name) for name in extras.pop("")}
-    faults += [f"{n} is missing; reinstall transferbench." for n, v in versions.items() if not v]
-    shown = [f"{name} {version or 'missing'}" for name, version in versions.items()]
-    found["libraries"] = ", ".join([f"transferbench {__version__}", *shown])
-    for extra, names in extras.items():
-        if extra not in ("test", "browser"):
-            missing = ", ".join(name for name in names if not _version(name))
-            found[extra] = f"{missing} missing; {install_hint(extra)}" if missing else "installed"
+        name, *extra = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
+        if version := _version(name):
+            libraries.append(f"{name} {version}")
+        elif not extra:
+            faults.append(f"{name} is missing; reinstall transferbench.")
+        else:
+            missing.append(f"{name} (extra {extra[0]})")
+    found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
+    found["libraries"] = ", ".join(dict.fromkeys(libraries))
+    found["missing"] = ", ".join(missing) or "none"
     found["engines"] = ", ".join(filter(engines.installed, engines.names()))
     found["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
     for name in ("data", "results"):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="Parameter of the model; repeatable.",
 )
-@click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7 or 0-9.")
+@click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7.")
 @click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference",
