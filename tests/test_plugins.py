@@ -119,7 +119,7 @@ def left_out(err: str) -> list[str]:
 
 
 def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
-    out, err = beside("list")
+    out, err = beside("list", "--all")
     assert left_out(err) == sorted(LEFT_OUT_DATA | LEFT_OUT_MODELS)
     assert "good-model" in out
     assert "kmeans" in out
@@ -138,7 +138,7 @@ def test_other_models_run_beside_broken_plugins(shell, model):
 
 
 def test_doctor_and_fetch_work_beside_broken_plugins(beside):
-    assert "engines" in beside("doctor", code=1)[0]  # no data
+    assert "engines" in beside("doctor")[0]
     beside("fetch", "--dry-run")
 
 

@@ -97,8 +97,8 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
     if what in ("all", "experiments"):
         own, titles = experiments.own_names(settings.results), experiments.titles(settings.results)
         found["experiments"] = [
-            {"name": name, "title": title, "place": "yours" if name in own else None}
-            for name, title in titles.items()
+            {"name": n, "title": title, "own": n in own, "place": "yours" if n in own else None}
+            for n, title in titles.items()
         ]
     if what in experiments.papers():
         found["experiments"] = of_paper(what)
