@@ -120,7 +120,7 @@ def test_list_names_everything(call):
     code, out, _ = call("list")
     assert code == 0
     for name in ("gcmf", "lr-kmeans", "gtl/comp-vs-rec", "mtc/comp-vs-sci", "gtl-table3"):
-        assert f"  {name} " in out
+        assert f"\n{name} " in out
     assert "gcmf" not in call("list", "tasks")[1]
 
 
@@ -274,7 +274,7 @@ def test_the_main_job_on_real_data(real, tmp_path, capfd):
 def test_a_closed_pipe_is_no_failure():
     command = f"set -o pipefail; {sys.executable} -m transferbench list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "Models:\n", "")
+    assert (done.returncode, done.stdout.split()[0], done.stderr) == (0, "models", "")
 
 
 def test_passwords_of_mirrors_are_not_shown(call, monkeypatch):

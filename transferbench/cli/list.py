@@ -50,10 +50,11 @@ def command(settings: Settings, what: str, everything: bool, as_json: bool) -> N
     for kind, listed in found.items():
         shown = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
         columns = [name for name in COLUMNS if any(each.get(name) for each in shown)]
-        rows = [columns, *([_text(each.get(name)) for name in columns] for each in shown)]
-        echo(f"{kind.capitalize()}:", bold=True)
-        for line in aligned(rows):
-            echo(f"  {line}" if len(line) + 2 <= width else f"  {line[: width - 3].rstrip()}…")
+        rows = [[_text(each.get(name)) for name in columns] for each in shown]
+        head, *lines = aligned([[kind, *columns[1:]], *rows])
+        echo(head, bold=True)
+        for line in lines:
+            echo(line if len(line) <= width else f"{line[: width - 1].rstrip()}…")
         echo()
 
 
