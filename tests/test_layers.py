@@ -44,7 +44,9 @@ PARTS = {
     "api": {"models", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
     "estimators": {"api", "data", "datasets", "userdata"},
     "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
-    "verify": {"experiments", "runs", "evidence"},
+    "citing": {"models", "data", "datasets", "experiments", "evidence"},
+    "bundle": {"models", "data", "experiments", "evidence", "runs", "citing"},
+    "verify": {"models", "data", "experiments", "runs", "evidence", "bundle"},
     "fragility": {"data", "experiments", "runs", "evidence"},
 }
 

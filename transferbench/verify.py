@@ -1,24 +1,32 @@
-"""Compare committed results with the same runs, made again on this machine."""
+"""Compare committed results, and bundles, with the same runs made again on this machine."""
 
+import hashlib
+import json
 import math
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from transferbench import experiments
+from transferbench import experiments, models, parameters
+from transferbench.bundle import Bundle
+from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, no_runs, read_runs
 from transferbench.measures import SCORES
 from transferbench.runs import runner
 from transferbench.runs.engines.local import Local
-from transferbench.runs.record import Record
+from transferbench.runs.record import Limits, Record, Run
 from transferbench.settings import Settings
 
 #: Tolerance of a measure: rounding differs between processors, and may change the class of one
 #: document in 500. A method whose seeds differ by more has a larger tolerance.
 ROUNDING = 0.002
+#: Estimators that a bundle may name: public classes of libraries that others know.
+ESTIMATOR = re.compile(r"(sklearn|skada|adapt)(\.[a-z][a-z_]*)*:[A-Z]\w*")
 COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 
 
@@ -33,38 +41,86 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     parts = []
     for name in names:
         experiment = experiments.load(name, settings.results)
-        runs = read_runs(settings.results / experiment.name / "runs.csv")
-        measured = runs.melt(
-            [*IDENTITY, "domain", "status", "seconds"], SCORES, "measure", "committed"
-        ).dropna(subset="committed")
-        alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
-        measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
+        measured = _measured(read_runs(settings.results / experiment.name / "runs.csv"))
         planned = dict.fromkeys(planned.run for planned in experiment.runs())
         plan = pd.DataFrame([(run, *run.identity) for run in planned], columns=["run", *IDENTITY])
-        done = plan.merge(measured[measured["status"] == "done"], on=IDENTITY)
-        parts.append(done.assign(experiment=experiment.name)[COLUMNS])
+        parts.append(plan.merge(measured, on=IDENTITY).assign(experiment=experiment.name)[COLUMNS])
     if not parts:
         raise no_runs(settings.results)
     return pd.concat(parts, ignore_index=True)
 
 
-def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return of `committed` the run of each model that took least, if at most `seconds`.
+def _measured(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a line for each measure of the finished runs of `read_runs`."""
+    measured = runs.melt(
+        [*IDENTITY, "domain", "status", "seconds"], SCORES, "measure", "committed"
+    ).dropna(subset="committed")
+    alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
+    measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
+    return measured[measured["status"] == "done"]
 
-    Raise UserError if there is none.
+
+def shared(
+    bundle: Bundle, seconds: float, trusted: Path | None
+) -> tuple[pd.DataFrame, list[list[str]]]:
+    """Return of a bundle what `quickest` returns, and rows of `table` on what is not repeated.
+
+    trusted: folder for the model files of the bundle, which are code; None refuses them.
     """
+    measured = _measured(bundle.runs).assign(experiment=bundle.path.name)
+    places = measured[IDENTITY].itertuples(index=False)
+    measured["run"] = [Run(t, m, json.loads(p), int(s) if s else None) for t, m, p, s in places]
+    chosen = quickest(measured[COLUMNS], seconds)
+    ready: dict[Run, Run] = {}
+    slow = f"no finished run of up to {seconds:g} s"
+    left = [(model, slow) for model in sorted({*bundle.runs["model"]} - {*chosen["model"]})]
+    for run in chosen["run"].unique():
+        try:
+            ready[run] = _checked(run, bundle, trusted)
+        except UserError as error:
+            left.append((f"{run}", f"{error}"))
+    chosen = chosen[[run in ready for run in chosen["run"]]]
+    rows = [
+        ["–", run, "not repeated", "", "", "", f"{bundle.path.name}: {why}"] for run, why in left
+    ]
+    return chosen.assign(run=[ready[run] for run in chosen["run"]]), rows
+
+
+def _checked(run: Run, bundle: Bundle, trusted: Path | None) -> Run:
+    """Return a run of a bundle as it can be made here. Raise UserError if it cannot."""
+    content = bundle.files.get(f"models/{run.model}")
+    if trusted is None and content is not None:
+        digest = hashlib.sha256(content).hexdigest()
+        raise UserError(f"a Python file, SHA-256 {digest}; --trust runs it")
+    if trusted is None and ":" in run.model and not ESTIMATOR.fullmatch(run.model):
+        raise UserError("not an estimator of scikit-learn, skada or adapt; --trust runs it")
+    if tasks.Task.named(run.task).options.get("path"):
+        raise UserError("files of the author's own, which the bundle does not have")
+    model = run.model
+    if trusted and content is not None:
+        path = trusted / hashlib.sha256(content).hexdigest() / model
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        model = str(path)
+    params = parameters.resolve(models.load(model), dict(run.params), model)
+    return replace(run, model=model, params=params)
+
+
+def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
+    """Return of `committed` the run of each model that took least, if at most `seconds`."""
     runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
-    if runs.empty:
-        raise UserError(f"no finished run of up to {seconds:g} s; try more --seconds.")
     first = runs.drop_duplicates("model")[["experiment", "run"]]
     return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
 
 
-def run_again(measured: pd.DataFrame, settings: Settings, jobs: int) -> list[Record]:
+def run_again(
+    measured: pd.DataFrame, settings: Settings, jobs: int, limits: Limits
+) -> list[Record]:
     """Perform the runs of `committed` from scratch; records go to a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         anew = settings.replace(results=Path(folder), max_artefacts=0)
-        return runner.run(list(measured["run"].unique()), anew, engine=Local(jobs))
+        runs = list(measured["run"].unique())
+        return runner.run(runs, anew, engine=Local(jobs), limits=lambda run: limits)
 
 
 def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
@@ -89,7 +145,7 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
 def table(compared: pd.DataFrame) -> list[list[str]]:
     """Return the rows of a table: of each run the measures that differ, or the furthest apart."""
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
-    for run, measures in compared.groupby("run", sort=False):
+    for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):
         first = measures.iloc[0]
         if first["status"] != "done":
             mark = "–" if first["status"] == "unavailable" else "NO"

@@ -39,6 +39,14 @@ def originals(dataset: str) -> dict[str, File]:
     }
 
 
+def dataset_of(file: str) -> str:
+    """Return the dataset in originals.json that lists a file; of others, the file's folder."""
+    for dataset, entry in _read("originals.json").items():
+        if file in entry["files"]:
+            return dataset
+    return file.partition("/")[0]
+
+
 def facts(tasks: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return by task what must be true of it, from facts.json; empty for a task not listed."""
     known = _read("facts.json")

@@ -5,6 +5,7 @@ observations the cells of the table or the points of the figure. Every page is m
 """
 
 import csv
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -213,14 +214,15 @@ def no_runs(results: Path) -> UserError:
     return UserError(f"no runs.csv under {results}; run `reproduce` first.")
 
 
-def read_lines(path: Path) -> list[dict[str, str]]:
+def read_lines(path: Path, text: str | None = None) -> list[dict[str, str]]:
     """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
 
-    Those of `ADDED_COLUMNS` that the file lacks are empty.
+    text: the content, if it is no file of its own; errors show `path`. Missing columns that are
+    among `ADDED_COLUMNS` are empty.
     """
     csv.field_size_limit(MAX_FIELD)  # global, and other modules set their own
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", newline="") if text is None else io.StringIO(text) as file:
             reader = csv.DictReader(file)
             lines = list(reader)
             columns = [name for name in reader.fieldnames or () if name != REMOVED]

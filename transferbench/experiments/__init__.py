@@ -22,7 +22,7 @@ SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
 COPY = "experiment.yaml"
 #: Names in the folder of results that are not those of experiments.
-RESERVED = ("records", "slurm", "report", "index", "data-statistics")
+RESERVED = ("records", "slurm", "report", "index", "data-statistics", "boards", "submitted")
 REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
 #: A published table, figure, part of a figure or sentence; groups: its name without the part, its
 #: paper.

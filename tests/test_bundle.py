@@ -1,0 +1,188 @@
+"""A bundle is read as data: whatever was done to it, the answer is a bundle or one line."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import random
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from transferbench import bundle, experiments
+from transferbench.errors import UserError
+from transferbench.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+OURS = Settings(data=ROOT / "data", results=ROOT / "results")
+
+
+@pytest.fixture(scope="module")
+def packed() -> bytes:
+    return bundle.pack(experiments.load("gtl-table3"), OURS, "A. Nother")
+
+
+def contents(packed: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write(path: Path, files: dict[str, bytes], *, signed: bool = True) -> Path:
+    """Write a zip; signed: with a manifest that fits the files."""
+    files = dict(files)
+    if signed:
+        manifest = json.loads(files.pop("manifest.json"))
+        manifest["files"] = {
+            name: {"sha256": hashlib.sha256(text).hexdigest(), "size": len(text)}
+            for name, text in files.items()
+        }
+        files["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UserError) as error:
+        bundle.read(path)
+    message = str(error.value)
+    assert "\n" not in message
+    assert str(path) in message
+    return message
+
+
+def test_what_is_packed_is_read_and_equal_results_give_equal_bytes(packed, tmp_path):
+    path = tmp_path / "a.zip"
+    path.write_bytes(packed)
+    made = bundle.read(path)
+    assert packed == bundle.pack(experiments.load("gtl-table3"), OURS, "A. Nother")
+    assert (made.manifest.name, made.manifest.author) == ("gtl-table3", "A. Nother")
+    assert made.files["runs.csv"] == (OURS.results / "gtl-table3" / "runs.csv").read_bytes()
+    assert made.own.empty  # the columns are ours
+    assert len(made.runs) > 300
+    data = json.loads(made.files["data.json"])
+    assert data.keys() == set(made.runs["task"])
+    assert all(file["licence"] for task in data.values() for file in task["originals"])
+    assert b"@inproceedings{long2012transfer" in made.files["citation.bib"]
+    assert str(Path.home()).encode() not in b"".join(made.files.values())
+
+
+def test_files_that_are_no_bundles(packed, tmp_path):
+    path = tmp_path / "a.zip"
+    assert "No such file" in refusal(path)
+    path.write_bytes(b"not a zip")
+    assert "not a zip" in refusal(path)
+    path.write_bytes(packed[: len(packed) // 2])
+    refusal(path)
+    with zipfile.ZipFile(path, "w"):
+        pass
+    refusal(path)
+
+
+def test_changed_missing_and_additional_files(packed, tmp_path):
+    files, path = contents(packed), tmp_path / "a.zip"
+    changed = files | {"table.md": b"other"}
+    assert "changed or not listed: table.md" in refusal(write(path, changed, signed=False))
+    less = {name: text for name, text in files.items() if name != "table.md"}
+    assert "table.md" in refusal(write(path, less, signed=False))
+    assert "extra.txt" in refusal(write(path, files | {"extra.txt": b""}, signed=False))
+    assert "runs.csv" in refusal(write(path, {n: t for n, t in files.items() if n != "runs.csv"}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.md",
+        "/evil.md",
+        "a/../../evil.md",
+        "a\\evil.md",
+        "C:evil",
+        "con",
+        ".hidden",
+        "a//b",
+        "x\ny",
+    ],
+)
+def test_odd_names_are_refused(packed, tmp_path, name):
+    message = refusal(write(tmp_path / "a.zip", contents(packed) | {name: b"x"}))
+    assert "unusual file" in message
+
+
+def test_links_are_refused(packed, tmp_path):
+    path = write(tmp_path / "a.zip", contents(packed))
+    with zipfile.ZipFile(path, "a") as archive:
+        info = zipfile.ZipInfo("link.md")
+        info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc/passwd")
+    assert "unusual file 'link.md'" in refusal(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_is_refused(packed, tmp_path):
+    path = write(tmp_path / "a.zip", contents(packed))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("TABLE.md", "x")
+    assert "a name twice" in refusal(path)
+
+
+def test_bombs_are_refused_by_their_declared_and_by_their_real_size(packed, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle, "MAX_BYTES", 1 << 20)
+    bomb = contents(packed) | {"bomb.md": bytes(2 << 20)}
+    path = write(tmp_path / "a.zip", bomb)
+    assert "more than 1 MiB" in refusal(path)
+    # Declare a small size in both headers: the content is cut there, and does not fit the digest.
+    raw = path.read_bytes().replace((2 << 20).to_bytes(4, "little"), (9).to_bytes(4, "little"))
+    path.write_bytes(raw)
+    refusal(path)
+    many = contents(packed) | {f"{i}.md": b"" for i in range(bundle.MAX_FILES)}
+    assert "more than 200 files" in refusal(write(path, many))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b",done,", b",finished,"),
+        (b"0.7899949212798375", b"7.899949212798375"),
+        (b"0.7899949212798375", b"inf"),
+        (b"0.7899949212798375", b"much"),
+        (b"row,column", b"column,row,what"),
+        (b",nmf,", b",evil.py,"),
+        (b"zhuang", b"\xff"),
+    ],
+)
+def test_damaged_runs_are_refused(packed, tmp_path, old, new):
+    files = contents(packed)
+    assert old in files["runs.csv"]
+    files["runs.csv"] = files["runs.csv"].replace(old, new)
+    refusal(write(tmp_path / "a.zip", files))
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"", b"[]", b"{", b"[" * 100_000, b'{"format": 2}', b'{"format": 1, "name": 3}']
+)
+def test_damaged_manifests_are_refused(packed, tmp_path, manifest):
+    refusal(write(tmp_path / "a.zip", contents(packed) | {"manifest.json": manifest}, signed=False))
+
+
+def test_random_damage_gives_one_line(packed, tmp_path):
+    rng, path, messages = random.Random(0), tmp_path / "a.zip", []
+    unchanged = contents(packed)
+    del unchanged["manifest.json"]
+    for _ in range(150):
+        raw = bytearray(packed)
+        for _ in range(rng.randint(1, 4)):
+            place = rng.choice([rng.randrange(len(raw)), len(raw) - rng.randint(1, 900)])
+            raw[place] = rng.randrange(256)
+        path.write_bytes(raw)
+        try:
+            made = bundle.read(path)
+        except UserError as error:
+            messages.append(str(error))
+        else:  # bytes that mean nothing, such as a date
+            assert made.files == unchanged
+    assert messages
+    assert "\n" not in "".join(messages)

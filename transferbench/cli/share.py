@@ -1,0 +1,36 @@
+"""transferbench share."""
+
+from pathlib import Path
+
+import click
+
+from transferbench.cli._options import completing, experiment_names
+from transferbench.cli._terminal import echo
+from transferbench.messages import counted
+from transferbench.settings import Settings
+
+
+@click.command()
+@click.argument("experiment", shell_complete=completing(experiment_names))
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE.zip", help="Default: EXPERIMENT.zip."
+)
+@click.option("--author", default="", help="Who publishes it, for the board and the readme.")
+@click.pass_obj
+def command(settings: Settings, experiment: str, out: Path | None, author: str) -> None:
+    """Write the results of an experiment into one zip file.
+
+    It has the experiment, its runs, tables and pictures, the versions of libraries, digests and
+    licences of the data, BibTeX, and the Python files of its own models. `verify FILE.zip` repeats
+    a sample of its runs.
+    """
+    from transferbench import bundle, experiments
+    from transferbench.files import writing
+
+    file = experiments.load(experiment, settings.results)
+    packed = bundle.pack(file, settings, author)
+    path = out or Path(f"{file.name}.zip")
+    with writing(path) as temporary:
+        temporary.write_bytes(packed)
+    made = bundle.read(path)
+    echo(f"{path}  {len(packed):,} bytes, {counted(len(made.lines), 'line')} of runs")
