@@ -147,16 +147,19 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):
         first = measures.iloc[0]
+        shown_run = (
+            f"{replace(run, model=Path(run.model).name)}"  # without a folder of this machine
+        )
         if first["status"] != "done":
             mark = "–" if first["status"] == "unavailable" else "NO"
-            rows.append([mark, f"{run}", first["status"], "", "", "", first["reason"]])
+            rows.append([mark, shown_run, first["status"], "", "", "", first["reason"]])
             continue
         furthest = measures.sort_values("distance", ascending=False, kind="stable")
         shown = furthest.head(1) if furthest["same"].all() else furthest[~furthest["same"]]
         for line in shown.itertuples():
             values = [f"{value:.4f}" for value in (line.committed, line.now, line.jitter)]
             mark, place = "=" if line.same else "NO", f"{line.measure}, {line.domain}"
-            rows.append([mark, f"{run}", place, *values, line.experiment])
+            rows.append([mark, shown_run, place, *values, line.experiment])
     return rows
 
 
