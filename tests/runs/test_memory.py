@@ -21,7 +21,7 @@ MIB = 2**20
         ("5:memory:/x\n", {"memory/x/memory.limit_in_bytes": 2**63 - 4096}, None),
         ("1:name=systemd:/\n0::/y\n", {"unified/y/memory.max": 70 * MIB}, 70),
         ("5:cpu:/x\n", {"x/memory.max": 60 * MIB, "memory/x/memory.limit_in_bytes": MIB}, None),
-        ("junk\n::\n0::/\n", {"memory.max": "junk"}, None),
+        ("0::/\n", {"memory.max": "junk"}, None),
         (None, {}, None),
     ],
 )

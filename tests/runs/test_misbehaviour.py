@@ -15,6 +15,7 @@ import toys
 
 import transferbench
 from transferbench.data.tasks import Facts
+from transferbench.problem import Truth
 from transferbench.runs import process, worker
 from transferbench.runs.job import Job, TaskFile
 from transferbench.runs.record import Run
@@ -191,15 +192,15 @@ def test_a_result_that_is_no_record_is_a_crash(tmp_path):
 
 
 @linux
-def test_junk_among_progress_messages_is_ignored(tmp_path, monkeypatch):
-    def call(function, on_message, seconds):
-        for message in ("junk", "1", "5 5 5", "a 2", "-1 2", "1 0", "9 2", "1 2", "1" * 9999):
-            on_message(message)
-        return process.Ended(None, "", 0)
-
-    monkeypatch.setattr(process, "call", call)
+def test_progress_that_cannot_be_shown_is_not_sent(tmp_path):
     facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
     job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
-    shown: list[tuple] = []
-    worker.perform(job, lambda *progress: shown.append(progress))
-    assert shown == [("key", 2, 2), ("key", 1, 2)]
+    sent: list[str] = []
+    watch = worker._Watch(job, Truth("transfer", (), (), (), ()), sent.append)
+    for progress in (("a", 2), (-1, -1), (0, 0), (5.5, 5.5), (2**70, 2**70), (2, 2)):
+        watch(*progress, ())
+    watch.sent = 0  # long ago
+    for progress in ((9, 3), (-1, 3), (1, 3)):
+        watch(*progress, ())
+        watch.sent = 0
+    assert sent == ["2 2", "3 3", "0 3", "1 3"]

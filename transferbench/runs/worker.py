@@ -35,7 +35,7 @@ from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
 from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Record, Run, now
+from transferbench.runs.record import Record, now
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1
@@ -110,10 +110,8 @@ def perform(
         return _to_json(_attempt(record, job, start, send), record)
 
     def on_message(message: str) -> None:
-        with suppress(ValueError):  # a run may send anything
-            iteration, planned = map(int, message[:50].split())
-            if iteration >= 0 and planned >= 1:
-                on_progress(job.key, min(iteration, planned), planned)
+        iteration, planned = map(int, message.split())
+        on_progress(job.key, iteration, planned)
 
     if process.CAN_FORK:
         seconds = job.limits.seconds
@@ -205,6 +203,9 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = time.perf_counter() - begin
     measures = evaluate(fit, truth, problem)
+    doubts: tuple[Doubt, ...] = ()
+    if run.task.startswith("own:") and problem.family != "multilabel":
+        doubts = (*check_data(problem), *check_fit(run.model, problem, run.params, fit))
     peak = artefacts.peak_mib()
     return replace(
         record,
@@ -213,7 +214,7 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         diagnostics=dict(fit.diagnostics),
         trace=tuple(map(float, fit.trace)),
         curve=watch.curve if run.curve else None,
-        doubts=_doubts(run, problem, fit),
+        doubts=doubts,
         seconds=seconds + costs.correction,
         reused_seconds=costs.reused,
         load_seconds=loaded - start,
@@ -228,17 +229,10 @@ def _documents(truth: Truth, domains: Iterable[str]) -> dict[str, int]:
     return {name: counts[name] for name in domains}
 
 
-def _doubts(run: Run, problem: Problem, fit: Fit) -> tuple[Doubt, ...]:
-    """Return reasons to doubt the decisions on the user's own documents; of other tasks none."""
-    if not run.task.startswith("own:") or problem.family == "multilabel":
-        return ()
-    return (*check_data(problem), *check_fit(run.model, problem, run.params, fit))
-
-
 class _Watch:
     """Called by a model after each iteration: send progress and, if asked for, extend the curve.
 
-    Progress that is not given as integers is ignored.
+    Progress that is not given as integers is ignored, and shown up to what is planned.
     """
 
     def __init__(self, job: Job, truth: Truth, send: process.Send) -> None:
@@ -253,6 +247,6 @@ class _Watch:
         with suppress(TypeError):
             iteration, planned = operator.index(iteration), operator.index(planned)
             due = time.perf_counter() - self.sent > PROGRESS_INTERVAL or iteration == planned
-            if due and max(abs(iteration), abs(planned)) < 2**63:
+            if due and 1 <= planned < 2**63:
                 self.sent = time.perf_counter()
-                self.send(f"{iteration} {planned}")
+                self.send(f"{min(max(iteration, 0), planned)} {planned}")

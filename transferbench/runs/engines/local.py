@@ -12,13 +12,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 from multiprocessing import current_process
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
@@ -41,6 +42,8 @@ PRELOAD = (
     "sklearn.svm",
     "sparse_dot_topn",
 )
+#: Where control groups are mounted, and the files with their limits of memory (versions 1 and 2).
+MOUNTS, LIMITS = ("", "unified", "memory"), ("memory.max", "memory.limit_in_bytes")
 #: Seconds past the time limit of a run after which its template process is killed.
 GRACE = 5.0
 #: Seconds between two checks of a process.
@@ -100,18 +103,16 @@ class Schedule:
     def __init__(self, slots: Sequence[Slot], on_done: Callable[[Record], None]) -> None:
         self.slots, self.on_done = slots, on_done
         self.pending = 0  # jobs submitted whose records were not returned yet
-        self._waiting: SimpleQueue[Job | None] = SimpleQueue()
         self._events: SimpleQueue[Record | tuple[Any, ...]] = SimpleQueue()  # records, progress
-        self._threads = [
-            Thread(target=self._perform_jobs, args=(slot,), daemon=True) for slot in slots
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._executor = ThreadPoolExecutor(len(slots))
+        self._free: SimpleQueue[Slot] = SimpleQueue()
+        for slot in slots:
+            self._free.put(slot)
 
     def submit(self, job: Job) -> None:
         """Start the job as soon as a slot is free."""
         self.pending += 1
-        self._waiting.put(job)
+        self._executor.submit(self._perform, job)
 
     def next_record(self, on_progress: ProgressCallback) -> Record:
         """Wait for a job to end and return its record; `on_progress` may raise meanwhile."""
@@ -138,33 +139,31 @@ class Schedule:
 
     def stop(self) -> None:
         """Start no more jobs."""
-        with suppress(Empty):
-            while True:
-                self._waiting.get_nowait()
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
         """End all jobs and threads."""
         self.stop()
         for slot in self.slots:
             slot.closed = True
-            self._waiting.put(None)
-        for slot, thread in zip(self.slots, self._threads, strict=True):
+        for slot in self.slots:
             slot.close()
-            thread.join()
+        self._executor.shutdown()
 
-    def _perform_jobs(self, slot: Slot) -> None:
+    def _perform(self, job: Job) -> None:
         def on_progress(*progress: Any) -> None:
             if progress:
                 self._events.put(progress)
 
-        while job := self._waiting.get():
-            try:
-                record = perform(slot, job, on_progress)
-            except Exception as error:  # its process could not be started: only this run is lost
-                record = job.record("crashed", f"in its process: {reason(error)}")
-            if record.done:
-                self.on_done(record)
-            self._events.put(record)
+        slot = self._free.get()
+        try:
+            record = perform(slot, job, on_progress)
+        except Exception as error:  # its process could not be started: only this run is lost
+            record = job.record("crashed", f"in its process: {reason(error)}")
+        if record.done:
+            self.on_done(record)
+        self._free.put(slot)
+        self._events.put(record)
 
 
 class ProcessDied(Exception):
@@ -174,16 +173,16 @@ class ProcessDied(Exception):
 class Slot:
     """A process that answers calls; started by the first call, and by the next one after it died.
 
-    target: called in the process with a connection and the arguments. For each value that it
-            receives, it sends any number of tuples, the first when it has taken the value, and then
-            the answer, which is no tuple. It ignores SIGINT.
+    target: called in the process with a connection. For each value that it receives, it sends any
+            number of tuples, the first when it has taken the value, and then the answer, which is
+            no tuple. It ignores SIGINT.
 
     One thread at a time may call; any thread may set `closed`, which ends a call.
     """
 
-    def __init__(self, target: Callable[..., None], *arguments: object) -> None:
+    def __init__(self, target: Callable[..., None]) -> None:
         self.closed = False
-        self._target, self._arguments = target, arguments
+        self._target = target
         self._lock = Lock()
         self._process: BaseProcess | None = None
         self._connection: Connection
@@ -236,9 +235,8 @@ class Slot:
         # parent, so it is safe here.
         current_process().daemon = False
         self._connection, theirs = context.Pipe()
-        target, arguments = self._target, (theirs, *self._arguments)
         with block_interrupts():
-            self._process = context.Process(target=target, args=arguments, daemon=True)  # type: ignore[attr-defined]
+            self._process = context.Process(target=self._target, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
             self._process.start()
         theirs.close()
 
@@ -313,15 +311,11 @@ def _control_groups(root: Path) -> Iterator[int]:
     with suppress(OSError):
         groups = (root / "proc/self/cgroup").read_text()
     for line in groups.splitlines():
-        controllers, _, path = line.partition(":")[2].partition(":")
-        if "memory" in controllers.split(","):
-            mounts, file = ["memory"], "memory.limit_in_bytes"
-        elif not controllers:
-            mounts, file = ["", "unified"], "memory.max"
-        else:
-            continue
+        _, controllers, path = line.split(":", 2)
         group = Path(path.lstrip("/"))
-        for mount in mounts:
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        for mount, file in product(MOUNTS, LIMITS):
             for folder in (group, *group.parents):
                 with suppress(OSError, ValueError):  # no such group, or "max": no limit
                     yield int((root / "sys/fs/cgroup" / mount / folder / file).read_text())
