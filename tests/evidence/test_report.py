@@ -73,7 +73,7 @@ def test_the_same_results_give_the_same_pages(small):
 
 def test_a_page_needs_nothing_but_links_to_the_others(pages):
     for text in pages.values():
-        for target in re.findall(r'(?:src|href|action)="(?!#|data:)([^"]*)"', text):
+        for target in re.findall(r'(?:src|href|action)="(?!#|data:)([^"#]*)[^"]*"', text):
             assert target in pages
         assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", text)
         assert "default-src 'none'" in text
@@ -119,7 +119,7 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
     shutil.copy(RESULTS / "gtl-table3" / "runs.csv", results)
     pages, errors = report.render(results.parent)
     assert not errors
-    for name, scripts in (("index.html", 1), ("gtl-table3.html", 2)):
+    for name, scripts in (("index.html", 2), ("gtl-table3.html", 2)):
         assert evil not in pages[name]
         assert "<b>'c'" not in pages[name]
         assert pages[name].count("</script>") == scripts
@@ -262,7 +262,7 @@ def test_a_cell_opens_and_closes(look, small):
 
 def shown(page) -> set[str]:
     return set(
-        page.locator("[data-cells]:visible").evaluate_all("(all) => all.map((one) => one.id)")
+        page.locator("li[data-paper]:visible").evaluate_all("(all) => all.map((one) => one.id)")
     )
 
 
@@ -285,12 +285,118 @@ def test_experiments_are_filtered(look, small, choices, expected):
         field = page.locator(f"#by-{name}")
         field.fill(choice) if name == "text" else field.select_option(choice)
     assert shown(page) == expected
-    assert page.get_by_role("status").inner_text() == f"{len(expected)} of {len(SOME)} experiments"
+    said = page.get_by_role("status").inner_text()
+    assert said.startswith(f"{len(expected)} of {len(SOME)} experiments")
+    headed = page.locator("h3:visible").count()
+    assert headed == len({name.partition("-")[0] for name in expected})
+    assert page.locator("#claims").is_visible() == (page.locator("tr[data-of]:visible").count() > 0)
     claims = page.locator("tr[data-of]:visible")
     assert {row.get_attribute("data-of") for row in claims.all()} <= expected
     page.get_by_role("button", name="Clear").click()
     page.get_by_role("status").get_by_text(f"{len(SOME)} of").wait_for()
     assert shown(page) == set(SOME)
+
+
+def count(page, word: str) -> str:
+    """Return the number of published cells with a verdict, as the index shows it."""
+    return page.locator(f"[data-counts=judged] [data-word={word}] b").text_content()
+
+
+def test_counts_follow_the_filter(look, small):
+    page = look(small / "index.html")
+    badge = page.locator("#gtl-table3 .tally .below").inner_text().split()[-1]
+    assert count(page, "below") != badge
+    page.locator("#by-text").fill("gtl-table3")
+    assert count(page, "below") == badge
+    page.locator("#by-method").select_option("gcmf")
+    written = (small.parent / "gtl-table3" / "table.csv").read_text("utf-8").splitlines()
+    below = [line for line in written if ",GCMF," in line and ",below," in line]
+    rows = [line for line in below if not re.match("average|.*rebuilt", line)]
+    assert count(page, "below") == str(len(rows)) != "0"
+
+
+def test_a_cell_is_found_and_marked(look, small):
+    page = look(small / "index.html", width=1400)
+    page.locator("#by-text").fill("GCMF comp vs rec")
+    found = page.locator("#hits .first")
+    shown = " ".join(found.inner_text().split())
+    assert shown == "GCMF, comp vs rec 98.81 ± 0.00 / 92.36 ▲ above gtl-table3"
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{TABLE}#comp-vs-rec-GCMF")
+    marked = page.locator(".found").all_inner_texts()
+    assert [text.split()[0] for text in marked] == ["GCMF", "comp", "98.81"]
+    assert page.locator("td.found button").evaluate("(one) => one === document.activeElement")
+    page.goto((small / "index.html").as_uri())
+    page.locator("#by-text").fill("graph weights")
+    assert page.locator(".first").get_attribute("id") == "gtl-figure2a"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/gtl-figure2a.html")
+
+
+def test_every_cell_that_the_search_finds_has_its_address(pages):
+    data = facts(pages["index.html"])
+    for name, each in data.items():
+        ids = re.findall(r'<td id="([^"]*)"', html.unescape(pages[f"{name}.html"]))
+        assert len(ids) == len(set(ids))
+        for row, texts in each["rows"].items():
+            for column, text in zip(each["columns"], texts, strict=True):
+                assert not text or "-".join(f"{row}-{column}".split()) in ids
+
+
+def test_badges_add_up_to_the_published_cells(results, pages):
+    printed = 0
+    for path in results.glob("*/runs.csv"):
+        spec = experiments.load(path.parent.name).spec
+        for row, values in spec.published.items() if not spec.figure else ():
+            kept = [name for name in values if not spec.columns[name].reading_of]
+            printed += 0 if spec.rows[row].reading_of else len(kept)
+    counts = re.search(r'data-counts="judged">(.*?)</ul>', pages["index.html"], re.DOTALL)
+    *of_verdicts, total = map(int, re.findall(r"<b>(\d+)</b>", counts[1]))
+    small = re.findall(
+        r'<span class="badge (?:within|above|below|inconclusive|unavailable)">'
+        r"[^/]*</span><span[^/]*</span> (\d+)<",
+        pages["index.html"],
+    )
+    assert sum(of_verdicts) == total == printed == sum(map(int, small))
+
+
+ONE_LINE = """() => [...document.querySelectorAll(".results .ours")]
+    .every((one) => one.getClientRects().length === 1 && one.offsetHeight < 30)"""
+
+
+def test_a_cell_takes_one_line_where_there_is_room(look, small):
+    page = look(small / TABLE, width=1400)
+    assert page.evaluate(ONE_LINE)
+    heights = page.locator(".results td > button").evaluate_all(
+        "(all) => all.map((b) => b.scrollHeight)"
+    )
+    assert max(heights) < 40
+    page.wait_for_function(HINTS_ARE_RIGHT)
+    assert not page.locator(".hint").first.is_visible()
+    assert look(small / TABLE, width=360).evaluate(ONE_LINE)
+
+
+def test_a_picture_is_there_as_pdf(look, small):
+    page = look(small / "gtl-figure2a.html")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="as PDF").click()
+    assert download.value.suggested_filename == "gtl-figure2a-figure.pdf"
+    assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
+
+
+def test_a_report_of_own_experiments_shows_these_alone(tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(RESULTS / "gtl-table3", folder)
+    text = experiments.load("gtl-table3").text.replace("title: Average", "title: Mine, average")
+    text = re.sub(r"    read_with:\n(      .*\n)+", "", text)
+    (folder / experiments.COPY).write_text(text, encoding="utf-8")
+    pages, errors = report.render(tmp_path)
+    assert not errors
+    assert sorted(pages) == ["index.html", "mine.html"]
+    index = pages["index.html"]
+    assert index.count(">Mine, average") == 3  # title, heading, link
+    for absent in ("Five papers", "not run yet", ">0</b>"):
+        assert absent not in index
 
 
 # Every visible table has a hint if it is wider than its frame, and none if it is not.

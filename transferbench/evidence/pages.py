@@ -11,6 +11,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from transferbench import experiments
 from transferbench.evidence import claims, figures, fragility, readings, regret, stats, tables
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
@@ -103,10 +104,17 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     cells = read_cells(experiment, folder)
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
+    return paths + draw(experiment, cells, folder)
+
+
+def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Path]:
+    """Draw the pictures of an experiment as SVG and PDF; return their paths.
+
+    Raise UserError if a file cannot be written.
+    """
     if experiment.spec.figure:
-        return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
-    if experiment.spec.readings:
-        paths += readings.draw(experiment, cells, folder)
+        return figures.draw(experiment, figures.points(experiment, cells), folder)
+    paths = readings.draw(experiment, cells, folder) if experiment.spec.readings else []
     ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
     return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
 
@@ -153,6 +161,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters |= {
         "code": code,
         "cell": markdown_cell,
@@ -166,6 +175,7 @@ def _environment() -> Environment:
         "words": stats.ranking_words,
     }
     environment.globals |= {
+        "committed": experiments.names,
         "grids": regret.grids,
         "header": claims.HEADER,
         "marks": tables.MARKS | claims.MARKS,

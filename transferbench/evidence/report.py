@@ -3,10 +3,13 @@
 import base64
 import json
 import math
+import shutil
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from transferbench import experiments
@@ -14,10 +17,9 @@ from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
-from transferbench.evidence.pages import content, fill
+from transferbench.evidence.pages import content, draw, fill
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
-from transferbench.messages import counted
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
@@ -40,8 +42,8 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     errors: list[UserError] = []
     sections: list[dict[str, Any]] = []
     not_run = []
-    names = [*experiments.names(), *experiments.own_names(results)]
-    for name in sorted(names, key=_order):
+    own = experiments.own_names(results)
+    for name in sorted([*experiments.names(), *own], key=_order):
         try:
             experiment = experiments.load(name, results)
             if (results / name / "runs.csv").is_file():
@@ -56,44 +58,33 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for section in sections:
         papers.setdefault(section["spec"].paper.title, []).append(section)
     sections = [section for of_paper in papers.values() for section in of_paper]
-    verdicts, with_readings = tables.totals((each["file"], each["entries"]) for each in sections)
+    titles = [section["spec"].title for section in sections if section["file"].name in own]
+    if len(titles) < len(sections):
+        titles = []
     # Each page has links to the one before and the one after it.
     names = ["", *(section["file"].name for section in sections), ""]
     pages = {
         f"{section['file'].name}.html": fill(
-            "experiment.html.j2",
-            section=section,
-            before=before,
-            after=after,
-            data=_json(section["facts"]),
-            site=site,
+            "experiment.html.j2", section=section, before=before, after=after, site=site
         )
         for before, section, after in zip(names, sections, names[2:], strict=False)
     }
+    totals = {
+        name: sum((section[name] for section in sections), Counter[str]())
+        for name in ("verdicts", "with_readings", "outcomes", "own_outcomes")
+    }
     pages["index.html"] = fill(
-        "index.html.j2",
-        papers=papers,
-        verdicts=verdicts,
-        with_readings=with_readings,
-        **{
-            name: sum((section[name] for section in sections), Counter[str]())
-            for name in ("outcomes", "own_outcomes")
-        },
-        methods=sorted({each.split(":")[0] for section in sections for each in section["found"]}),
-        not_run=not_run,
-        site=site,
-    )
+        "index.html.j2", own=titles, papers=papers, sections=sections, not_run=not_run, site=site,
+        data={section["file"].name: section["searched"] for section in sections}, **totals,
+    )  # fmt: skip
     return pages, errors
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Sort names by paper, tables first, and shorter ones first, so that 10 comes after 9."""
-    return name.split("-")[0], "table" not in name, "figure" not in name, len(name), name
-
-
-def _json(data: Any) -> str:
-    """Return JSON that cannot end the script element it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    """Sort the papers' tables before other names, tables first, and so that 10 comes after 9."""
+    printed = experiments.PUBLISHED.fullmatch(name) is not None
+    paper = name.split("-")[0]
+    return not printed, paper, "table" not in name, "figure" not in name, len(name), name
 
 
 def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
@@ -104,17 +95,14 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     grid, places = shown["rows"], shown["columns"]
     if spec.figure:
         grid, places = _points(experiment, spec.figure, cells)
-    verdicts, _ = tables.totals([(experiment, entries)])
+    printed, readings = tables.totals(experiment, entries)
     outcomes = Counter[str](result.outcome for result in results if not result.claim.own)
     own_outcomes = Counter[str](result.outcome for result in results if result.claim.own)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
-    models = {(column.model, "") for column in columns.values()}
+    models = sorted({column.model for column in columns.values()})
     judged = {(columns[e.column].model, e.verdict) for e in entries if e.row in spec.rows}
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
-    counts = [(word, str(verdicts[word])) for word in tables.MARKS if verdicts[word]]
-    for found, noun in ((outcomes, "claim"), (own_outcomes, "own claim")):
-        counts += [(word, counted(found[word], noun)) for word in claims.MARKS if found[word]]
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
@@ -123,15 +111,60 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             line: {place: _facts(experiment, c) for place, c in here.items() if c.outcomes}
             for line, here in grid.items()
         },
-        "found": sorted(f"{model}:{verdict}" for model, verdict in models | judged),
-        "words": " ".join(texts).casefold(),
+        "searched": {
+            "words": " ".join(texts).casefold(),
+            "models": models,
+            "judged": [(*each, printed[each]) for each in sorted(judged)],
+            "claims": outcomes,
+            "own": own_outcomes,
+            "columns": shown["columns"],
+            "rows": {} if spec.regret else _searched(experiment, shown),
+        },
+        "verdicts": Counter(verdict for _, verdict in printed.elements()),
+        "with_readings": Counter(verdict for _, verdict in readings.elements()),
         "outcomes": outcomes,
         "own_outcomes": own_outcomes,
-        "counts": counts,
         "pictures": {
-            path.stem: base64.b64encode(path.read_bytes()).decode() for path in folder.glob("*.svg")
+            svg.stem: (_base64(svg), _pdf(experiment, cells, svg)) for svg in folder.glob("*.svg")
         },
     }
+
+
+def _searched(experiment: Experiment, shown: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the texts of a table's cells by row, in the order of the columns."""
+    return {
+        row: [_words(experiment, here[c]) if c in here else "" for c in shown["columns"]]
+        for row, here in shown["rows"].items()
+    }
+
+
+def _words(experiment: Experiment, cell: Cell) -> str:
+    """Return a cell as one line: ours ± the deviation / the published value, and the verdict."""
+    number = partial(_number, experiment)
+    std, printed = number(cell.std), number(cell.published)
+    words = (number(cell.mean) or "none") + (f" ± {std}" if std else "")
+    words += f" / {printed}" if printed else ""
+    return words + (f" {tables.MARKS[cell.verdict]} {cell.verdict}" if cell.verdict else "")
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _pdf(experiment: Experiment, cells: Sequence[Cell], svg: Path) -> str:
+    """Return a picture's PDF in base64; draw it beside the SVG unless there is a newer one.
+
+    Empty if a library to draw it is missing.
+    """
+    pdf = svg.with_suffix(".pdf")
+    if not pdf.is_file() or pdf.stat().st_mtime < svg.stat().st_mtime:
+        with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+            draw(experiment, cells, Path(folder))
+            drawn = Path(folder, pdf.name)
+            if not drawn.is_file():
+                return ""
+            shutil.copyfile(drawn, pdf)
+    return _base64(pdf)
 
 
 def _points(

@@ -74,27 +74,24 @@ def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(CSV_COLUMNS.values()))
 
 
-def totals(of: Iterable[tuple[Experiment, Sequence[Cell]]]) -> tuple[Counter[str], Counter[str]]:
-    """Count the verdicts of the cells of experiments in two ways.
+def totals(
+    experiment: Experiment, entries: Iterable[Cell]
+) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """Count the published cells by model and verdict, in two ways.
 
     The first count leaves out columns that are second readings; in the second, they replace the
-    columns that they read. A control of another experiment is not counted. Cells with the same
-    runs, domain, measure and published value are one cell, which may stand in two tables.
+    columns that they read. Averages, rows that are second readings and a control of another
+    experiment are not counted.
     """
-    as_printed: dict[tuple[object, ...], str] = {}
-    second_readings: dict[tuple[object, ...], str] = {}
-    for experiment, entries in of:
-        rows, columns = experiment.spec.rows, experiment.spec.columns
-        shown = by_row(entries)
-        for cell in [] if experiment.spec.control_of else entries:
-            row = rows.get(cell.row)
-            if not row or row.reading_of or math.isnan(cell.published):
-                continue
-            named = columns[cell.column].reading_of
-            printed = shown[cell.row][named or cell.column]
-            runs = frozenset(outcome.run.identity for outcome in printed.outcomes)
-            same = (runs, row.domain, printed.metric, printed.published)
-            (second_readings if named else as_printed)[same] = cell.verdict
+    as_printed: dict[tuple[str, str], tuple[str, str]] = {}
+    second_readings: dict[tuple[str, str], tuple[str, str]] = {}
+    for cell in [] if experiment.spec.control_of else entries:
+        row = experiment.spec.rows.get(cell.row)
+        if not row or row.reading_of or math.isnan(cell.published):
+            continue
+        column = experiment.spec.columns[cell.column]
+        counted = second_readings if column.reading_of else as_printed
+        counted[cell.row, column.reading_of or cell.column] = (column.model, cell.verdict)
     return Counter(as_printed.values()), Counter((as_printed | second_readings).values())
 
 

@@ -69,41 +69,122 @@ function sort(head) {
   body.append(...rows.map(([, row]) => row));
 }
 
-/* The index: filter the experiments, their claims and what has no verdict. */
-function filterBy(filter) {
-  const entries = [...document.querySelectorAll("[data-cells]")];
-  const outcomes = [...filter.verdict.querySelectorAll("optgroup:last-of-type option")].map((one) => one.value);
+/* The cell that the address names: show it, and mark its row and its column. */
+function mark() {
+  const cell = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!cell?.matches(".results td")) return;
+  for (const one of document.querySelectorAll(".found")) one.classList.remove("found");
+  const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
+  for (const one of [cell, cell.parentElement.cells[0], head]) one.classList.add("found");
+  cell.scrollIntoView({ block: "center", inline: "center" });
+  cell.querySelector("button")?.focus({ preventScroll: true });
+}
+addEventListener("hashchange", mark);
+addEventListener("load", mark);
 
-  /* A verdict and a method: in one cell. */
-  function matches({ dataset }, { text, paper, method, verdict }) {
-    if (paper && dataset.paper !== paper) return false;
-    const ofClaims = outcomes.includes(verdict);
-    if (ofClaims && !dataset.claims.split(" ").includes(verdict)) return false;
-    const wanted = (found) => {
-      const [name, judged] = found.split(":");
-      return (!method || name === method) && (!verdict || ofClaims || judged === verdict);
-    };
-    if ((method || (verdict && !ofClaims)) && !dataset.cells.split(" ").some(wanted)) return false;
-    return text.trim().toLowerCase().split(/\s+/).every((word) => dataset.words.includes(word));
+/* The index: filter the experiments, their claims and what has no verdict; find cells. */
+function filterBy(filter) {
+  const entries = [...document.querySelectorAll("li[data-paper]")];
+  const outcomes = [...filter.verdict.querySelectorAll("optgroup:last-of-type option")].map((one) => one.value);
+  const hits = document.getElementById("hits");
+  const MOST = 8;
+  let first = null;
+
+  /* The cells of an experiment that count: of the method, with the verdict. */
+  function counting({ judged }, { method, verdict }) {
+    return judged.filter(([name, word]) => (!method || name === method) && (!verdict || word === verdict));
+  }
+
+  function matches(entry, { paper, method, verdict }, words) {
+    const facts = data[entry.id];
+    if (paper && entry.dataset.paper !== paper) return false;
+    if (method && !facts.models.includes(method)) return false;
+    const found = outcomes.includes(verdict)
+      ? verdict in facts.claims || verdict in facts.own
+      : !verdict || counting(facts, { method, verdict }).length > 0;
+    return found && words.every((word) => facts.words.includes(word));
+  }
+
+  /* Cells that have all words in their experiment's name, row and column; the shortest names first. */
+  function cellsWith(words, shown) {
+    const cells = [];
+    for (const { id } of shown) {
+      const { columns, rows } = data[id];
+      for (const [row, texts] of Object.entries(rows)) {
+        texts.forEach((text, number) => {
+          const column = columns[number];
+          const place = `${column} ${row}`.toLowerCase();
+          if (!text || !words.every((word) => place.includes(word) || id.includes(word))) return;
+          const named = words.filter((word) => place.includes(word)).length;
+          if (named) cells.push({ id, row, column, text, rank: place.length - 1000 * named });
+        });
+      }
+    }
+    return cells.sort((a, b) => a.rank - b.rank);
+  }
+
+  function listHits(cells) {
+    hits.hidden = !cells.length;
+    hits.replaceChildren();
+    for (const { id, row, column, text } of cells.slice(0, MOST)) {
+      const line = add(hits, "li", "");
+      const link = add(line, "a", `${column}, ${row}`);
+      link.href = `${encodeURIComponent(id)}.html#${encodeURIComponent(`${row}-${column}`.split(/\s+/).join("-"))}`;
+      add(line, "span", ` ${text} `).className = `badge ${text.split(" ").at(-1)}`;
+      add(line, "code", id);
+    }
+  }
+
+  /* The numbers of each kind of badge: of all experiments shown. */
+  function count(shown, by) {
+    for (const list of document.querySelectorAll("[data-counts]")) {
+      const sums = {};
+      for (const { id } of shown) {
+        const facts = data[id];
+        const pairs = list.dataset.counts === "judged"
+          ? counting(facts, outcomes.includes(by.verdict) ? { method: by.method } : by).map(([, ...pair]) => pair)
+          : Object.entries(facts[list.dataset.counts]).filter(([word]) => !outcomes.includes(by.verdict) || word === by.verdict);
+        for (const [word, number] of pairs) sums[word] = (sums[word] ?? 0) + number;
+      }
+      const all = Object.values(sums).reduce((sum, one) => sum + one, 0);
+      for (const line of list.children) {
+        const number = line.dataset.word ? (sums[line.dataset.word] ?? 0) : all;
+        line.querySelector("b").textContent = number;
+        line.hidden = !number;
+      }
+    }
   }
 
   function show() {
     const by = Object.fromEntries(new FormData(filter));
-    for (const entry of entries) entry.hidden = !matches(entry, by);
+    const words = by.text.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const entry of entries) entry.hidden = !matches(entry, by, words);
+    const shown = entries.filter((one) => !one.hidden);
+    const cells = words.length ? cellsWith(words, shown) : [];
+    listHits(cells);
     for (const one of document.querySelectorAll("[data-of]")) {
       const outcome = one.querySelector("[data-sort]")?.dataset.sort;
       const other = outcome && outcomes.includes(by.verdict) && outcome !== by.verdict;
       one.hidden = document.getElementById(one.dataset.of).hidden || Boolean(other);
     }
-    for (const group of document.querySelectorAll("section.paper")) {
-      group.hidden = !group.querySelector("li:not([hidden])");
+    for (const group of document.querySelectorAll(".group")) {
+      group.hidden = !group.querySelector("[data-paper]:not([hidden]), [data-of]:not([hidden])");
     }
-    const count = entries.filter((one) => !one.hidden).length;
-    document.getElementById("shown").textContent = `${count} of ${entries.length} experiments`;
+    count(shown, by);
+    for (const one of document.querySelectorAll(".first")) one.classList.remove("first");
+    first = words.length ? hits.querySelector("li") ?? shown[0] : null;
+    first?.classList.add("first");
+    first?.scrollIntoView({ block: "nearest" });
+    const found = cells.length ? `, ${cells.length} ${cells.length === 1 ? "cell" : "cells"}` : "";
+    const enter = first ? "; Enter opens the marked one" : "";
+    document.getElementById("shown").textContent = `${shown.length} of ${entries.length} experiments${found}${enter}`;
   }
   filter.addEventListener("input", show);
   filter.addEventListener("reset", () => setTimeout(show));
-  filter.addEventListener("submit", (event) => event.preventDefault());
+  filter.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (first) location.assign(first.querySelector("a").href);
+  });
   show();
 }
 const filter = document.getElementById("filter");
