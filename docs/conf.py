@@ -28,7 +28,7 @@ author = "The transferbench developers"
 release = version = transferbench.__version__
 
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "generate"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_templates"]
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures
 
@@ -41,7 +41,15 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 copybutton_exclude = ".linenos, .gp, .go"
 
+templates_path = ["_templates"]
 html_theme = "furo"
+# Those of the theme, and a link to the pages of results.
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "results.html",
+        "sidebar/navigation.html", "sidebar/scroll-end.html",
+    ]
+}  # fmt: skip
 html_title = "transferbench"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

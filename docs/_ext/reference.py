@@ -178,28 +178,34 @@ def model(name: str) -> Iterator[str]:
     fit = models.load(name)
     doc = inspect.getdoc(importlib.import_module(models.get(name).module)) or ""
     yield f"# {name}\n\n" + to_markdown(doc) + "\n\n"
-    yield f"Family: {models.get(name).family}. "
+    # What is on the page of every model is not searched: all of them would be found.
+    yield f":::{{container}} no-search\nFamily: {models.get(name).family}. "
     random = parameters.takes_seed(fit)
-    yield "Random: one run for each seed.\n\n" if random else "Deterministic: run once.\n\n"
+    yield "Random: one run for each seed." if random else "Deterministic: run once."
+    yield "\n:::\n\n"
     known = parameters.schema(fit)
     meaning = parameter_meanings(name)
     yield "## Parameters\n\n" if known else "It has no parameters.\n\n"
-    yield table(
-        ("name", "type", "default", "meaning"),
-        [
-            (
-                f"`{each.name}`",
-                cell(parameters.describe_type(each.type)),
-                f"`{each.default!r}`",
-                cell(meaning.get(each.name, "")),
-            )
-            for each in known.values()
-        ],
+    yield (
+        ":::{container} no-search\n"
+        + table(
+            ("name", "type", "default", "meaning"),
+            [
+                (
+                    f"`{each.name}`",
+                    cell(parameters.describe_type(each.type)),
+                    f"`{each.default!r}`",
+                    cell(meaning.get(each.name, "")),
+                )
+                for each in known.values()
+            ],
+        ).rstrip()
+        + "\n:::\n\n"
     )
     returned = without_parameters(inspect.getdoc(fit) or "", known)
     yield f"## What it returns\n\n{to_markdown(returned)}\n\n"
-    yield "Set a parameter with `--set NAME=VALUE`, in Python as a keyword argument of "
-    yield f'`transferbench.fit("{name}", …)`.\n'
+    yield ":::{container} no-search\nSet a parameter with `--set NAME=VALUE`, in Python as a "
+    yield f'keyword argument of `transferbench.fit("{name}", …)`.\n:::\n'
 
 
 def parameter_meanings(name: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -42,3 +43,27 @@ def test_a_page_is_accessible_and_fits_a_phone(browser, name, scheme):
     found = Axe().run(page)
     page.close()
     assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_search_returns_no_boilerplate():
+    """Parameters that many models share, and the changelog, are not in the index."""
+    if not (SITE / "index.html").exists():
+        pytest.skip("the site is not built")
+    text = (SITE / "searchindex.js").read_text("utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    for word, allowed in (("neighbour", 15), ("keyword", 6)):
+        places = index["terms"].get(word, [])
+        names = [index["docnames"][n] for n in (places if isinstance(places, list) else [places])]
+        assert len(names) <= allowed, names
+        assert "changelog" not in names
+
+
+def test_each_page_links_the_results(browser):
+    for name in ("index", "choose", "reference/models/gcmf"):
+        page = browser.new_page()
+        page.goto((SITE / f"{name}.html").as_uri())
+        page.locator("aside.sidebar-drawer").get_by_role("link", name="All results").click()
+        assert page.url.endswith("/results/index.html")
+        page.get_by_role("link", name="Documentation").click()
+        assert page.url.endswith("/index.html")
+        page.close()
