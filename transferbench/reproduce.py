@@ -45,6 +45,10 @@ class Rebuild:
         self.planned = list(experiment.runs(repeats))
         usual = repeats in (None, experiment.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
+        #: Files whose runs may be kept; those of the last count most.
+        self.sources = [self.folder / "runs.csv"]
+        if experiment.spec.extends:
+            self.sources.insert(0, experiments.committed_runs(experiment.spec.extends, results))
         self.kept: set[Run] = set()
         self.waiting = {each.run for each in self.planned}
         self.records: dict[Run, Record] = {}
@@ -106,14 +110,15 @@ class Rebuild:
 
     @cached_property
     def earlier_lines(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
-        """Lines of the finished runs of the folder's runs.csv, by identity of the run."""
-        try:
-            lines = read_lines(self.folder / "runs.csv")
-            runs = to_runs(lines)
-        except UserError:
-            return {}
-        done = runs[runs["status"] == "done"].groupby(IDENTITY)
-        return {identity: [lines[i] for i in numbers] for identity, numbers in done.groups.items()}
+        """Lines of finished runs by identity, of the folder's runs.csv or the extended one's."""
+        found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for path in self.sources:
+            with suppress(UserError):
+                lines = read_lines(path)
+                runs = to_runs(lines)
+                done = runs[runs["status"] == "done"].groupby(IDENTITY)
+                found |= {key: [lines[i] for i in numbers] for key, numbers in done.groups.items()}
+        return found
 
     def _is_reused(self, run: Run) -> bool:
         """True if the result of the run is that of an earlier finished run."""
@@ -143,8 +148,9 @@ def plan(
 ) -> list[Rebuild]:
     """Return a `Rebuild` for each experiment by name.
 
-    missing: keep the finished runs of each runs.csv. outdated: keep those of the code as it is now.
-    Raise UserError if two experiments would share one folder.
+    missing: keep the finished runs of each runs.csv. outdated: keep those of the code as it is now,
+    as is always done for the runs of an experiment that is extended. Raise UserError if two
+    experiments would share one folder.
     """
     rebuilds: dict[str, tuple[str, Rebuild]] = {}
     for given in dict.fromkeys(names):
@@ -153,8 +159,8 @@ def plan(
         if other != given:
             message = f"{other} and {given} would write to the same folder {rebuild.name}"
             raise UserError(f"{message}; rename one, or run them one after the other.")
-        if missing or outdated:
-            rebuild.keep(settings, same_code=outdated)
+        if missing or outdated or rebuild.experiment.spec.extends:
+            rebuild.keep(settings, same_code=not missing)
     return [rebuild for _, rebuild in rebuilds.values()]
 
 
@@ -168,7 +174,7 @@ def forecast(
     are left out. Also sort the experiments, the quickest first, so that failures come early.
     """
     planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
-    plan = _forecasts(planned, settings)
+    plan = _forecasts(planned, [path for each in rebuilds for path in each.sources], settings)
     columns = ["todo", "finished", "seconds", "unknown"]
     expected = plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
@@ -178,7 +184,9 @@ def forecast(
     return expected, f"{count}: {_summary(expected)}", by_run
 
 
-def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) -> pd.DataFrame:
+def _forecasts(
+    planned: Mapping[str, Sequence[PlannedRun]], earlier: Iterable[Path], settings: Settings
+) -> pd.DataFrame:
     """Return the planned runs with their experiment, whether finished, to do, unknown, and seconds.
 
     A run that several experiments share is in the first of them.
@@ -188,7 +196,7 @@ def _forecasts(planned: Mapping[str, Sequence[PlannedRun]], settings: Settings) 
         columns=["experiment", "run", *IDENTITY],
     ).drop_duplicates(IDENTITY)
     plan["finished"] = runner.done(list(plan["run"]), settings)
-    spent = _seconds(planned, settings)
+    spent = _seconds(earlier)
     by_setting = spent.groupby(IDENTITY[:3])["spent"].agg(fmean).rename("seconds")
     by_model = spent.groupby("model")["spent"].agg(fmean)
     plan = plan.merge(by_setting, on=IDENTITY[:3], how="left")
@@ -211,12 +219,12 @@ def _summary(forecast: pd.DataFrame) -> str:
     return f"{count}; {known}{unknown}"
 
 
-def _seconds(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return the time really spent on each finished run of experiments, to load and to fit."""
+def _seconds(earlier: Iterable[Path]) -> pd.DataFrame:
+    """Return the time really spent on each finished run of files of runs, to load and to fit."""
     parts = []
-    for name in names:
+    for path in earlier:
         try:
-            runs = read_runs(settings.results / name / "runs.csv")
+            runs = read_runs(path)
         except UserError:  # not reproduced yet
             runs = to_runs([])
         runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time

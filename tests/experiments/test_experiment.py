@@ -189,7 +189,6 @@ def test_each_file_of_the_user_is_a_unit():
         (*options("[min_df]"), 10, "options: expected a valid dictionary"),
         ("{C: 1.0,", "{c: 1.0,", 10, "unknown parameter of lr 'c'"),
         ("{C: 1.0,", "{C: -1.0,", 10, "expected number > 0, got -1.0"),
-        ("{C: 1.0,", "{", 10, "lr: missing C; an experiment states every parameter"),
         ("one: {LG", "oen: {LG", 13, "unknown row 'oen'. Did you mean 'one'?"),
         ("{LG: 81.71", "{LR: 81.71", 13, "unknown column 'LR'. Did you mean 'LG'?"),
         ("81.71", "high", 13, "published.one.LG"),

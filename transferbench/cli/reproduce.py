@@ -55,7 +55,6 @@ def command(
     """
     from transferbench import experiments, reproduce
     from transferbench.errors import UserError
-    from transferbench.files import exclusive
 
     if names and everything:
         raise UserError("experiments and --all were both given; give one of them.")
@@ -65,6 +64,14 @@ def command(
     rebuilds = reproduce.plan(
         names or experiments.names(), settings, repeats, missing=missing, outdated=outdated
     )
+    return perform(rebuilds, settings, execution)
+
+
+def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -> int:
+    """Perform planned experiments, or print what would run; return the exit code."""
+    from transferbench import reproduce
+    from transferbench.files import exclusive
+
     if execution.dry_run:
         _show(rebuilds, settings, force=execution.force)
         return 0
@@ -75,8 +82,8 @@ def command(
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = settings.results / "records" / "reproduce.lock"
     with exclusive(lock, partial(say, message, err=True)):
-        perform = partial(execution.perform, settings=settings, expected=seconds)
-        return reproduce.perform(rebuilds, perform, say)
+        execute = partial(execution.perform, settings=settings, expected=seconds)
+        return reproduce.perform(rebuilds, execute, say)
 
 
 def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:

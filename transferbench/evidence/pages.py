@@ -12,7 +12,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transferbench import experiments
-from transferbench.evidence import claims, figures, fragility, readings, regret, stats, tables
+from transferbench.evidence import (
+    boards,
+    claims,
+    figures,
+    fragility,
+    readings,
+    regret,
+    stats,
+    tables,
+)
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.experiments.experiment import Column, Experiment, Row, Schema
 from transferbench.files import write_text
@@ -83,6 +92,21 @@ def render(
     return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
 
 
+def render_board(board: boards.Board) -> dict[str, str]:
+    """Return the texts of a board by file name."""
+    file = board.experiment
+    shown = {
+        "board": board,
+        "file": file,
+        "spec": file.spec,
+        "digits": tables.digits(file),
+        "about": boards.about(board),
+    }
+    name = file.name
+    texts = {f"{name}.csv": to_csv(boards.to_csv(board))}
+    return texts | {f"{name}.{kind}": fill(f"board.{kind}.j2", **shown) for kind in ("md", "tex")}
+
+
 def _about(spec: Schema) -> list[str]:
     """Return what a table's notes say of its columns and rows: readings, task options, notes."""
     sentences = []
@@ -104,6 +128,9 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     cells = read_cells(experiment, folder)
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
+    if experiment.spec.board:
+        board, boards_folder = boards.read(experiment, folder.parent), folder.parent / boards.FOLDER
+        paths += write_files(boards_folder, render_board(board)) + boards.draw(board, boards_folder)
     return paths + draw(experiment, cells, folder)
 
 
@@ -125,7 +152,11 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     Pictures are not compared: their bytes change with the version of the drawing library.
     """
     cells, others = read_cells(experiment, folder), claims.others(experiment, folder.parent)
-    return changed_files(folder, render(experiment, cells, others))
+    changed = changed_files(folder, render(experiment, cells, others))
+    if experiment.spec.board:
+        texts = render_board(boards.read(experiment, folder.parent))
+        changed += changed_files(folder.parent / boards.FOLDER, texts)
+    return changed
 
 
 def to_csv(table: pd.DataFrame) -> str:

@@ -17,15 +17,15 @@ import pandas as pd
 from transferbench.choose.compare import ADVISED, ANY, MIN_EVIDENCE
 from transferbench.choose.doubts import WEAK_AGREEMENT
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Row
+from transferbench.experiments.experiment import Experiment
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
 
 
 def corpora(experiment: Experiment) -> list[str]:
-    """Return the groups of rows; rows without one are one more, "other"."""
-    return list(dict.fromkeys(_corpus(row) for row in experiment.spec.rows.values()))
+    """Return the corpora of the rows."""
+    return list(dict.fromkeys(map(experiment.corpus, experiment.spec.rows)))
 
 
 def variants(experiment: Experiment) -> dict[str, list[str]]:
@@ -55,10 +55,9 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
     candidates = experiment.spec.candidates
     judged = [*candidates, *spec.combined]
-    rows = experiment.spec.rows
     needed = list(dict.fromkeys([*judged, spec.reference]))
-    values = means.reindex(index=list(rows), columns=needed).dropna()
-    corpus = pd.Series({row: _corpus(rows[row]) for row in values.index}, dtype=object)
+    values = means.reindex(index=list(experiment.spec.rows), columns=needed).dropna()
+    corpus = pd.Series({row: experiment.corpus(row) for row in values.index}, dtype=object)
     best = values[candidates].max(axis=1)
     if len(spec.combined) > 1 and corpus.nunique() > 1:
         judged.append(ELSEWHERE)
@@ -80,7 +79,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 continue
             own = regrets.loc[chosen, name]
             by_corpus = own.groupby(corpus[chosen], sort=False).mean()
-            low, high = _interval(by_corpus.to_numpy())
+            low, high = interval(by_corpus.to_numpy())
             lines.append(
                 {"strategy": strategy}
                 | combination
@@ -125,10 +124,6 @@ def grids(
         )
 
 
-def _corpus(row: Row) -> str:
-    return row.group or "other"
-
-
 def _combinations(
     experiment: Experiment, rows: Sequence[str]
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
@@ -156,7 +151,7 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
     return number is not None and number < MIN_EVIDENCE
 
 
-def _interval(by_corpus: np.ndarray) -> tuple[float, float]:
+def interval(by_corpus: np.ndarray) -> tuple[float, float]:
     """Return the 95 per cent t interval of the mean over corpora (c,); NaN for a single one."""
     from scipy.stats import t
 

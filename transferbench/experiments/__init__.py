@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 from functools import lru_cache
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transferbench import settings
 from transferbench.errors import UserError, brief, unknown
@@ -87,6 +87,12 @@ def _title(file: Path) -> str:
     return str(data["title"])
 
 
+def committed_runs(name: str, results: Path) -> Path:
+    """Return the runs.csv of an experiment in `results`, or else the one shipped with the suite."""
+    own = results / name / "runs.csv"
+    return own if own.is_file() else settings.experiments_dir() / name / "runs.csv"
+
+
 def own_names(results: Path) -> list[str]:
     """Return the names of the user's own experiments in a folder of results."""
     return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))
@@ -152,6 +158,23 @@ def load(name: str, results: Path | None = None) -> Experiment:
     return read(strict_yaml.read_text(file), file, name if own else file.stem)
 
 
+def _extended(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a file with those of the experiment that it extends, except its claims."""
+    from transferbench import strict_yaml
+
+    name = data["extends"]
+    if name not in names():
+        raise unknown("experiment", str(name), names(), "See `transferbench list experiments`.")
+    base = strict_yaml.load(path(name))[0] | {"claims": []}
+    base = _extended(base) if "extends" in base else base
+    joined = {
+        key: base[key] | value
+        for key, value in data.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return base | data | joined
+
+
 @lru_cache(maxsize=128)
 def read(text: str, path: Path, name: str = "") -> Experiment:
     """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
@@ -168,6 +191,9 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
+    if "extends" in data:
+        with lines.at("extends"):
+            data = _extended(data)
     errors = checks.ErrorList(lines)
     try:
         spec = Schema.model_validate(data)

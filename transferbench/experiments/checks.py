@@ -136,6 +136,10 @@ def check(spec: Schema, errors: ErrorList) -> None:
         errors.expect(spec.candidates, message, "regret")
         alike = len({tuple(row.variant) for row in spec.rows.values()}) == 1
         errors.expect(alike, "expected the same variants for every row.", "regret")
+    if spec.board:
+        errors.check_known("column", [spec.board], spec.columns, "board")
+        plain = not (spec.figure or spec.readings)
+        errors.expect(plain, "expected no figure and no readings beside board.", "board")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
 
@@ -153,8 +157,11 @@ def _check_variants(spec: Schema, errors: ErrorList) -> None:
 
 def _families(spec: Schema) -> dict[str, Family]:
     """Return the family of the model of each column; columns of unknown models are left out."""
-    known = models.registry()
-    return {n: known[c.model].family for n, c in spec.columns.items() if c.model in known}
+    families = {}
+    for name, column in spec.columns.items():
+        with suppress(UserError):
+            families[name] = models.get(column.model).family
+    return families
 
 
 def _check_tasks(spec: Schema, errors: ErrorList) -> None:
@@ -184,7 +191,7 @@ def _check_tasks(spec: Schema, errors: ErrorList) -> None:
 
 
 def _check_models(spec: Schema, errors: ErrorList) -> None:
-    """Check that every parameter of a known model is stated, and no other, with valid values."""
+    """Check that every parameter is one of its model, with a valid value."""
     for label, column in spec.columns.items():
         place = ("columns", label)
         together = bool(column.grid) == bool(column.choose)
@@ -195,12 +202,16 @@ def _check_models(spec: Schema, errors: ErrorList) -> None:
         for name in column.grid.keys() & column.params.keys():
             message = f"{name} is given under params and under grid; remove one."
             errors.add(message, *place, "grid", name)
+        external = models.is_external(column.model)
+        message = "random is for models outside the registry; remove it."
+        errors.expect(external or not column.random, message, *place, "random")
         with errors.at(*place, "model"):
-            _check_params(label, column, spec.figure, errors)
+            if not external:
+                _check_params(label, column, spec.figure, errors)
 
 
 def _check_params(label: str, column: Column, figure: Figure | None, errors: ErrorList) -> None:
-    """Check that every parameter of a model is stated, and no other, with valid values."""
+    """Check that every parameter is one of the column's model, with a valid value."""
     fit = models.load(column.model)
     place: tuple[object, ...] = ("columns", label)
     given = [((*place, "grid"), n, value) for n, values in column.grid.items() for value in values]
@@ -211,12 +222,6 @@ def _check_params(label: str, column: Column, figure: Figure | None, errors: Err
     for keys, name, value in given:
         with errors.at(*keys):
             parameters.resolve(fit, {name: value}, column.model)
-    stated, known = column.params | column.grid, parameters.schema(fit)
-    # A misspelt name would be reported twice.
-    misspelt = " ".join(did_you_mean(name, known) for name in stated if name not in known)
-    missing = ", ".join(n for n in known if n not in stated and repr(n) not in misspelt)
-    message = f"{column.model}: missing {missing}; an experiment states every parameter."
-    errors.expect(not missing, message, *place, "params")
 
 
 def _check_measures(spec: Schema, errors: ErrorList) -> None:

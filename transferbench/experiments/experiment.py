@@ -86,7 +86,11 @@ def choice_label(column: str, measure: str) -> str:
 
 
 class Column(StrictModel):
-    """A method: a model with all its parameters; `note` states departures from the paper.
+    """A method: a model and its parameters; `note` states departures from the paper.
+
+    Parameters that are left out have the model's defaults. A model outside the registry, see
+    `models.external`, is not imported to read the file: its parameters are those given, and it has
+    the seeds of the experiment if it is `random`.
 
     `options` are dataset options of this column's runs, added to those of the row's task, which may
     not state the same ones. `task` replaces the rows' task, if a method needs less of the data.
@@ -103,6 +107,7 @@ class Column(StrictModel):
     options: dict[str, object] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
     choose: tuple[MeasureName, ...] = ()
+    random: bool = False
     control: bool = False
     reading_of: str = ""
     note: str = ""
@@ -325,6 +330,10 @@ class Schema(StrictModel):
     average are about what the rows are samples of: each task (without its options), each corpus
     (the first part of a task's name) or each group of rows is one independent unit.
 
+    A `board` is a suite of tasks on which methods are ranked; its value names the column with which
+    they are compared. A file that `extends` another experiment has what that one has, except its
+    claims; rows, columns and other keys of the file are added or come in their place.
+
     `variants` are options of tasks by the name of the variant and of its value. Each row stands for
     one with each combination of values, labelled `row, value, value`.
     """
@@ -340,6 +349,8 @@ class Schema(StrictModel):
         default_factory=dict
     )
     columns: Annotated[dict[str, Column], MinLen(1)]
+    extends: str = ""
+    board: str = ""
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
@@ -422,7 +433,10 @@ class Experiment:
         for label, row in self.spec.rows.items():
             for name, column in self.spec.columns.items():
                 task = tasks.Task.named(column.task or row.task, **column.options).name
-                random = parameters.takes_seed(models.load(column.model))
+                if models.is_external(column.model):
+                    random = column.random
+                else:
+                    random = parameters.takes_seed(models.load(column.model))
                 seeds = range(repeats or self.spec.repeats) if random else (None,)
                 for x, params in settings(name):
                     for seed in seeds:
@@ -444,6 +458,8 @@ class Experiment:
         else:  # without a grid, the product is one empty setting
             for values in product(*column.grid.values()):
                 changes.append((None, dict(zip(column.grid, values, strict=True))))
+        if models.is_external(column.model):
+            return [(x, column.params | changed) for x, changed in changes]  # type: ignore[misc]
         fit = models.load(column.model)
         return [
             (x, parameters.resolve(fit, column.params | changed, column.model))
@@ -469,9 +485,14 @@ class Experiment:
 
     def unit(self, row: str) -> str:
         """Return the unit that a row is a sample of, "" without units."""
+        if self.spec.units == "group":
+            return self.spec.rows[row].group
         corpus = tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]
-        known = {"task": self.problem(row), "corpus": corpus, "group": self.spec.rows[row].group}
-        return known[self.spec.units] if self.spec.units else ""
+        return {"task": self.problem(row), "corpus": corpus, None: ""}[self.spec.units]
+
+    def corpus(self, row: str) -> str:
+        """Return the corpus of a row: its group, else the first part of its task's name."""
+        return self.spec.rows[row].group or self.spec.rows[row].task.split("/")[0]
 
     def scale(self, row: str) -> int:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""

@@ -1,7 +1,8 @@
 """Registry of models: a folder for each family, a file with a `fit` function for each model.
 
 Other packages add models by entry points in the group `transferbench.models.<family>`; each points
-to a module with a `fit` function.
+to a module with a `fit` function. A name may also be that of a file, or of an estimator of another
+package, which are not registered; see `external`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from transferbench import plugins
 from transferbench.errors import UserError, unknown
-from transferbench.fingerprint import summary
+from transferbench.fingerprint import fingerprint, summary
 from transferbench.messages import reason, shorten
 
 if TYPE_CHECKING:
@@ -61,9 +62,27 @@ def registry() -> dict[str, Model]:
 
 def get(name: str) -> Model:
     """Return a model by name. Raise UserError for an unknown name."""
+    if is_external(name):
+        from transferbench.models import external
+
+        return Model(name, external.family(name), "", Path(name))
     if name not in registry():
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]
+
+
+def is_external(name: str) -> bool:
+    """True for the path of a Python file, or package.module:Name; see `external`."""
+    return name.endswith(".py") or ":" in name
+
+
+def code(name: str) -> str:
+    """Return the fingerprint of a model's code, without running it."""
+    if is_external(name):
+        from transferbench.models import external
+
+        return external.code(name)
+    return fingerprint(get(name).path)
 
 
 def load(name: str) -> Callable[..., Fit]:
@@ -71,6 +90,10 @@ def load(name: str) -> Callable[..., Fit]:
 
     Raise UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
     """
+    if is_external(name):
+        from transferbench.models import external
+
+        return external.load(name)
     model = get(name)
     try:
         with redirect_stdout(sys.stderr):

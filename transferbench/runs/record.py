@@ -80,7 +80,7 @@ class Run:
     @property
     def code(self) -> str:
         """Fingerprint of the model's code, including the modules of this package it imports."""
-        return fingerprint(models.get(self.model).path)
+        return models.code(self.model)
 
     def key(self, facts: Facts | None) -> str:
         """Return a digest of the task's facts, the run, and the code of model and measures.

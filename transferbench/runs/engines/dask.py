@@ -29,7 +29,7 @@ from transferbench import models, settings
 from transferbench.data import tasks
 from transferbench.errors import EngineLost, UserError
 from transferbench.files import writing
-from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.fingerprint import PACKAGE
 from transferbench.runs import worker
 from transferbench.runs.engines import Engine, Options, ProgressCallback
 from transferbench.runs.engines.local import Slot, perform, run_slot, with_memory_limit
@@ -285,7 +285,7 @@ def identity(names: Iterable[str]) -> dict[str, str]:
     known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
     for name in names:
         with suppress(UserError):  # a model of a package that is not installed here
-            known[f"model {name}"] = fingerprint(models.get(name).path)
+            known[f"model {name}"] = models.code(name)
     return known
 
 

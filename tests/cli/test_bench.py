@@ -1,0 +1,166 @@
+"""A model ranked on a suite: what is run, what is reused, and what the board says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+
+import pytest
+
+from transferbench import experiments, settings
+from transferbench.models import external
+
+SUITE = """\
+title: A small suite
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 2
+board: LR
+rows:
+  one: {task: "generated/transfer:documents=60", group: A}
+  two: {task: "generated/transfer:documents=80", group: B}
+columns:
+  LR: {model: lr}
+  NMF: {model: nmf, params: {max_iter: 3}}
+claims:
+  - {says: LR is ahead, place: p, better: {columns: [LR], over: [NMF], rows: average}}
+"""
+MODEL = '''\
+"""Guess."""
+import os
+from pathlib import Path
+
+import numpy as np
+
+from transferbench.problem import Fit
+
+Path(os.environ["IMPORTED"]).touch()
+
+
+def fit(problem, *, power: int = 1, seed: int = 0) -> Fit:
+    """Return random scores."""
+    random = np.random.default_rng(seed)
+    return Fit(tuple(random.random((len(d.seen), len(problem.classes))) for d in problem.domains))
+'''
+
+
+@pytest.fixture
+def suite(call, tmp_path, monkeypatch):
+    """A folder of experiments with one suite that has been reproduced, and a model's file."""
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+    (folder / "suite.yaml").write_text(SUITE)
+    (tmp_path / "guess.py").write_text(MODEL)
+    monkeypatch.setattr(settings, "experiments_dir", lambda: folder)
+    monkeypatch.setenv("IMPORTED", str(tmp_path / "imported"))
+    monkeypatch.chdir(tmp_path)
+    for cached in (experiments.read, external.load, external.code):
+        cached.cache_clear()
+    code, out, err = call("reproduce", "suite")
+    assert (code, "suite: 6 of 6 runs finished" in out) == (0, True), err
+    yield tmp_path
+    experiments.read.cache_clear()
+
+
+def board(home, name):
+    with (home.results / "boards" / f"{name}.csv").open(encoding="utf-8") as file:
+        return {line["method"]: line for line in csv.DictReader(file)}
+
+
+def records(home):
+    return len(list((home.results / "records").rglob("*.json")))
+
+
+def test_only_runs_of_the_new_model_are_performed(call, home, suite):
+    assert board(home, "suite").keys() == {"LR", "NMF"}
+    # As in a new checkout, which has the results but no records.
+    for record in (home.results / "records").rglob("*.json"):
+        record.unlink()
+    code, out, err = call("bench", "./guess.py", "--suite", "suite", "--set", "power=2")
+    assert code == 0, err
+    assert records(home) == 4
+    assert "guess, power=2" in out
+    assert "transferbench share suite+guess-power-2" in out
+    assert "4 runs to do" in err
+    standings = board(home, "suite+guess-power-2")
+    assert standings.keys() == {"LR", "NMF", "guess, power=2"}
+    assert standings["guess, power=2"]["rows"] == "2"
+    assert call("tables", "--check")[0] == 0
+    text = (home.results / "suite+guess-power-2" / "runs.csv").read_text(encoding="utf-8")
+    assert '""power"": 2' in text  # parameters are written into the results
+    assert call("bench", "./guess.py", "--suite", "suite", "--set", "power=2")[0] == 0
+    assert records(home) == 4
+
+
+def test_changed_code_or_parameters_are_run_again(call, home, suite):
+    for record in (home.results / "records").rglob("*.json"):
+        record.unlink()
+    path = home.results / "suite" / "runs.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    for line in lines:
+        if line["model"] == "lr":
+            line["key"] = "0" * 20
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    assert call("bench", "nmf", "--set", "max_iter=4", "--suite", "suite")[0] == 0
+    assert records(home) == 2 + 4  # of LR, and of the new setting
+
+
+def test_results_are_read_without_running_the_model(call, home, suite):
+    assert call("bench", "./guess.py", "--suite", "suite", "-j", "1")[0] == 0
+    (suite / "imported").unlink()
+    experiments.read.cache_clear()
+    for words in (["tables"], ["tables", "--check"], ["list", "experiments"], ["report"]):  # fmt: skip
+        assert call(*words)[0] == 0, words
+    assert not (suite / "imported").exists()
+    (suite / "guess.py").unlink()
+    assert call("tables")[0] == 0
+
+
+def test_an_estimator_of_another_package(call, home, suite):
+    name = "sklearn.ensemble:ExtraTreesClassifier"
+    code, out, err = call(
+        "bench", name, "--suite", "suite", "--set", "n_estimators=5", "--label", "x"
+    )
+    assert code == 0, err
+    assert records(home) == 6 + 4  # random_state takes two seeds
+    own = json.dumps(experiments.load("suite+x", home.results).spec.columns["x"].params)
+    assert '"n_estimators": 5' in own
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["./no.py"], "there is no file './no.py'"),
+        (["os:getcwdd"], "expected package.module:Estimator"),
+        (["lrr"], "Did you mean 'lr'?"),
+        (["lr", "--label", "LR"], "'LR' is on the board of suite; give another --label"),
+        (["./guess.py", "--set", "pover=1"], "Did you mean 'power'?"),
+        (["kmeans"], "models of several families"),
+    ],
+)
+def test_mistakes(call, suite, words, message):
+    code, out, err = call("bench", *words, "--suite", "suite")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_an_experiment_without_a_board_is_no_suite(call, suite):
+    text = SUITE.replace("board: LR\n", "")
+    (suite / "experiments" / "plain.yaml").write_text(text)
+    code, _, err = call("bench", "lr", "--suite", "plain")
+    assert (code, "plain has no board; expected a suite: suite" in err) == (2, True)
+
+
+def test_a_wheel_has_no_results_but_those_of_the_suites(call, home, suite):
+    shipped = suite / "experiments" / "suite"
+    os.renames(home.results / "suite", shipped)
+    for record in (home.results / "records").rglob("*.json"):
+        record.unlink()
+    assert call("bench", "./guess.py", "--suite", "suite")[0] == 0
+    assert records(home) == 4

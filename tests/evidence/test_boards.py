@@ -1,0 +1,117 @@
+"""Boards, against sums done by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from transferbench import experiments
+from transferbench.evidence import boards, pages
+from transferbench.evidence.frame import observations, summarise, to_runs
+from transferbench.runs.record import RUNS_COLUMNS
+
+TEXT = """
+title: t
+paper: {title: t, authors: a, venue: v, place: p}
+metric: accuracy
+repeats: 1
+board: LR
+rows:
+  one: {task: gtl/comp-vs-rec, group: A}
+  two: {task: gtl/comp-vs-sci, group: A}
+  three: {task: reuters/orgs-vs-people}
+  time: {task: gtl/comp-vs-rec, metric: seconds}
+columns:
+  LR: {model: lr}
+  SVM: {model: svm}
+  LR 2: {model: lr, params: {C: 2}}
+"""
+#: Accuracy and seconds by row and column.
+VALUES = {
+    "one": {"LR": (0.80, 1.0), "SVM": (0.90, 2.0), "LR 2": (0.804, 4.0)},
+    "two": {"LR": (0.70, 1.0), "SVM": (0.60, 2.0), "LR 2": (0.70, 4.0)},
+    "three": {"LR": (0.50, 1.0), "SVM": (0.55, 16.0), "LR 2": None},
+    "time": {"LR": (0.80, 1.0), "SVM": (0.90, 2.0), "LR 2": (0.804, 4.0)},
+}
+
+
+def read(text=TEXT):
+    file = experiments.read(text, Path("suite.yaml"))
+    lines = []
+    for planned in file.runs():
+        task, model, params, seed = planned.run.identity
+        known = VALUES[planned.row][planned.column]
+        line = dict.fromkeys(RUNS_COLUMNS, "") | {
+            "task": task, "model": model, "params": params, "seed": seed, "versions": "{}",
+            "status": "done" if known else "failed", "domain": "target" if known else "",
+        }  # fmt: skip
+        if known:
+            line |= {"accuracy": str(known[0]), "seconds": str(known[1]), "documents": "100"}
+        lines.append(line)
+    return boards.of(file, summarise(file, observations(file, to_runs(lines))))
+
+
+def test_ranks_regrets_and_counts():
+    board = read()
+    by_method = {each.method: each for each in board.standings}
+    assert board.corpora == {"A": 2, "reuters": 1}
+    assert [each.method for each in board.standings] == ["SVM", "LR", "LR 2"]
+    svm, lr, lr2 = by_method["SVM"], by_method["LR"], by_method["LR 2"]
+    # Ranks: one SVM 1, LR 2 2, LR 3; two LR and LR 2 1.5, SVM 3; three SVM 1, LR 2, LR 2 last.
+    assert (svm.rank, lr.rank, lr2.rank) == (1.5, (2.25 + 2) / 2, (1.75 + 3) / 2)
+    assert svm.regret == pytest.approx((5 + 0) / 2)
+    assert lr.regret == pytest.approx((5 + 5) / 2)
+    assert lr2.regret == pytest.approx(4.8)
+    assert (lr.worst, lr.worst_row) == (pytest.approx(10), "one")
+    assert (svm.wins, svm.ties, svm.losses) == (2, 0, 1)
+    assert (lr2.wins, lr2.ties, lr2.losses) == (0, 2, 0)  # .4 points are no win
+    assert lr.mean == pytest.approx((75 + 50) / 2)
+    assert svm.seconds == pytest.approx(4)
+    assert (svm.front, lr.front, lr2.front) == (True, True, False)
+    assert (lr.rows, lr2.rows) == (3, 2)
+    low, high = lr.rank_low, lr.rank_high
+    assert (low + high) / 2 == pytest.approx(lr.rank)
+    assert math.isnan(lr2.regret_low)  # one corpus
+
+
+def test_a_slower_and_worse_method_is_not_on_the_front(monkeypatch):
+    monkeypatch.setitem(VALUES["three"], "LR 2", (0.50, 4.0))
+    monkeypatch.setitem(VALUES["one"], "LR 2", (0.79, 4.0))
+    assert [each.method for each in read().standings if each.front] == ["SVM", "LR"]
+
+
+def test_pages_show_every_method():
+    texts = pages.render_board(read())
+    assert texts.keys() == {"suite.csv", "suite.md", "suite.tex"}
+    assert "| 1 | SVM ◆ | 1.5 [" in texts["suite.md"]
+    for text in texts.values():
+        assert text.index("SVM") < text.index("LR 2")
+    assert boards.rows(read())[1][1] == "SVM"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("board: LR", "board: LRR", "Did you mean 'LR'?"),
+        ("columns:", "figure: {label: x, rows: true}\ncolumns:", "no figure"),
+        ("model: svm", "model: svm, random: true", "models outside the registry"),
+        ("board: LR", "board: LR\nextends: gtl-table33", "Did you mean"),
+    ],
+)
+def test_mistakes_of_a_file(old, new, message):
+    with pytest.raises(experiments.UserError, match=message):
+        experiments.read(TEXT.replace(old, new), Path("suite.yaml"))
+
+
+def test_a_file_that_extends_another_adds_rows_and_columns_and_has_no_claims():
+    text = "extends: gtl-table3\ncolumns: {mine: {model: lr, params: {C: 3}}}\nrepeats: 1\n"
+    file, base = experiments.read(text, Path("mine.yaml")), experiments.load("gtl-table3")
+    assert list(file.spec.columns) == [*base.spec.columns, "mine"]
+    assert file.spec.rows == base.spec.rows
+    assert (file.spec.repeats, file.spec.claims) == (1, ())
+    assert file.spec.columns["mine"].params == {"C": 3}
+    runs = [planned.run for planned in file.runs() if planned.column == "mine"]
+    assert {json_params["C"] for json_params in (run.params for run in runs)} == {3}
+    assert all(run.params["intercept"] is True for run in runs)  # the default, written out

@@ -1,0 +1,87 @@
+"""transferbench bench."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from transferbench import experiments
+from transferbench.cli._options import Command, completing, experiment_names, model_names
+from transferbench.cli._runs import Execution, execution_options
+from transferbench.cli._terminal import echo, echo_table
+from transferbench.settings import Settings
+
+
+@click.command(cls=Command)
+@click.argument("model", shell_complete=completing(model_names))
+@click.option(
+    "--suite",
+    required=True,
+    metavar="EXPERIMENT",
+    shell_complete=completing(experiment_names),
+    help="Tasks and methods to compare with, such as transfer-small.",
+)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the model; repeatable.",
+)
+@click.option("--label", help="Name on the board.  [default: that of the model]")
+@execution_options
+@click.pass_obj
+def command(
+    settings: Settings, /, model: str, suite: str, assignments: tuple[str, ...], label: str | None,
+    execution: Execution,
+) -> int:  # fmt: skip
+    """Run a model on every task of a suite and rank it beside the others.
+
+    \b
+    transferbench bench gcmf --set k=32 --suite transfer-small
+    transferbench bench ./mymodel.py --suite transfer-small
+    transferbench bench sklearn.linear_model:RidgeClassifier --suite gtl-table3
+
+    MODEL is a name, a Python file with a function `fit`, or an estimator of scikit-learn (trained
+    on the sources), skada or adapt, as package.module:Name. Its code is run. Runs that the results
+    of the suite have are reused if code, data and parameters are equal. The results are an
+    experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md.
+    """
+    import yaml
+
+    from transferbench import models, parameters, reproduce
+    from transferbench.cli.reproduce import perform
+    from transferbench.errors import UserError, brief
+    from transferbench.evidence import boards
+    from transferbench.files import write_text
+    from transferbench.models.external import label as label_of
+
+    base = experiments.load(suite)
+    if not base.spec.board:
+        known = ", ".join(name for name in experiments.names() if experiments.load(name).spec.board)
+        raise UserError(f"{base.name} has no board; expected a suite: {known}.")
+    given = parameters.parse(assignments)
+    fit = models.load(model)
+    name = label or ", ".join([label_of(model), *assignments])
+    if name in base.spec.columns:
+        raise UserError(f"{brief(name)} is on the board of {base.name}; give another --label.")
+    column: dict[str, Any] = {"model": model, "params": parameters.resolve(fit, given, model)}
+    if models.is_external(model) and parameters.takes_seed(fit):
+        column["random"] = True
+    title = f"{base.spec.title}: {name}"
+    data = {"extends": base.name, "title": title, "columns": {name: column}}
+    folder = f"{base.name}+" + re.sub(r"[^\w.-]+", "-", name).strip("-.")
+    path = settings.results / folder / experiments.COPY
+    text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+    own = experiments.read(text, path, folder)
+    write_text(path, text)
+    rebuilds = reproduce.plan([folder], settings, None)
+    code = perform(rebuilds, settings, execution)
+    if execution.dry_run:
+        return code
+    echo_table(boards.rows(boards.read(own, settings.results)))
+    echo(f"\n{settings.results / boards.FOLDER / folder}.md")
+    echo(f"Publish it: transferbench share {folder}")
+    return code

@@ -1,0 +1,223 @@
+"""Boards: the methods of a suite of tasks ranked, with what others have submitted.
+
+A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
+rows, or without groups the corpora of the tasks. They weigh equally, and every interval is the 95
+per cent t interval of the mean over corpora: it shows how the order depends on the choice of
+corpora, not on seeds or documents.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+
+from transferbench import experiments
+from transferbench.evidence import figures
+from transferbench.evidence.frame import Cell, read_cells, to_frame
+from transferbench.evidence.regret import interval
+from transferbench.experiments.experiment import MATTERS, Experiment
+from transferbench.measures import LOWER_IS_BETTER
+
+FOLDER = "boards"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A line of a board; values are in the table's unit.
+
+    method, model    : label and model of the column.
+    rank             : mean of the ranks on the tasks, 1 is best; equal values share their rank, and
+                       a method that did not finish is last.
+    mean             : of the values.
+    regret           : mean of the best value on a task less that of the method.
+    worst, worst_row : the largest regret, and its row.
+    wins, ties, losses: rows on which the method is ahead of the reference, closer than half a point
+                       to it, or behind.
+    seconds          : geometric mean of the times of its runs, as measured when they were made.
+    front            : True if no faster method has a smaller regret.
+    rows             : number of rows with a finished run; means are over these.
+    author           : who submitted it; "" if the runs are those of the suite.
+    """
+
+    method: str
+    model: str
+    rank: float
+    rank_low: float
+    rank_high: float
+    mean: float
+    regret: float
+    regret_low: float
+    regret_high: float
+    worst: float
+    worst_row: str
+    wins: int
+    ties: int
+    losses: int
+    seconds: float
+    front: bool
+    rows: int
+    author: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A suite with its standings, the first one best by average rank.
+
+    corpora: names and numbers of rows. own: labels of the columns that the experiment adds to the
+    suite that it extends.
+    """
+
+    experiment: Experiment
+    standings: tuple[Standing, ...]
+    corpora: dict[str, int]
+    own: tuple[str, ...]
+
+
+def read(experiment: Experiment, results: Path) -> Board:
+    """Return the board of an experiment with the key `board` from its runs.csv.
+
+    Raise UserError if a file is missing or damaged.
+    """
+    spec = experiment.spec
+    cells = read_cells(experiment, results / experiment.name)
+    own: tuple[str, ...] = ()
+    if spec.extends:
+        own = tuple(spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys())
+    return of(experiment, cells, own)
+
+
+def of(experiment: Experiment, cells: Sequence[Cell], own: tuple[str, ...] = ()) -> Board:
+    """Return the board of cells. Rows of other measures, and second readings, are left out."""
+    spec = experiment.spec
+    rows = [
+        name
+        for name, row in spec.rows.items()
+        if experiment.metric(name) == spec.metric and not row.reading_of
+    ]
+    shown = to_frame(cells)
+    shown["seconds"] = [fmean([o.seconds for o in cell.outcomes] or [math.nan]) for cell in cells]
+    values, seconds = (
+        shown.pivot(index="row", columns="column", values=name)
+        .reindex(rows)
+        .dropna(axis=1, how="all")
+        for name in ("mean", "seconds")
+    )
+    better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
+    corpus = pd.Series({row: experiment.corpus(row) for row in rows})
+    ranks = better.rank(axis=1, ascending=False, na_option="bottom")
+    regrets = better.rsub(better.max(axis=1), axis=0)
+    ahead = better.sub(better[spec.board], axis=0)
+    matters = MATTERS * spec.whole
+    standings = []
+    for method in values:
+        column = spec.columns[method]
+        rank, regret = ranks[method].groupby(corpus).mean(), regrets[method].groupby(corpus).mean()
+        known = ahead[method].dropna()
+        standings.append(
+            Standing(
+                method,
+                column.model,
+                rank.mean(),
+                *interval(rank.to_numpy()),
+                values[method].groupby(corpus).mean().mean(),
+                regret.mean(),
+                *interval(regret.dropna().to_numpy()),
+                regrets[method].max(),
+                str(regrets[method].idxmax()),
+                int((known >= matters).sum()),
+                int((known.abs() < matters).sum()),
+                int((known <= -matters).sum()),
+                float(np.exp(np.log(seconds[method]).mean())),
+                False,
+                int(values[method].notna().sum()),
+            )
+        )
+    standings.sort(key=lambda each: (each.rank, each.regret))
+    return Board(
+        experiment,
+        tuple(map(partial(_on_front, standings), standings)),
+        dict(corpus.value_counts(sort=False)),
+        own,
+    )
+
+
+def _on_front(standings: Sequence[Standing], one: Standing) -> Standing:
+    """Return the standing with `front` set: no other is as fast and as good, and better in one."""
+    dominated = any(
+        other.seconds <= one.seconds
+        and other.regret <= one.regret
+        and (other.seconds, other.regret) != (one.seconds, one.regret)
+        for other in standings
+    )
+    return replace(one, front=not dominated)
+
+
+def about(board: Board) -> str:
+    """Return what the numbers of a board mean, in short sentences."""
+    return (
+        "Corpora weigh equally; [ ] is the 95 % t interval of the mean over them. Rank: 1 is best. "
+        "Regret: the best value on a task less that of the method. W / T / L: tasks on which it is "
+        f"ahead of {board.experiment.spec.board}, within half a point of it, or behind. Seconds: "
+        "geometric mean of its runs, as they were measured. ◆: no faster method has a smaller "
+        "regret. The best value is the best of all methods shown, as judged on the labels that are "
+        "scored."
+    )
+
+
+def rows(board: Board) -> list[list[str]]:
+    """Return a header and a line for each method, for a terminal; own methods have a mark."""
+    digits = 2 if board.experiment.spec.unit == "percent" else 3
+    table = [["", "method", "rank", "95 %", "regret", "worst", "W/T/L", "seconds", "tasks"]]
+    for place, one in enumerate(board.standings, start=1):
+        interval = "" if math.isnan(one.rank_low) else f"{one.rank_low:.1f} to {one.rank_high:.1f}"
+        table.append(
+            [
+                f"{place}{' ▶' if one.method in board.own else ''}",
+                one.method,
+                f"{one.rank:.1f}",
+                interval,
+                f"{one.regret:.{digits}f}",
+                f"{one.worst:.{digits}f}",
+                f"{one.wins}/{one.ties}/{one.losses}",
+                f"{one.seconds:.3g}{' ◆' if one.front else ''}",
+                f"{one.rows}",
+            ]
+        )
+    return table
+
+
+def to_csv(board: Board) -> pd.DataFrame:
+    """Return the content of the board's CSV."""
+    return pd.DataFrame(map(astuple, board.standings), columns=[f.name for f in fields(Standing)])
+
+
+def draw(board: Board, folder: Path) -> list[Path]:
+    """Draw regret over seconds, with the front as a line, as NAME.svg and .pdf.
+
+    Raise UserError if a file cannot be written.
+    """
+    name = board.experiment.name
+    with figures.style(name):
+        import matplotlib.pyplot as plt
+
+        drawing, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+        for each in board.standings:
+            colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
+            ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
+            ax.annotate(
+                each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
+                fontsize=8, color=colour,
+            )  # fmt: skip
+        front = sorted((each.seconds, each.regret) for each in board.standings if each.front)
+        ax.step(*zip(*front, strict=True), where="post", color=figures.COLOURS[1], linewidth=1)
+        ax.set_xscale("log")
+        ax.invert_yaxis()
+        ax.set_xlabel("seconds for a task, geometric mean")
+        unit = "points" if board.experiment.spec.unit == "percent" else "fractions"
+        ax.set_ylabel(f"mean regret, {unit} (0 is best)")
+        return figures.save(drawing, folder / name)
