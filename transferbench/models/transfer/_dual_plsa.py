@@ -1,0 +1,37 @@
+"""Shared by models of two latent variables, the concept y of a word and the class z of a document.
+
+    P(d, w) = Σ_yz V_dz H_yz W_wy
+
+W (m, k) is P(w|y); H (k, c) and V (n, c) together state how y, z and d depend on one another.
+"""
+
+import numpy as np
+
+from transferbench.core.losses import divide_by_product, entry_rows, flush
+from transferbench.core.scale import entries
+from transferbench.problem import Matrix, Problem
+
+TINY = np.finfo(np.float64).tiny
+
+
+def proportions(problem: Problem) -> list[Matrix]:
+    """Return the documents X (n, m) of each domain, divided by the sum of all domains."""
+    Xs = [domain.X.astype(np.float64) for domain in problem.domains]
+    total = sum(X.sum() for X in Xs) or 1.0
+    return [X / total for X in Xs]
+
+
+def expected_counts(
+    X: Matrix, W: np.ndarray, H: np.ndarray, V: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return Σ x_dw log P(d, w), and the expected counts of (w, y), (y, z) and (d, z).
+
+    They are Σ x_dw P(y, z|d, w) over the other variables, in the shapes of W, H and V: the E-step
+    of EM. P is formed at the entries of X only, and P(y, z|d, w) not at all.
+    """
+    by_class = W @ H  # (m, c)
+    ratio, P = divide_by_product(X, V, by_class, entry_rows(X))
+    words = ratio.T @ V  # (m, c)
+    likelihood = float(np.vdot(entries(X), np.log(np.maximum(P, TINY))))
+    of_words, of_documents = flush(W * (words @ H.T)), flush(V * (ratio @ by_class))
+    return likelihood, of_words, flush(H * (W.T @ words)), of_documents
