@@ -25,7 +25,7 @@ from transferbench.runs.record import Run
 
 POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
 NAMES = list(POINTS["transferbench.models.transfer"])
-SKADA = ("coral", "jdot", "ot-mapping")
+SKADA = ("coral", "jdot", "ot-mapping", "sa")
 NEEDED = "needs the extra modern"
 R = 7
 
@@ -109,11 +109,12 @@ def test_skada_models_equal_skada_on_the_same_coordinates(name, parts):
             "coral": lambda: skada.CORAL(base),
             "ot-mapping": lambda: skada.OTMapping(base, max_iter=10**6),
             "jdot": lambda: skada.JDOTClassifier(base, alpha=0.3, n_iter_max=5),
+            "sa": lambda: skada.SubspaceAlignment(base, n_components=4),
         }[name]()
         labels = np.concatenate([y, np.full(60, -1)])
         direct.fit(np.vstack([Zs, Zt]), labels, sample_domain=np.repeat([1, -2], 60))
         expected = direct.predict_proba(Zt, sample_domain=np.full(60, -2))
-    more = {"alpha": 0.3, "max_iter": 5} if name == "jdot" else {}
+    more = {"jdot": {"alpha": 0.3, "max_iter": 5}, "sa": {"q": 4}}.get(name, {})
     got = transferbench.fit(name, problem, C=2.0, components=R, **more)
     # The sign of coordinates is arbitrary, but does not change the scores.
     np.testing.assert_allclose(got.scores[1], expected, atol=1e-3)
