@@ -71,7 +71,7 @@ def test_imports_only_from_below(path):
 
 
 #: Models that join others of their family.
-JOINT = ("consensus.py",)
+JOINT = ("consensus.py", "inductive.py")
 MODELS = [path for path in PACKAGE.glob("models/*/[!_]*.py") if path.name not in JOINT]
 
 

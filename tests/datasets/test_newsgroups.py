@@ -14,10 +14,11 @@ from transferbench.datasets import newsgroups
 PAIRS = ["comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk"]
 
 
-def test_the_tasks_of_four_papers():
+def test_the_tasks_of_five_papers():
     more = ["comp-vs-rec-vs-sci", "comp-vs-rec-vs-talk", "comp-vs-sci-vs-talk"]
     more += ["rec-vs-sci-vs-talk", "comp-vs-rec-vs-sci-vs-talk"]
     expected = [f"gtl/{tops}" for tops in (*PAIRS, *more)] + [f"dtl/{pair}" for pair in PAIRS]
+    expected += ["skada/rec-vs-sci", "skada/rec-vs-talk", "skada/sci-vs-talk"]
     expected += ["mrtl/comp-vs-rec", "mrtl/rec-vs-sci", "mrtl/sci-vs-comp"]
     assert list(newsgroups.TASKS) == [
         *expected,
@@ -45,6 +46,10 @@ def test_sub_categories_are_those_of_the_papers():
     assert gtl["target"] == {"comp": ("ibm", "mac"), "sci": ("med", "space")}
     assert dtl["source"]["sci"] == ("crypt", "med")
     assert dtl["target"]["sci"] == ("electronics", "space")
+    skada = newsgroups.SPLITS["skada/sci-vs-talk"]
+    assert skada["source"] == {"sci": ("crypt", "electronics"), "talk": ("guns", "politics")}
+    assert skada["target"] == {"sci": ("med", "space"), "talk": ("religion", "mideast")}
+    assert newsgroups.SPLITS["skada/rec-vs-sci"] == newsgroups.SPLITS["gtl/rec-vs-sci"]
     mrtl = newsgroups.SPLITS["mrtl/rec-vs-sci"]
     assert mrtl["source"] == {"rec": ("hockey",), "sci": ("space",)}
     assert mrtl["target-2"] == {"rec": ("motorcycles",), "sci": ("electronics",)}

@@ -1,4 +1,4 @@
-"""20 Newsgroups: posts to 20 groups, split by sub-category into the domains of four papers' tasks.
+"""20 Newsgroups: posts to 20 groups, split by sub-category into the domains of five papers' tasks.
 
 The texts are in Cachopo's "all-terms" form: lower-case letters only, the subject first, no other
 headers; 18,821 posts. Documents of a domain are in the order of the files, training part first.
@@ -44,21 +44,28 @@ GROUPS = {
 Split = dict[str, dict[str, tuple[str, ...]]]
 
 
-def _halves(paper: str, sci: tuple[str, str], sizes: Iterable[int] = (2,)) -> dict[str, Split]:
+def _halves(
+    paper: str,
+    sci: tuple[str, str],
+    talk: tuple[str, str] = ("guns mideast", "politics religion"),
+    *,
+    tops: Iterable[str] = ("comp", "rec", "sci", "talk"),
+    sizes: Iterable[int] = (2,),
+) -> dict[str, Split]:
     """Return top categories, so many at a time; the first half of each is the source."""
     halves = {
         "comp": ("graphics ms-windows", "ibm mac"),
         "rec": ("autos motorcycles", "baseball hockey"),
         "sci": sci,
-        "talk": ("guns mideast", "politics religion"),
+        "talk": talk,
     }
     return {
-        f"{paper}/{'-vs-'.join(tops)}": {
-            domain: {top: tuple(halves[top][half].split()) for top in tops}
+        f"{paper}/{'-vs-'.join(together)}": {
+            domain: {top: tuple(halves[top][half].split()) for top in together}
             for half, domain in enumerate(("source", "target"))
         }
         for size in sizes
-        for tops in combinations(halves, size)
+        for together in combinations(tops, size)
     }
 
 
@@ -75,9 +82,17 @@ def _aligned(P: str, Q: str) -> Split:
 
 SPLITS: dict[str, Split] = {
     # GTL, Table 2; and the same halves with three and four top categories.
-    **_halves("gtl", ("crypt electronics", "med space"), (2, 3, 4)),
+    **_halves("gtl", ("crypt electronics", "med space"), sizes=(2, 3, 4)),
     # DTL, Table 2: as GTL, except sci.
     **_halves("dtl", ("crypt med", "electronics space")),
+    # SKADA-Bench. Its six ordered pairs are three tasks: the order only exchanges the two classes.
+    # Rec vs sci has the documents of GTL's.
+    **_halves(
+        "skada",
+        ("crypt electronics", "med space"),
+        ("guns politics", "religion mideast"),
+        tops=("rec", "sci", "talk"),
+    ),
     # MRTL, Table 1.
     "mrtl/comp-vs-rec": _aligned("comp", "rec"),
     "mrtl/rec-vs-sci": _aligned("rec", "sci"),
