@@ -37,6 +37,9 @@ TEX_MARKS = {
     "unavailable": "--",
 }  # fmt: skip
 
+#: Note of a table with cited values.
+CITED = "methods marked (published) were not run here; these values are their authors'"
+
 
 def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others) -> dict[str, Any]:
     """Return what the templates show of an experiment.
@@ -47,14 +50,22 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
     entries = [] if spec.figure else tables.with_averages(experiment, cells)
     points = figures.points(experiment, cells)
     identical = claims.identical(experiment, cells)
+    rows, columns = tables.by_row(entries), [label for label, _, _ in table_columns(experiment)]
+    averages = rows.keys() - spec.rows.keys()
+    cited = [CITED] if spec.cited else []
+    if spec.cited:  # many methods: a line for each, and a column for each row of the file
+        columns += map(tables.cited_label, spec.cited)
+        lines = {column: {row: rows[row][column] for row in rows} for column in columns}
+        rows, columns, averages = lines, [*rows], set()
     return {
         "file": experiment,
         "spec": spec,
         "tolerances": experiment.compared.tolerance,
         "digits": tables.digits(experiment),
         "entries": entries,
-        "columns": [label for label, _, _ in table_columns(experiment)],
-        "rows": tables.by_row(entries),
+        "columns": columns,
+        "rows": rows,
+        "averages": averages,
         "best": tables.best(experiment, entries),
         "points": points,
         "growth": figures.growth(experiment, points),
@@ -65,7 +76,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "ranking": stats.ranking(experiment, cells),
         "identical": identical,
         "about": _about(spec),
-        "notes": [*identical, *tables.choices(experiment, entries), *spec.notes],
+        "notes": [*identical, *tables.choices(experiment, entries), *cited, *spec.notes],
         "problems": tables.problems(experiment, entries),
         "moves": [move for cell in cells for move in cell.moves],
     }

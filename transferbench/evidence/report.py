@@ -100,7 +100,8 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     own_outcomes = Counter[str](result.outcome for result in results if result.claim.own)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
     models = sorted({column.model for column in columns.values()})
-    judged = {(columns[e.column].model, e.verdict) for e in entries if e.row in spec.rows}
+    ours = [e for e in entries if e.row in spec.rows and e.column in columns]
+    judged = {(columns[e.column].model, e.verdict) for e in ours}
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
     return shown | {

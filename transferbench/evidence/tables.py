@@ -28,11 +28,27 @@ NOISY = (
 )
 
 
+def cited_label(method: str) -> str:
+    """Return the name under which a table shows a method whose values are cited."""
+    return f"{method} (published)"
+
+
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of a table, then the averages of each group of rows."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    """Return the cells of a table, the cited ones, then the averages of each group of rows.
+
+    A cited cell has a published value, NaN if the row has none, and no planned runs.
+    """
+    spec, groups = experiment.spec, dict[tuple[str, str], list[Cell]]()
+    cited = []
+    for method, values in spec.cited.items():
+        for row in spec.rows:
+            value = values.get(row, math.nan)
+            mean, std = value if isinstance(value, tuple) else (value, math.nan)
+            place = row, cited_label(method), math.nan, experiment.metric(row)
+            cited.append(Cell(*place, published=mean, published_std=std))
+    cells = [*cells, *cited]
     for cell in cells:
-        groups.setdefault((experiment.spec.rows[cell.row].group, cell.column), []).append(cell)
+        groups.setdefault((spec.rows[cell.row].group, cell.column), []).append(cell)
     # A named group of a single row needs no average.
     averages = [
         _average(experiment, average_label(group), of_group)
@@ -87,7 +103,7 @@ def totals(
     second_readings: dict[tuple[str, str], tuple[str, str]] = {}
     for cell in [] if experiment.spec.control_of else entries:
         row = experiment.spec.rows.get(cell.row)
-        if not row or row.reading_of or math.isnan(cell.published):
+        if not row or row.reading_of or math.isnan(cell.published) or not cell.planned:
             continue
         column = experiment.spec.columns[cell.column]
         counted = second_readings if column.reading_of else as_printed
@@ -107,9 +123,10 @@ def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]
     """Return the best entries, as (row, column), of each row of a table of methods.
 
     Entries that show the same number are equal. A row in which all are equal, or with one entry,
-    has no best; entries with too few runs do not count. Readings and figures compare no methods.
+    has no best; entries with too few runs do not count. Readings and figures compare no methods,
+    and beside cited values ours may not be the best.
     """
-    if experiment.spec.readings or experiment.spec.figure:
+    if experiment.spec.readings or experiment.spec.figure or experiment.spec.cited:
         return set()
     found = set()
     complete = [cell for cell in entries if not cell.unfinished and not math.isnan(cell.mean)]

@@ -292,6 +292,9 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
     unstated = spec.published_repeats.unstated if spec.published_repeats else ()
     errors.check_known("column", unstated, spec.columns, "published_repeats", "unstated")
     errors.check_known("row", spec.published, spec.rows, "published")
+    errors.expect(not (spec.cited and spec.figure), "a figure has no cited values.", "cited")
+    for method, by_row in spec.cited.items():
+        errors.check_known("row", by_row, spec.rows, "cited", method)
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)
     if not spec.control_of:

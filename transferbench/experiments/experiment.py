@@ -334,6 +334,9 @@ class Schema(StrictModel):
     they are compared. A file that `extends` another experiment has what that one has, except its
     claims; rows, columns and other keys of the file are added or come in their place.
 
+    `cited` has published values of methods without a column of ours, by method and row. The table
+    shows them with the mark `published`, with a line for each method; they have no verdict.
+
     `variants` are options of tasks by the name of the variant and of its value. Each row stands for
     one with each combination of values, labelled `row, value, value`.
     """
@@ -354,6 +357,7 @@ class Schema(StrictModel):
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
+    cited: dict[str, Annotated[dict[str, Published], MinLen(1)]] = Field(default_factory=dict)
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
     readings: Readings | None = None
