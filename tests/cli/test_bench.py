@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 
@@ -52,6 +53,7 @@ def suite(call, tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "suite.yaml").write_text(SUITE)
     (tmp_path / "guess.py").write_text(MODEL)
+    importlib.import_module("transferbench.cli.list")  # reads the names of papers once
     monkeypatch.setattr(settings, "experiments_dir", lambda: folder)
     monkeypatch.setenv("IMPORTED", str(tmp_path / "imported"))
     monkeypatch.chdir(tmp_path)
@@ -114,7 +116,7 @@ def test_results_are_read_without_running_the_model(call, home, suite):
     assert call("bench", "./guess.py", "--suite", "suite", "-j", "1")[0] == 0
     (suite / "imported").unlink()
     experiments.read.cache_clear()
-    for words in (["tables"], ["tables", "--check"], ["list", "experiments"], ["report"]):  # fmt: skip
+    for words in (["tables"], ["tables", "--check"], ["list", "experiments"], ["report"]):
         assert call(*words)[0] == 0, words
     assert not (suite / "imported").exists()
     (suite / "guess.py").unlink()
@@ -123,7 +125,7 @@ def test_results_are_read_without_running_the_model(call, home, suite):
 
 def test_an_estimator_of_another_package(call, home, suite):
     name = "sklearn.ensemble:ExtraTreesClassifier"
-    code, out, err = call(
+    code, _, err = call(
         "bench", name, "--suite", "suite", "--set", "n_estimators=5", "--label", "x"
     )
     assert code == 0, err

@@ -163,10 +163,10 @@ def test_a_row_may_lack_values_of_a_variant():
     assert "| strategy | 100 (3 tasks) | 500 (2 tasks) | all (2 tasks) | any (4 tasks) |" in page
 
 
-def test_rows_without_a_group_are_one_corpus():
+def test_rows_without_a_group_are_of_the_corpus_of_their_task():
     table = regret.summary(*cells(text=TEXT.replace(", group: B}", "}")))
-    assert list(table)[-2:] == ["A", "other"]
-    assert line(table, "SVM")["other"] == 0
+    assert list(table)[-2:] == ["A", "reuters"]
+    assert line(table, "SVM")["reuters"] == 0
 
 
 def test_page():

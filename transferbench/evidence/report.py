@@ -14,7 +14,7 @@ from typing import Any
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import claims, figures, tables
+from transferbench.evidence import boards, claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
 from transferbench.evidence.pages import content, draw, fill
@@ -73,8 +73,14 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         name: sum((section[name] for section in sections), Counter[str]())
         for name in ("verdicts", "with_readings", "outcomes", "own_outcomes")
     }
+    ranked = [
+        (board := boards.read(section["file"], results), boards.about(board))
+        for section in sections
+        if section["spec"].board
+    ]
     pages["index.html"] = fill(
-        "index.html.j2", own=titles, papers=papers, sections=sections, not_run=not_run, site=site,
+        "index.html.j2", ranked=ranked, own=titles, papers=papers, sections=sections,
+        not_run=not_run, site=site,
         data={section["file"].name: section["searched"] for section in sections}, **totals,
     )  # fmt: skip
     return pages, errors
