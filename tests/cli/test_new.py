@@ -66,7 +66,7 @@ def test_a_model_runs(installed, call, tmp_path, capfd):
     assert f"pip install -e {folder}\n" in out
     install(folder)
     assert "smoothing: number > 0 = 1.0" in in_process(folder, "describe", "my-bayes")
-    assert "  my-bayes " in in_process(folder, "list", "models")
+    assert "\nmy-bayes " in in_process(folder, "list", "models")
     run = ["run", "generated/transfer:documents=400", "-m", "my-bayes", "--set", "smoothing=0.5"]
     lines = in_process(folder, *run).splitlines()
     (line,) = (line.split() for line in lines if line.startswith("my-bayes"))
