@@ -23,6 +23,7 @@ from transferbench.data import tasks
 from transferbench.data.archive import ARCHIVE_ERRORS
 from transferbench.errors import UserError, brief
 from transferbench.evidence import pages
+from transferbench.evidence.boards import FOLDER
 from transferbench.evidence.frame import read_lines, to_runs
 from transferbench.experiments.experiment import Experiment, StrictModel
 from transferbench.files import open_regular
@@ -46,7 +47,7 @@ class Stored(StrictModel):
 
 
 class Manifest(StrictModel):
-    """What a bundle says of itself.
+    """Facts about a bundle, and the digests of its files.
 
     extends: the suite that the experiment extends; columns: labels of those that the author added.
     """
@@ -86,7 +87,7 @@ def pack(experiment: Experiment, settings: Settings, author: str = "") -> bytes:
     Paths of models' files become their names. Raise UserError if there are no results, or if the
     file of a model has changed since.
     """
-    folder, boards = settings.results / experiment.name, settings.results / "boards"
+    folder, boards = settings.results / experiment.name, settings.results / FOLDER
     lines = read_lines(folder / "runs.csv")
     files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in PAGES and p.is_file()}
     files |= {f"board{p.suffix}": p.read_bytes() for p in boards.glob(f"{experiment.name}.*")}

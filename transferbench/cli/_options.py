@@ -130,6 +130,12 @@ def _expanded(
     return tuple(experiments.expand(given, own))
 
 
+#: The parameters of a command for one model, which it takes as `assignments`.
+parameter_options = click.option(
+    "--set", "assignments", multiple=True, metavar="NAME=VALUE",
+    help="Parameter of the model; repeatable.",
+)  # fmt: skip
+
 #: The arguments of a command for several experiments.
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from transferbench import experiments
-from transferbench.cli._options import Command, completing, experiment_names, model_names
+from transferbench.cli._options import (
+    Command,
+    completing,
+    experiment_names,
+    model_names,
+    parameter_options,
+)
 from transferbench.cli._runs import Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -23,13 +29,7 @@ from transferbench.settings import Settings
     shell_complete=completing(experiment_names),
     help="Tasks and methods to compare with, such as transfer-small.",
 )
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Parameter of the model; repeatable.",
-)
+@parameter_options
 @click.option("--label", help="Name on the board.  [default: that of the model]")
 @execution_options
 @click.pass_obj
@@ -42,7 +42,7 @@ def command(
     \b
     transferbench bench gcmf --set k=32 --suite transfer-small
     transferbench bench ./mymodel.py --suite transfer-small
-    transferbench bench sklearn.linear_model:RidgeClassifier --suite gtl-table3
+    transferbench bench sklearn.linear_model:RidgeClassifier --suite transfer-text
 
     MODEL is a name, a Python file with a function `fit`, or an estimator of scikit-learn (trained
     on the sources), skada or adapt, as package.module:Name. Its code is run. Runs that the results

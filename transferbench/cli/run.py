@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench import experiments, models
-from transferbench.cli._options import Command, completing, model_names, task, task_names
+from transferbench.cli._options import (
+    Command,
+    completing,
+    model_names,
+    parameter_options,
+    task,
+    task_names,
+)
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -31,13 +38,7 @@ if TYPE_CHECKING:
     shell_complete=completing(model_names),
     help="Model to run; repeatable.",
 )
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Parameter of the model; repeatable.",
-)
+@parameter_options
 @click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7.")
 @click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(

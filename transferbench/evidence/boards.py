@@ -83,15 +83,10 @@ def read(experiment: Experiment, results: Path) -> Board:
 
     Raise UserError if a file is missing or damaged.
     """
-    spec = experiment.spec
-    cells = read_cells(experiment, results / experiment.name)
-    own: tuple[str, ...] = ()
-    if spec.extends:
-        own = tuple(spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys())
-    return of(experiment, cells, own)
+    return of(experiment, read_cells(experiment, results / experiment.name))
 
 
-def of(experiment: Experiment, cells: Sequence[Cell], own: tuple[str, ...] = ()) -> Board:
+def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     """Return the board of cells. Rows of other measures, and second readings, are left out."""
     spec = experiment.spec
     rows = [
@@ -137,6 +132,9 @@ def of(experiment: Experiment, cells: Sequence[Cell], own: tuple[str, ...] = ())
                 int(values[method].notna().sum()),
             )
         )
+    own: tuple[str, ...] = ()
+    if spec.extends:
+        own = tuple(spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys())
     standings.sort(key=lambda each: (each.rank, each.regret))
     return Board(
         experiment,

@@ -111,7 +111,6 @@ def render_board(board: boards.Board) -> dict[str, str]:
         "file": file,
         "spec": file.spec,
         "digits": tables.digits(file),
-        "about": boards.about(board),
     }
     name = file.name
     texts = {f"{name}.csv": to_csv(boards.to_csv(board))}
@@ -140,7 +139,7 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        board, boards_folder = boards.read(experiment, folder.parent), folder.parent / boards.FOLDER
+        board, boards_folder = boards.of(experiment, cells), folder.parent / boards.FOLDER
         paths += write_files(boards_folder, render_board(board)) + boards.draw(board, boards_folder)
     return paths + draw(experiment, cells, folder)
 
@@ -165,7 +164,7 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     cells, others = read_cells(experiment, folder), claims.others(experiment, folder.parent)
     changed = changed_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        texts = render_board(boards.read(experiment, folder.parent))
+        texts = render_board(boards.of(experiment, cells))
         changed += changed_files(folder.parent / boards.FOLDER, texts)
     return changed
 
@@ -205,6 +204,7 @@ def _environment() -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters |= {
+        "about": boards.about,
         "code": code,
         "cell": markdown_cell,
         "comparisons": claims.comparisons,

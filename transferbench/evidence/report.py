@@ -73,13 +73,8 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         name: sum((section[name] for section in sections), Counter[str]())
         for name in ("verdicts", "with_readings", "outcomes", "own_outcomes")
     }
-    ranked = [
-        (board := boards.read(section["file"], results), boards.about(board))
-        for section in sections
-        if section["spec"].board
-    ]
     pages["index.html"] = fill(
-        "index.html.j2", ranked=ranked, own=titles, papers=papers, sections=sections,
+        "index.html.j2", own=titles, papers=papers, sections=sections,
         not_run=not_run, site=site,
         data={section["file"].name: section["searched"] for section in sections}, **totals,
     )  # fmt: skip
@@ -118,6 +113,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             line: {place: _facts(experiment, c) for place, c in here.items() if c.outcomes}
             for line, here in grid.items()
         },
+        "board": boards.of(experiment, cells) if spec.board else None,
         "searched": {
             "words": " ".join(texts).casefold(),
             "models": models,
@@ -149,9 +145,9 @@ def _words(experiment: Experiment, cell: Cell) -> str:
     """Return a cell as one line: ours ± the deviation / the published value, and the verdict."""
     number = partial(_number, experiment)
     std, printed = number(cell.std), number(cell.published)
-    words = (number(cell.mean) or "none") + (f" ± {std}" if std else "")
+    words = (number(cell.mean) or "none" * cell.planned) + (f" ± {std}" if std else "")
     words += f" / {printed}" if printed else ""
-    return words + (f" {tables.MARKS[cell.verdict]} {cell.verdict}" if cell.verdict else "")
+    return words.strip() + (f" {tables.MARKS[cell.verdict]} {cell.verdict}" if cell.verdict else "")
 
 
 def _base64(path: Path) -> str:
