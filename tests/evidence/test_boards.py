@@ -95,8 +95,6 @@ def test_pages_show_every_method():
     ("old", "new", "message"),
     [
         ("board: LR", "board: LRR", "Did you mean 'LR'?"),
-        ("columns:", "figure: {label: x, rows: true}\ncolumns:", "no figure"),
-        ("model: svm", "model: svm, random: true", "models outside the registry"),
         ("board: LR", "board: LR\nextends: gtl-table33", "Did you mean"),
     ],
 )

@@ -47,6 +47,15 @@ def test_every_experiment_in_the_folder_is_complete(name):
         assert column.note or not (column.control or column.reading_of)
     for row in spec.rows.values():
         assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
+        named = spec.rows.get(row.reading_of)
+        assert named is None or (row.metric == named.metric and row.group != named.group)
+    if spec.control_of:
+        published = experiments.load(spec.control_of).spec.published
+        shared = [row for row in spec.rows if published.get(row, {}).keys() & spec.columns.keys()]
+        table = experiments.load(spec.control_of)
+        assert shared
+        assert spec.unit == table.spec.unit
+        assert all(file.metric(row) == table.metric(row) for row in shared)
     planned = list(file.runs())
     assert len({(p.row, p.column, p.x, p.run.identity) for p in planned}) == len(planned)
 
@@ -100,17 +109,9 @@ def test_a_reading_has_the_published_values_of_what_it_reads_and_competes_with_n
     for old, new, message in (
         ("reading_of: LG", "reading_of: LF", "Did you mean"),
         ("reading_of: one", "reading_of: ones", "Did you mean"),
-        ("group: others, ", "", "a group that no other row has"),
-        ("group: others, ", "group: others, metric: f1, ", "the metric of the row one"),
-        ("reading_of: LG", "reading_of: LG, control: true", "no control"),
-        ("one: {LG: 81.71", "again: {LG: 9}\n  one: {LG: 81.71", "published values of its own"),
-        ("one: {LG: 81.71", "one: {LG2: 9, LG: 81.71", "published values of its own"),
     ):
         with pytest.raises(UserError, match=message):
             experiments.read(text.replace(old, new), PATH)
-    twice = column.replace("LG2", "LG3")
-    with pytest.raises(UserError, match="expected one reading of LG"):
-        experiments.read(text.replace("  NMF:", f"{twice}  NMF:"), PATH)
     text = text.replace("{value: 1.0, ", "{value: 7, rows: [one], ")
     assert experiments.read(text, PATH).tolerance("again") == 7
 
@@ -124,14 +125,6 @@ def test_a_control_has_the_published_values_of_another_experiment():
     for named in ("gtl-table33", "mine.yaml"):
         with pytest.raises(UserError, match=f"unknown experiment '{named}'"):
             experiments.read(start + f"control_of: {named}\n", PATH)
-    for changed in (
-        start + "unit: fraction\ncontrol_of: gtl-table3\n",
-        start.replace("metric: accuracy", "metric: f1") + "control_of: gtl-table3\n",
-        start.replace("comp vs rec:", "comp vs reck:") + "control_of: gtl-table3\n",
-        start + "control_of: gtl-unit-length\n",
-    ):
-        with pytest.raises(UserError, match="expected rows and columns with published values"):
-            experiments.read(changed, PATH)
     with pytest.raises(UserError, match="expected control_of or published, not both"):
         experiments.read(GOOD + "control_of: gtl-table3\n", PATH)
 
@@ -238,35 +231,11 @@ def test_each_file_of_the_user_is_a_unit():
         ("comp-vs-rec}", "comp-vs-rec, domain: targt}", 6, "Did you mean 'target'?"),
         ("metric: accuracy", "metric: nmi", 3, "expected accuracy or f1 or balanced_accuracy or"),
         ("params: {max_iter: 5}", "grid: {max_iter: [5, 6]}", 11, "grid and choose together"),
-        (
-            "params: {max_iter: 5}",
-            f"{GRID}, params: {{max_iter: 5}}",
-            11,
-            "given under params and under grid",
-        ),
         ("params: {max_iter: 5}", GRID.replace("6", "-6"), 11, "expected integer ≥ 1, got -6"),
         ("params: {max_iter: 5}", GRID.replace("5, 6", "5"), 11, "at least 2 items"),
         ("params: {max_iter: 5}", GRID.replace("f1", "nmi"), 11, "expected accuracy or f1"),
         ("comp-vs-rec}", "comp-vs-rec, metric: nmi}", 6, "expected accuracy or f1"),
         ("comp-vs-rec}", "comp-vs-rec, domain: all}", 6, "'all'. Known: source, target"),
-        (
-            "columns:\n",
-            "  average: {task: gtl/comp-vs-sci}\ncolumns:\n",
-            7,
-            "row of means named average",
-        ),
-        (
-            "comp-vs-rec}",
-            "comp-vs-rec, group: G}\n  average G: {task: gtl/comp-vs-sci}",
-            7,
-            "row of means named average G; rename this row",
-        ),
-        (
-            "params: {max_iter: 5}}",
-            f"{GRID}}}\n  NMF (f1): {{model: lr, params: {{C: 1.0, intercept: true}}}}",
-            12,
-            "NMF adds a column named NMF (f1); rename this column",
-        ),
         (
             "tolerance: {value: 1.0, reason: because}",
             "figure: {label: C, params: [C], values: [1.0, 0.0]}",

@@ -14,16 +14,11 @@ from transferbench.errors import SeveralErrors, UserError, brief, did_you_mean, 
 from transferbench.experiments.experiment import (
     Better,
     Claim,
-    Column,
     Experiment,
     Figure,
-    Printed,
-    Row,
     Schema,
-    average_label,
-    choice_label,
 )
-from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
+from transferbench.measures import COSTS, MEASURES
 from transferbench.problem import Family
 from transferbench.strict_yaml import LineMap
 
@@ -31,7 +26,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 MAX_SETTINGS = 10_000  # of a grid
-OWN_VALUES = "has published values of its own; remove them."
 
 
 class ErrorList:
@@ -117,19 +111,17 @@ def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def check(spec: Schema, errors: ErrorList) -> None:
     """Check that the parts of a file fit together and that everything they name exists."""
-    _check_variants(spec, errors)
-    _check_tasks(spec, errors)
+    families = _families(spec)
+    _check_tasks(spec, families, errors)
     _check_models(spec, errors)
-    _check_measures(spec, errors)
-    _check_labels(spec, errors)
+    _check_measures(spec, families, errors)
     if spec.figure:
         _check_figure(spec, spec.figure, errors)
     _check_published(spec, errors)
     _check_readings(spec, errors)
+    grouped = spec.units != "group" or all(row.group for row in spec.rows.values())
+    errors.expect(grouped, "expected a group for every row.", "units")
     if spec.regret:
-        plain = not any(column.grid or column.task for column in spec.columns.values())
-        message = "expected no figure, grid or task of a column beside regret."
-        errors.expect(plain and not spec.figure, message, "regret")
         named = [spec.regret.reference, *spec.regret.combined]
         errors.check_known("column", named, spec.columns, "regret")
         message = "expected a column to choose: no control, and not in combined."
@@ -138,21 +130,8 @@ def check(spec: Schema, errors: ErrorList) -> None:
         errors.expect(alike, "expected the same variants for every row.", "regret")
     if spec.board:
         errors.check_known("column", [spec.board], spec.columns, "board")
-        plain = not (spec.figure or spec.readings)
-        errors.expect(plain, "expected no figure and no readings beside board.", "board")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
-
-
-def _check_variants(spec: Schema, errors: ErrorList) -> None:
-    """Check that a row is restricted to variants and values that the file has."""
-    for label, row in spec.rows.items():
-        keys = ("rows", label, "variants")
-        errors.check_known("variant", row.variants, spec.variants, *keys)
-        for axis in row.variants.keys() & spec.variants.keys():
-            errors.check_known(
-                f"value of {axis}", row.variants[axis], spec.variants[axis], *keys, axis
-            )
 
 
 def _families(spec: Schema) -> dict[str, Family]:
@@ -164,69 +143,54 @@ def _families(spec: Schema) -> dict[str, Family]:
     return families
 
 
-def _check_tasks(spec: Schema, errors: ErrorList) -> None:
-    """Check tasks, options and domains; for multi-label models `all` is a domain."""
-    joined = ["all"] * (set(_families(spec).values()) <= {"multilabel"})
-
-    def check_domain(row: Row, domains: Mapping[str, int]) -> None:
-        if row.domain and domains and row.domain not in (*domains, *joined):
-            raise unknown("domain", row.domain, domains)
-
+def _check_tasks(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:
+    """Check tasks, variants, options and domains; for multi-label models `all` is a domain."""
+    joined = ["all"] * (set(families.values()) <= {"multilabel"})
     for label, row in spec.rows.items():
+        keys = ("rows", label, "variants")
+        errors.check_known("variant", row.variants, spec.variants, *keys)
+        for axis in row.variants.keys() & spec.variants.keys():
+            values = spec.variants[axis]
+            errors.check_known(f"value of {axis}", row.variants[axis], values, *keys, axis)
         with errors.at("rows", label, "task"):
             domains = tasks.documents(tasks.Task.named(row.task))
-            with errors.at("rows", label, "domain"):
-                check_domain(row, domains)
+            named = [row.domain] if row.domain and domains else []
+            errors.check_known("domain", named, [*domains, *joined], "rows", label, "domain")
     for label, column in spec.columns.items():
-        keys = ("columns", label)
-        with errors.at(*keys, "task"):
-            domains = tasks.documents(tasks.Task.named(column.task)) if column.task else {}
-            for row in spec.rows.values():
-                check_domain(row, domains)
+        with errors.at("columns", label, "task"):
+            if column.task:
+                tasks.Task.named(column.task)
         for row in spec.rows.values() if column.options else ():
-            with suppress(UserError):  # a mistake of the row, or of the column's task
-                tasks.Task.named(column.task or row.task)
-                with errors.at(*keys, "options"):
-                    tasks.Task.named(column.task or row.task, **column.options)
+            with errors.at("columns", label, "options"):
+                tasks.Task.named(column.task or row.task, **column.options)
 
 
 def _check_models(spec: Schema, errors: ErrorList) -> None:
     """Check that every parameter is one of its model, with a valid value."""
+    figure = spec.figure
     for label, column in spec.columns.items():
-        place = ("columns", label)
+        place: tuple[object, ...] = ("columns", label)
         together = bool(column.grid) == bool(column.choose)
         errors.expect(together, "expected grid and choose together.", *place, "grid")
         size = math.prod(map(len, column.grid.values()))
         message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
         errors.expect(size <= MAX_SETTINGS, message, *place, "grid")
-        for name in column.grid.keys() & column.params.keys():
-            message = f"{name} is given under params and under grid; remove one."
-            errors.add(message, *place, "grid", name)
-        external = models.is_external(column.model)
-        message = "random is for models outside the registry; remove it."
-        errors.expect(external or not column.random, message, *place, "random")
+        if models.is_external(column.model):
+            continue
+        given = [((*place, "grid"), n, v) for n, values in column.grid.items() for v in values]
+        given += [((*place, "params"), name, value) for name, value in column.params.items()]
+        if figure and figure.varies(label, column):
+            values = list(enumerate(figure.values))
+            given += [(("figure", "values", i), n, v) for i, v in values for n in figure.params]
         with errors.at(*place, "model"):
-            if not external:
-                _check_params(label, column, spec.figure, errors)
+            fit = models.load(column.model)
+            for keys, name, value in given:
+                with errors.at(*keys):
+                    parameters.resolve(fit, {name: value}, column.model)
 
 
-def _check_params(label: str, column: Column, figure: Figure | None, errors: ErrorList) -> None:
-    """Check that every parameter is one of the column's model, with a valid value."""
-    fit = models.load(column.model)
-    place: tuple[object, ...] = ("columns", label)
-    given = [((*place, "grid"), n, value) for n, values in column.grid.items() for value in values]
-    given += [((*place, "params"), name, value) for name, value in column.params.items()]
-    if figure and figure.varies(label, column):
-        values = list(enumerate(figure.values))
-        given += [(("figure", "values", i), n, value) for i, value in values for n in figure.params]
-    for keys, name, value in given:
-        with errors.at(*keys):
-            parameters.resolve(fit, {name: value}, column.model)
-
-
-def _check_measures(spec: Schema, errors: ErrorList) -> None:
+def _check_measures(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:
     """Check that all models are of one family and every measure is one of that family."""
-    families = _families(spec)
     if len(set(families.values())) != 1:
         errors.expect(not families, f"models of several families: {families}", "columns")
         return
@@ -240,19 +204,6 @@ def _check_measures(spec: Schema, errors: ErrorList) -> None:
         errors.expect(measure is None or measure in measures, message, *keys)
 
 
-def _check_labels(spec: Schema, errors: ErrorList) -> None:
-    grouped = spec.units != "group" or all(row.group for row in spec.rows.values())
-    errors.expect(grouped, "expected a group for every row.", "units")
-    averages = {average_label(row.group) for row in spec.rows.values()}
-    for label in averages & spec.rows.keys() if spec.figure is None else ():
-        message = f"the table adds a row of means named {label}; rename this row."
-        errors.add(message, "rows", label)
-    for name, column in spec.columns.items():
-        for label in {choice_label(name, m) for m in column.choose[1:]} & spec.columns.keys():
-            message = f"{name} adds a column named {label}; rename this column."
-            errors.add(message, "columns", label)
-
-
 def _check_figure(spec: Schema, figure: Figure, errors: ErrorList) -> None:
     axes = [bool(figure.params and figure.values), figure.iterations, figure.rows]
     message = "expected one of params with values, iterations: true, rows: true."
@@ -261,23 +212,20 @@ def _check_figure(spec: Schema, figure: Figure, errors: ErrorList) -> None:
     for label, column in spec.columns.items():
         message = "a figure has no grids; it has params and values."
         errors.expect(not column.grid, message, "columns", label, "grid")
-    all_or_none = len({row.x is None for row in spec.rows.values()}) == 1
-    message = "expected an x for every row or for none."
-    errors.expect(all_or_none or not figure.rows, message, "figure")
     params = {name for column in spec.columns.values() for name in column.params}
     what = "parameter of the columns"
     errors.check_known(what, figure.params, params, "figure", "params")
     errors.check_known("column", figure.columns, spec.columns, "figure", "columns")
     if figure.levels:
         with errors.at("figure", "levels"):
-            _printed_table(figure.levels)
+            _printed_table(figure.levels.experiment, figure.levels.column)
 
 
-def _printed_table(printed: Printed) -> Experiment:
-    """Return the experiment that has the printed values. Raise UserError if it does not exist."""
-    table = experiments.load(printed.experiment)
-    if printed.column not in table.spec.columns:
-        raise unknown("column", printed.column, table.spec.columns)
+def _printed_table(name: str, column: str) -> Experiment:
+    """Return an experiment with a column. Raise UserError if either does not exist."""
+    table = experiments.load(name)
+    if column not in table.spec.columns:
+        raise unknown("column", column, table.spec.columns)
     return table
 
 
@@ -292,68 +240,31 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
     unstated = spec.published_repeats.unstated if spec.published_repeats else ()
     errors.check_known("column", unstated, spec.columns, "published_repeats", "unstated")
     errors.check_known("row", spec.published, spec.rows, "published")
-    errors.expect(not (spec.cited and spec.figure), "a figure has no cited values.", "cited")
     for method, by_row in spec.cited.items():
         errors.check_known("row", by_row, spec.rows, "cited", method)
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)
-    if not spec.control_of:
-        return
-    message = "expected control_of or published, not both."
-    errors.expect(not spec.published, message, "published")
-    with errors.at("control_of"):
-        if spec.control_of not in experiments.names():
-            raise unknown("experiment", spec.control_of, experiments.names())
-        table = experiments.load(spec.control_of).spec
-        shared = [
-            row for row in spec.rows if table.published.get(row, {}).keys() & spec.columns.keys()
-        ]
-        metrics = [
-            [each.rows[row].metric or each.metric for row in shared] for each in (spec, table)
-        ]
-        if not shared or metrics[0] != metrics[1] or spec.unit != table.unit:
-            raise UserError(
-                f"{spec.control_of}: expected rows and columns with published values, named as "
-                "here, with the same metric and unit."
-            )
+    if spec.control_of:
+        message = "expected control_of or published, not both."
+        errors.expect(not spec.published, message, "published")
+        errors.check_known("experiment", [spec.control_of], experiments.names(), "control_of")
 
 
 def _check_readings(spec: Schema, errors: ErrorList) -> None:
-    """Check that a reading names what it reads, and has no published values of its own."""
-    for label, row in spec.rows.items():
-        if spec.readings:
+    """Check that every row, column and published value that is read exists."""
+    if readings := spec.readings:
+        for label, row in spec.rows.items():
             with errors.at(*(("rows", label, "printed") if row.printed else ("readings",))):
-                name, printed_row = row.printed or (spec.readings.experiment, label)
-                table = _printed_table(spec.readings.model_copy(update={"experiment": name}))
-                if table.published(printed_row, spec.readings.column) is None:
-                    known = [r for r in table.spec.rows if table.published(r, spec.readings.column)]
-                    raise unknown("row with a published value", printed_row, known)
-    rows = {name: row for name, row in spec.rows.items() if not row.reading_of}
-    for name in [name for name in spec.rows if name not in rows]:
-        row, keys = spec.rows[name], ("rows", name, "reading_of")
-        with errors.at(*keys):
-            if row.reading_of not in rows:
-                raise unknown("row", row.reading_of, rows)
-            message = f"expected the metric of the row {row.reading_of}."
-            errors.expect(row.metric == rows[row.reading_of].metric, message, *keys)
-        errors.expect(name not in spec.published, OWN_VALUES, *keys)
-        message = "expected a group that no other row has, such as `group: rebuilt`."
-        errors.expect(row.group not in {each.group for each in rows.values()}, message, *keys)
-    columns = {name: column for name, column in spec.columns.items() if not column.reading_of}
-    readings = [column.reading_of for column in spec.columns.values()]
-    for name in [name for name in spec.columns if name not in columns]:
-        column, keys = spec.columns[name], ("columns", name, "reading_of")
-        with errors.at(*keys):
-            if column.reading_of not in columns:
-                raise unknown("column", column.reading_of, columns)
-        own_values = any(name in values for values in spec.published.values())
-        errors.expect(not own_values, OWN_VALUES, *keys)
-        message = (
-            f"expected one reading of {column.reading_of}, and no control; for more readings make "
-            "a file with `readings`."
-        )
-        only = readings.count(column.reading_of) == 1
-        errors.expect(only and not column.control, message, *keys)
+                name, printed_row = row.printed or (readings.experiment, label)
+                table = _printed_table(name, readings.column)
+                published = [r for r in table.spec.rows if table.published(r, readings.column)]
+                if printed_row not in published:
+                    raise unknown("row with a published value", printed_row, published)
+    for kind, parts in (("row", spec.rows), ("column", spec.columns)):
+        known = [name for name, part in parts.items() if not part.reading_of]
+        for name in parts.keys() - known:
+            read = [parts[name].reading_of]
+            errors.check_known(kind, read, known, f"{kind}s", name, "reading_of")
 
 
 def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: ErrorList) -> None:
@@ -370,9 +281,6 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
         if name in claim.also:
             kind = f"column of {name}"
             errors.check_known(kind, claim.columns, other["columns"], *keys, "also")
-            unit = other.get("unit", Schema.model_fields["unit"].default)
-            message = f"{name} has the unit {unit}; expected {spec.unit}, as here."
-            errors.expect(unit == spec.unit, message, *keys, "also")
         if says := claim.read_with.get(name):
             known = [each["says"] for each in other.get("claims", ())]
             errors.check_known(f"claim of {name}", [says], known, *keys, "read_with", name)
@@ -388,25 +296,16 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
         message = f"times is for {' and '.join(COSTS)}, in place of by."
         valid = given.times == 1 or (measure in COSTS and not given.by)
         errors.expect(valid, message, *keys, "times")
-        valid = not given.fewer_errors or measure not in LOWER_IS_BETTER
-        errors.expect(valid, f"no errors can be fewer in {measure}.", *keys, "fewer_errors")
-        message = "a column is named under columns and under over; remove one."
-        errors.expect(not set(given.columns) & set(given.over), message, *keys)
         message = "no other column to compare with; name one under over."
         errors.expect(given.rivals(spec.competitors), message, *keys)
-        stated = given.over and given.value is not None
-        errors.expect(not stated, "expected over or value, not both.", *keys, "value")
-        message = "expected by or fewer_errors, not both."
-        errors.expect(not (given.by and given.fewer_errors), message, *keys, "fewer_errors")
     figure = spec.figure
-    with errors.at(*keys):
-        for span in (getattr(given, key, None) for key in ("x", "at", "than")):
-            if span is None:
-                continue
-            if figure is None or not (figure.params or figure.iterations):
-                raise UserError("x, at and than are for figures over parameters or iterations.")
-            first, last = span if isinstance(span, tuple) else (span, span)
-            if first > last:
-                raise UserError(f"expected the smaller x first, got {first:g} and {last:g}.")
-            if figure.params and not any(first <= value <= last for value in figure.values):
-                raise UserError(f"no value of the figure lies from {first:g} to {last:g}.")
+    for span in (getattr(given, key, None) for key in ("x", "at", "than")):
+        if span is None:
+            continue
+        if figure is None or not (figure.params or figure.iterations):
+            message = "x, at and than are for figures over parameters or iterations."
+            errors.add(message, *keys)
+            continue
+        first, last = span if isinstance(span, tuple) else (span, span)
+        if figure.params and not any(first <= value <= last for value in figure.values):
+            errors.add(f"no value of the figure lies from {first:g} to {last:g}.", *keys)
