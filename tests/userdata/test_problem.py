@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -98,35 +97,18 @@ def matrix(path: str, X, labels: str = "ab") -> Documents:
 
 
 def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
-    """The options that are shown say so, unless the weighting was given."""
     for name in "st":
         (tmp_path / f"{name}.svm").write_text("a 1:1\nb 1:2 2:10\n")
     files = [find_domains([str(tmp_path / f"{name}.svm")]) for name in "st"]
     load = partial(userdata_load.load, *files, family="transfer", labels="any")
     built, given = load(options={}), load(options={"weighting": "tf-idf", "unit_length": True})
     asis = load(options={"weighting": "tf", "unit_length": "false"})
-    assert built.options["weighting"].startswith("tf-idf (the matrix has counts; --option weight")
-    assert (built.options["unit_length"], given.options["weighting"]) == (True, "tf-idf")
+    assert (built.options["weighting"], built.options["unit_length"]) == ("tf-idf", True)
     for one, other in zip(built.problem.domains, given.problem.domains, strict=True):
         np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
     np.testing.assert_array_equal(asis.problem.domains[1].X.toarray(), [[1, 0], [2, 10]])
     binary = matrix("s.npz", np.eye(2))
     assert used_options([binary], {}) == used_options([binary], {"weighting": "tf-idf"})
-
-
-def test_rows_of_very_different_length_are_named():
-    """Those of 5 per cent do not count."""
-    X = np.ones((40, 3)) / 2
-    X[:8] *= 21
-    with pytest.warns(UserWarning, match=r"s\.npz: rows differ.* --option unit_length=true gives"):
-        used = used_options([matrix("s.npz", X, "ab" * 20)], {})
-    assert (used["weighting"], used["unit_length"]) == ("tf", False)
-    X[2:8] /= 21
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        used_options([matrix("s.npz", X, "ab" * 20)], {})
-        X[:8] *= 21
-        used_options([matrix("s.npz", X, "ab" * 20)], {"unit_length": False})
 
 
 def test_matrices_of_other_numbers_are_unchanged_by_default():

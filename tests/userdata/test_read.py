@@ -15,7 +15,6 @@ from chaos.watched import within
 from own_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
-from transferbench.userdata import readers
 from transferbench.userdata.documents import DomainFiles, Reading
 from transferbench.userdata.readers import read, read_domain
 
@@ -103,27 +102,24 @@ BAD = {
     "header.csv": (b"text,label\n", "there are no documents"),
     "column.csv": (
         b'txt,label\n"a\nc",b\n',
-        ": header (line 1): no column 'text' among ['txt', 'label']; name",
+        ":3: no column 'text' among ['txt', 'label']; name",
     ),
     "semicolon.csv": (
         b"text;topic\na;b\n",
-        ": header (line 1): no column 'label' among ['text', 'topic']; name",
+        ":2: no column 'label' among ['text', 'topic']; name",
     ),
-    "other.csv": (b"a;b\nc;d\n", "--id-column, or separate columns by a comma, semicolon or tab."),
+    "other.csv": (b"a;b\nc;d\n", "--id-column), or separate columns by a comma, semicolon or tab."),
     "split.csv": (b"text;label\na;b\nc;d;e\n", ":3: 3 columns, but the first line has 2; quote"),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
     "short.csv": (b"text,label\na,b\nc\n", ":3: 1 columns, but the first line has 2"),
     "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8"),
     "utf16.csv": ("text,label\n".encode("utf-16"), ":1: "),
-    "nul.csv": (b"text,label\na,b\n\0,b\n", ":3: a NUL byte"),
     "open.csv": (b'text,label\na,b\n"c,d\ne,f\n', ":4: unexpected end of data"),
     "quote.csv": (b'text,label\n"a"b,c\n', ":2: "),
     "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
     "lines.csv": (b'text,label\n"a\nb",c\n\nd,\n', ":5: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
-    "long.csv": (b"text,label\n" + b"a" * 300, ":2: a line of more than 200 bytes"),
-    "far.csv": (b'text,label\n"' + b"aaa\n" * 60, "field larger than field limit (200)"),
     "much.csv": (b"text,label\n" + b"a" * 2200, "expected at most"),
     "list.jsonl": (b"[1]\n", ":1: expected a JSON object, got [1]"),
     "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
@@ -132,7 +128,7 @@ BAD = {
     "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
     "missing.jsonl": (b'{"text":"a","label":"b"}\n{"text":"a"}', ":2: no column 'label' among"),
-    "table.parquet": (b"PAR1 not", ":1: cannot be read as Parquet"),
+    "table.parquet": (b"PAR1 not", ": cannot be read as Parquet"),
     "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .parquet, .svm"),
     # matrices
     "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
@@ -163,10 +159,9 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
-    """The size limits are lowered, so that the test is short."""
+    """The limit on the size is lowered, so that the test is short."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(readers, "MAX_LINE_SIZE", 200)
     limit_size(monkeypatch, 2000)
     monkeypatch.chdir(tmp_path)
     content, message = BAD[name]
@@ -212,29 +207,6 @@ def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
         (tmp_path / "zero.csv").symlink_to("/dev/zero")
         with pytest.raises(UserError, match="not a file"):
             read(tmp_path / "zero.csv")
-
-
-def test_the_total_size_of_the_texts_is_limited(tmp_path, monkeypatch):
-    """Parquet stores a text of many rows once."""
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "a.parquet"
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), pa.array(["word " * 30]))
-    pq.write_table(pa.table({"text": texts}), path)
-    limit_size(monkeypatch, 60_000)
-    with pytest.raises(
-        UserError, match=r":401: 60,150 characters of text, expected at most 60,000"
-    ):
-        read(path)
-    monkeypatch.setattr(readers, "MAX_LINE_SIZE", 100)
-    with pytest.raises(UserError, match="a text of more than 100 characters"):
-        read(path)
-    pq.write_table(pa.table({"text": ["word " * 3000]}), path)
-    assert path.stat().st_size < 10_000
-    limit_size(monkeypatch, 10_000)
-    with pytest.raises(UserError, match="bytes unpacked, expected at most 10,000"):
-        read(path)
 
 
 def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path, monkeypatch):
@@ -338,7 +310,7 @@ def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
         "shape": {"shape": np.ones(5000, int)},
         "same size": {"data": np.ones(3)},
         "1-D": {"data": np.ones((2, 1))},
-        "at most 10,000,000": {
+        "expected at most 16,777,216 of each": {
             "format": np.array(b"coo"),
             "shape": np.array([10**12, 3]),
             "row": np.array([0, 1]),

@@ -1,6 +1,5 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -39,8 +38,6 @@ from transferbench.userdata.multilabel import SEPARATOR, check_single, split_lab
 from transferbench.userdata.readers import read_domain, stack, with_labels
 
 MAX_CLASSES = 1000
-#: How many times longer than others documents may be without a warning (95th and 5th percentile).
-USUAL_RATIO = 10
 #: What the features of a text are; "auto" means characters where most are of a script without
 #: spaces between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
@@ -102,9 +99,6 @@ def load(
         clusters=clusters,
         separator=separator if family == "multilabel" else None,
     )
-    if "tokens" not in used and used["weighting"] == "tf-idf" and not options.get("weighting"):
-        keep = "--option weighting=tf --option unit_length=false keeps them"
-        used["weighting"] += f" (the matrix has counts; {keep})"
     return Loaded(problem, truth, labelled, others, used)
 
 
@@ -170,8 +164,8 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
 
     `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
     of the first documents of all files are of scripts without spaces between words. Matrices of
-    whole numbers are counts and have the defaults of texts; others stay as they are, with a warning
-    if the lengths of documents differ much. Raises UserError for files of several kinds.
+    whole numbers are counts and have the defaults of texts; others stay as they are. Raise
+    UserError for files of several kinds.
     """
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
@@ -186,12 +180,6 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
             values["weighting"] = "tf-idf" if counts else "tf"
         if values["unit_length"] is None:
             values["unit_length"] = counts
-            lengths = np.concatenate([sp.linalg.norm(X, axis=1) for X in matrices])
-            short, long = np.percentile(lengths[lengths > 0], (5, 95)) if lengths.any() else (1, 1)
-            if not counts and long > USUAL_RATIO * short:
-                text = f"rows differ in length by more than {USUAL_RATIO} times"
-                remedy = "--option unit_length=true gives all the length one"
-                warnings.warn(f"{files[0].path}: {text}; {remedy}", stacklevel=2)
     return values
 
 

@@ -9,14 +9,13 @@ NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its lab
 
 import csv
 import json
-import math
 import os
 import re
 import reprlib
 import zipfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -39,11 +38,8 @@ from transferbench.userdata.documents import (
     labels_file,
 )
 
-#: Bytes of a line, and characters of a text.
-MAX_LINE_SIZE = 2**24
-#: Rows and columns of a matrix.
-MAX_DOCUMENTS, MAX_FEATURES = 10_000_000, 2**24
-BATCH_SIZE = 32  # rows of Parquet in memory at a time
+#: Rows or columns of a matrix.
+MAX_SIDE = 2**24
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: A line of SVMlight, and the label of one without a label.
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -105,24 +101,16 @@ def check_size(path: Path) -> None:
     size = path.stat().st_size
     if not size:
         raise UserError(f"{path}: the file is empty; expected documents.")
-    try:
-        _check_limit(size, "bytes", max_size())
-    except ValueError as error:
-        raise UserError(f"{path}: {error}") from None
+    if size > max_size():
+        raise UserError(
+            f"{path}: {size:,} bytes, expected at most {max_size():,}; split it into several "
+            "files, or raise the setting max_size (TRANSFERBENCH_MAX_SIZE)."
+        )
 
 
 def max_size() -> int:
-    """Return the largest number of bytes of a file, and of characters of its texts."""
+    """Return the largest number of bytes of a file."""
     return int(settings.load().max_size * 2**30)
-
-
-def _check_limit(size: int, unit: str, limit: int) -> None:
-    """Raise ValueError, with the remedy, if a size is above the limit."""
-    if size > limit:
-        raise ValueError(
-            f"{size:,} {unit}, expected at most {limit:,}; split it into several files, or raise "
-            f"the setting max_size (TRANSFERBENCH_MAX_SIZE), now {settings.load().max_size:g} GiB."
-        )
 
 
 def _line_error(path: Path, line: int, message: object) -> UserError:
@@ -131,19 +119,9 @@ def _line_error(path: Path, line: int, message: object) -> UserError:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and lines of a file, with one line in memory at a time.
-
-    Raise UserError for a line that is too long or is not UTF-8 text.
-    """
-    number = 0
+    """Yield the numbers and lines of a file. Raise UserError for one that is not UTF-8 text."""
     with path.open("rb") as file:
-        while line := file.readline(MAX_LINE_SIZE + 1):
-            number += 1
-            if len(line) > MAX_LINE_SIZE:
-                message = f"a line of more than {MAX_LINE_SIZE:,} bytes; shorten it."
-                raise _line_error(path, number, message)
-            if b"\0" in line:
-                raise _line_error(path, number, "a NUL byte; expected text in UTF-8.")
+        for number, line in enumerate(file, start=1):
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
@@ -180,29 +158,23 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     """Read the texts, labels and ids of the documents of a table.
 
     Labels and ids are texts or numbers; null and blanks mean none. Raise UserError, with the line
-    at fault, for a missing column, a value of another type, a missing label or too much text.
+    at fault, for a missing column, a value of another type or a missing label.
     """
     needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
     needed += [reading.id] if reading.id else []
     names: list[str] = []
     ids: list[str] = []
     texts: list[str] = []
-    total, limit, id_column = 0, max_size(), reading.id
+    id_column = reading.id
     optional = {"id"} if labels == "none" else {"id", reading.label}
     for line, row in rows(path, {*needed, *optional}):
         try:
-            for column in needed:
-                if column not in row:
-                    raise _no_column(path, line, column, list(row))
+            _check_columns(path, line, row, needed)
             if not names and id_column is None and "id" in row:
                 id_column = "id"
             text = "" if row[reading.text] is None else row[reading.text]
             if not isinstance(text, str):
                 raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
-            if len(text) > MAX_LINE_SIZE:
-                raise ValueError(f"a text of more than {MAX_LINE_SIZE:,} characters; shorten it.")
-            total += len(text)
-            _check_limit(total, "characters of text", limit)
             texts.append(text)
             names.append(_label(row.get(reading.label), reading.label, labels))
             if id_column:
@@ -212,15 +184,13 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     return Documents(path, texts, names, ids if id_column else None)
 
 
-def _no_column(path: Path, line: int, column: str, known: list[str]) -> UserError:
-    """Return the error for a missing column; line: that of the row."""
-    message = f"no column {column!r} among {reprlib.repr(known)}; name yours: --text-column, "
-    message += "--label-column, --id-column."
-    if path.suffix.lower() == ".jsonl":
-        return _line_error(path, line, message)
-    if len(known) == 1:
-        message = f"{message[:-1]}, or separate columns by a comma, semicolon or tab."
-    return UserError(f"{path}: header (line 1): {message}")
+def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Iterable[str]) -> None:
+    """Raise UserError if a row, at a line, lacks a column."""
+    for column in needed:
+        if column not in row:
+            message = f"no column {column!r} among {reprlib.repr([*row])}; name yours "
+            message += "(--text-column, --label-column, --id-column), or separate columns by a "
+            raise _line_error(path, line, f"{message}comma, semicolon or tab.")
 
 
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
@@ -230,9 +200,7 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     """
     given: dict[tuple[str, object], tuple[int, str]] = {}
     for line, row in rows(path, {"file", "row", "label"}):
-        for column in ("file", "row", "label"):
-            if column not in row:
-                raise _no_column(path, line, column, list(row))
+        _check_columns(path, line, row, ("file", "row", "label"))
         try:
             label = _label(row["label"], "label", "any")
         except ValueError as error:
@@ -256,21 +224,19 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 
     Raise UserError, with the line at fault, for anything but finite numbers of 0 or more.
     """
-    names: list[str] = []
-    values = array("d")
-    for line, row in rows(path):
-        names = [name.strip() for name in row]
-        try:
-            of_line = [float(value) for value in row.values()]
-        except ValueError:
-            of_line = [math.nan]
-        if not all(v in (0, 1) if binary else 0 <= v < math.inf for v in of_line):
-            expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
-            raise _line_error(path, line, f"expected {expected}.")
-        values.extend(of_line)
-    if not names:
+    import pandas as pd
+
+    found = dict(rows(path))
+    if not found:
         raise UserError(f"{path}: there are no documents in it.")
-    return names, np.asarray(values).reshape(-1, len(names))
+    table = pd.DataFrame.from_dict(found, orient="index")
+    values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
+    right = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
+    if not right.all():
+        line = table.index[~right.all(axis=1)][0]
+        expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
+        raise _line_error(path, line, f"expected {expected}.")
+    return [name.strip() for name in table], values
 
 
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
@@ -289,7 +255,7 @@ def _check_names(path: Path, names: Collection[str]) -> None:
 
 
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
-    csv.field_size_limit(MAX_LINE_SIZE)
+    csv.field_size_limit(2**31 - 1)
     _, head = next(_lines(path), (1, ""))
 
     def found(delimiter: str) -> int:
@@ -335,23 +301,19 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
             f"{path}: Parquet is read by pyarrow; {install_hint('parquet')}, or save the "
             "table as CSV or JSONL."
         ) from None
-    number = 0
     try:
         with pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            _check_names(path, schema.names)
-            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
-            columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in wanted)
-            _check_limit(size, "bytes unpacked", max_size())
-            names = [name for name in schema.names if name in wanted]
-            for batch in file.iter_batches(batch_size=BATCH_SIZE, columns=names):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        text = f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
-        raise _line_error(path, number + 1, f"cannot be read as Parquet ({text}).") from None
+            names = file.schema_arrow.names
+            _check_names(path, names)
+            found = file.read([name for name in names if name in wanted]).to_pylist()
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise UserError(f"{path}: cannot be read as Parquet ({_first_line(error)}).") from None
+    yield from enumerate(found, start=1)
+
+
+def _first_line(error: Exception) -> str:
+    """Return what a library says of a file."""
+    return f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 #: Suffix → function that yields the rows; it may skip columns that are not wanted.
@@ -411,8 +373,8 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
             if not match or any(b <= a for a, b in pairwise(columns)):
                 form = '"<label> <feature>:<number> …", features ascending'
                 raise ValueError(f"expected {form}; the label is ? if unknown.")
-            if columns and columns[-1] >= MAX_FEATURES:
-                raise ValueError(f"expected numbers of features below {MAX_FEATURES:,}.")
+            if columns and columns[-1] >= MAX_SIDE:
+                raise ValueError(f"expected numbers of features below {MAX_SIDE:,}.")
             label = "" if match[1] == UNKNOWN else match[1]
             names.append(_label(label, "label", labels))
         except ValueError as error:
@@ -428,8 +390,7 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     try:
         X = _load_npz(path)
     except Exception as error:  # libraries raise many types for a file in another format
-        text = f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
-        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({text})."
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({_first_line(error)})."
         raise UserError(message) from None
     n, file = X.shape[0], labels_file(path)
     if labels == "none" or (labels == "any" and not file):
@@ -455,11 +416,11 @@ def _load_npz(path: Path) -> sp.csr_array:
     """
     with zipfile.ZipFile(path) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-    _check_limit(unpacked, "bytes unpacked", 4 * max_size())
+    if unpacked > 4 * max_size():
+        raise ValueError(f"{unpacked:,} bytes unpacked, expected at most {4 * max_size():,}")
     X = sp.load_npz(path)  # without pickle
-    n, d = X.shape
-    if n > MAX_DOCUMENTS or d > MAX_FEATURES:
-        raise ValueError(f"expected at most {MAX_DOCUMENTS:,} × {MAX_FEATURES:,}, got {n} × {d}")
+    if max(X.shape) > MAX_SIDE:
+        raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
     if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
         expected = "expected real numbers in csr, csc or coo form"
         raise ValueError(f"{expected}, got {X.dtype}, {X.format}")
