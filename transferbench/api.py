@@ -118,8 +118,7 @@ def _user_problem(
     first = models.get(names[0]).family if names else "transfer"
     reading = Reading(**parameters.resolve(Reading.__init__, given, "compare"))  # type: ignore[arg-type]
     sources, targets = (
-        find_domains([files] if isinstance(files, str) else files, reading.each_file)
-        for files in (source, target)
+        find_domains([files] if isinstance(files, str) else files) for files in (source, target)
     )
     family = choose_family(True, first, reading.separator)
     loaded = load(sources, targets, family=family, labels="any", options=options, reading=reading)

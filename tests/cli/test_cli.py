@@ -224,22 +224,6 @@ def test_help_is_quick():
     assert min(float(run.stdout.splitlines()[-1]) for run in runs) < 0.3
 
 
-def test_rare_options_are_at_the_end_of_the_help(capfd):
-    """Everyday options come before the long text and the rare options."""
-    assert invoke(["predict", "--help"]) == 0
-    out = capfd.readouterr().out
-    places = [out.index(text) for text in (
-        "Usage: ", "Label your own documents.", "transferbench predict --source", "\nOptions:\n",
-        "--source PATH", "\nRare options:\n", "--escape-formulas", "Each line of the output",
-    )]  # fmt: skip
-    assert places == sorted(places)
-    assert invoke(["run", "--help"]) == 0
-    everyday, rare = capfd.readouterr().out.split("\nRare options:\n")
-    for name in ("--engine", "--scheduler", "--slurm", "--memory-limit"):
-        assert f"  {name} " in rare
-        assert f"  {name} " not in everyday
-
-
 def test_help_of_every_command():
     from transferbench.cli import main
 

@@ -317,7 +317,7 @@ def test_the_filled_in_sample_is_a_file_of_labels(call, here):
     [
         ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; give"),
         ("file,row,label\nt.csv,30,dog\n", "label 'dog' is none of the source's ('cat', 'sea')"),
-        ("file,row\nt.csv,30\n", ": header (line 1): no column 'label' among ['file', 'row']"),
+        ("file,row\nt.csv,30\n", ":2: no column 'label' among ['file', 'row']"),
     ],
 )
 def test_a_file_of_other_labels_is_refused_in_one_line(call, here, text, message):
@@ -597,19 +597,6 @@ def test_several_labels_are_compared_without_a_recommendation(call, several):
     assert (line["documents"], line["none"]) == (30, 0)
     assert line["f1"] > 0.8
     assert 1 <= found["source_labels"] <= 2
-
-
-def test_several_labels_that_are_formulas_are_escaped_on_request(call, several):
-    for name in ("m.csv", "n.csv"):
-        file = several / name
-        file.write_text(file.read_text().replace("cat|cat", "=1+1"))
-    arguments = ("predict", "--source", "m.csv", "--target", "n.csv", "-m", "linear-svm", "--out")
-    assert "a.csv has '=1+1': a spreadsheet would run it" in call(*arguments, "a.csv")[2]
-    code, _, err = call(*arguments, "b.csv", "--escape-formulas")
-    assert (code, "spreadsheet" in err) == (0, False)
-    plain, escaped = ((several / name).read_text() for name in ("a.csv", "b.csv"))
-    assert ",=1+1," in plain
-    assert ",'=1+1," in escaped
 
 
 def test_a_task_of_several_labels_is_compared(several):

@@ -125,9 +125,8 @@ def test_files_of_one_domain_are_predicted_as_one_file(call, here):
             assert [row[column] for row in parts] == [row[column] for row in whole]
 
 
-def test_each_file_is_a_domain_on_request(call, here):
+def test_each_target_is_a_domain(call, here):
     separate = predicted(call, "--target", "t.csv", "--target", "u.csv")
-    assert predicted(call, "--target", "u.csv,t.csv", "--each-file") == separate
     together = predicted(call, "--target", "[tu].csv")
     assert [row["id"] for row in together] == [row["id"] for row in separate]
     assert [row["confidence"] for row in together] != [row["confidence"] for row in separate]
@@ -329,39 +328,9 @@ def test_model_and_parameters_are_checked_before_files_are_read(call):
     assert (code, "lskmtc is a clustering model" in err) == (2, True)
 
 
-def formulas(folder: Path) -> None:
-    rows = [(text, {"cat": "=cmd|' /C calc'!A0", "sea": "-1"}[label]) for text, label in
-            sentences(0, 40, 0)]  # fmt: skip
-    write(folder / "s.csv", rows)
-    write(folder / "u.csv", [(text, f"@{i}") for i, (text, _) in enumerate(sentences(1, 4, 0))],
-          ("text", "id"))  # fmt: skip
-
-
-CALC = ("predict", "--source", "s.csv", "--target", "u.csv", "-m", "cocc", "--out")
-
-
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def test_labels_are_written_as_they_are_with_a_warning_of_formulas(call, here):
-    formulas(here)
-    code, out, err = call(*CALC, "found.csv")
-    assert (code, out) == (0, "found.csv: 4 documents\n")
-    assert err.count("\n") == 1
-    assert "a spreadsheet would run it; --escape-formulas writes it as text" in err
-    assert {row["label"] for row in read_csv(here / "found.csv")} == {"=cmd|' /C calc'!A0", "-1"}
-    assert call(*CALC, "found.jsonl") == (0, "found.jsonl: 4 documents\n", "")
-
-
-def test_formulas_are_escaped_on_request(call, here):
-    formulas(here)
-    code, out, err = call(*CALC, "found.csv", "--escape-formulas")
-    assert (code, out, err) == (0, "found.csv: 4 documents\n", "")
-    rows = read_csv(here / "found.csv")
-    assert {row["label"] for row in rows} == {"'=cmd|' /C calc'!A0", "-1"}  # -1 is a number
-    assert [row["id"] for row in rows] == ["'@0", "'@1", "'@2", "'@3"]
 
 
 def svmlight(path: Path, seed: int, scale: float = 1.0) -> None:

@@ -68,12 +68,6 @@ def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
         assert truth.names == ("old" if source == "old" else "a", "t")
         for one, other in zip(built.domains, expected.domains, strict=True):
             np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
-    mine.write_text("source: old\ntargets: [t.csv]\neach_file: true\noptions: {min_df: 1}\n")
-    built, truth = tasks.load(tasks.Task.named(str(mine)), home)
-    assert truth.names == ("a", "b", "t")
-    assert [len(domain.seen) for domain in built.sources] == [3, 5]
-    write_csv(folder / "old/c.csv", rows[:1])
-    assert tasks.load(tasks.Task.named(str(mine)), home)[1].names == ("a", "b", "c", "t")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
@@ -119,7 +113,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
         (
             "title: mine\n",
             1,
-            "unknown key 'title'. Known: each_file, family, id, label, options, separator, source",
+            "unknown key 'title'. Known: family, id, label, options, separator, source",
         ),
         ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),

@@ -20,8 +20,8 @@ def mail(tmp_path, monkeypatch):
     return tmp_path / "mail.2024"
 
 
-def shown(name: str, **options) -> list[tuple[str, list[str]]]:
-    found = find_domains([name], **options)
+def shown(name: str) -> list[tuple[str, list[str]]]:
+    found = find_domains([name])
     return [(domain.name, [file.as_posix() for file in domain.files]) for domain in found]
 
 
@@ -49,9 +49,7 @@ FILES = ["mail.2024/a-1.csv", "mail.2024/a.jsonl", "mail.2024/b.csv"]
 )
 def test_several_files_are_one_domain_in_alphabetical_order(mail, name, domain, files):
     assert shown(name) == [(domain, files)]
-    names = [(Path(file).stem, [file]) for file in files]
-    assert shown(name, each_file=True) == names
-    elsewhere = find_files(name, Path("..") / mail.parent.name)[0].files
+    elsewhere = find_files(name, Path("..") / mail.parent.name).files
     assert [file.resolve() for file in elsewhere] == [Path(file).resolve() for file in files]
 
 
@@ -67,7 +65,7 @@ def test_signs_of_a_pattern_in_the_name_of_a_file(mail):
     inside = mail / "[q]"
     inside.mkdir()
     (inside / "q.csv").write_text("text")
-    assert find_files("*.csv", inside)[0].files == (inside / "q.csv",)
+    assert find_files("*.csv", inside).files == (inside / "q.csv",)
 
 
 def test_the_labels_of_a_matrix_are_no_document_file(mail):

@@ -1,6 +1,5 @@
 """Options by the fields of a dataclass; names in arguments, completed without heavy imports."""
 
-import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
@@ -13,42 +12,6 @@ import click
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.settings import Settings, load
-
-#: Names of options that few need; the help shows them after the others.
-RARE = frozenset(
-    {"engine", "scheduler", "slurm", "memory_limit", "threads", "escape", "id", "each_file"}
-)
-
-
-class Command(click.Command):
-    """A command whose help shows its options before the long text, and rare options last."""
-
-    def _text(self) -> tuple[str, str]:
-        """Return the first paragraph with its examples, and the others."""
-        first, *others = inspect.cleandoc(self.help or "").split("\n\n")
-        examples = 1 if others and others[0].startswith("\b") else 0
-        return "\n\n".join([first, *others[:examples]]), "\n\n".join(others[examples:])
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first paragraph and the examples."""
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(self._text()[0])
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, then the rare ones."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        for title, rare in (("Options", False), ("Rare options", True)):
-            records = (each.get_help_record(ctx) for each in options if (each.name in RARE) is rare)
-            if shown := [record for record in records if record]:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the other paragraphs."""
-        if text := self._text()[1]:
-            formatter.write_paragraph()
-            formatter.write_text(text)
 
 
 def option(*flags: str, **settings: Any) -> Any:

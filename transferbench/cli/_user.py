@@ -13,7 +13,7 @@ import click
 
 from transferbench.cli._options import completing, declared, model_names, option, passing
 from transferbench.cli._terminal import echo
-from transferbench.errors import Doubt, UserError, brief, unknown
+from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import counted
 from transferbench.parameters import parse, resolve, schema
 from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading
@@ -38,7 +38,6 @@ READING = {
     "label": "--label-column",
     "id": "--id-column",
     "separator": "--label-separator",
-    "each_file": "--each-file",
 }
 
 
@@ -158,8 +157,7 @@ class UserData:
         """Return the files of the sources and of the targets."""
         from transferbench.userdata.documents import find_domains
 
-        each_file = self.reading.each_file
-        return find_domains(self.sources, each_file), find_domains(self.targets, each_file)
+        return find_domains(self.sources), find_domains(self.targets)
 
     def read(self, labels: Labels, clusters: int = 0) -> Loaded:
         """Read the files, print to stderr what is used, and write the sample to label.
@@ -246,7 +244,7 @@ class UserData:
     def write_sample(self, targets: Sequence[Documents]) -> None:
         """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""
         from transferbench.files import writing
-        from transferbench.userdata.predictions import Row, write
+        from transferbench.userdata.predictions import Row, as_text, write
 
         total = sum(map(len, targets))
         drawn = set(random.Random(0).sample(range(total), min(self.label_sample or 0, total)))
@@ -255,23 +253,20 @@ class UserData:
             places = ((d, i, *row) for d in targets for i, row in enumerate(d.rows()))
             texts = (text for d in targets if d.kind == "texts" for text in d.content)
             for number, (d, i, file, row) in enumerate(places):
-                text = {"text": next(texts)} if d.kind == "texts" else {}
+                text = {"text": as_text(next(texts))} if d.kind == "texts" else {}
                 if number in drawn:
-                    id_ = d.ids[i] if d.ids else ""
+                    id_ = as_text(d.ids[i]) if d.ids else ""
                     yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
 
         if drawn:
             with writing(self.sample_file) as temporary:
-                write(temporary, rows(), ".csv", escape=True)
+                write(temporary, rows(), ".csv")
             echo(f"{self.sample_file}: {counted(len(drawn), 'document')} to label", err=True)
 
     def write(
-        self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool, escape: bool
+        self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool
     ) -> None:
-        """Write the rows of `predictions.rows`.
-
-        In a CSV file escape what a spreadsheet would run, or warn of it.
-        """
+        """Write the rows of `predictions.rows`."""
         from transferbench.files import writing
         from transferbench.userdata import multilabel, predictions
 
@@ -281,10 +276,7 @@ class UserData:
             loaded.problem, fits, loaded.targets, separator=separator, with_scores=with_scores
         )
         with writing(out) as temporary:
-            formula = predictions.write(temporary, rows, out.suffix, escape=escape)
-        if formula:
-            message = "a spreadsheet would run it; --escape-formulas writes it as text"
-            echo(f"warning: {out} has {brief(formula)}: {message}.", err=True)
+            predictions.write(temporary, rows, out.suffix)
 
 
 def target_names(loaded: Loaded) -> list[str]:

@@ -9,7 +9,6 @@ import click
 
 from transferbench import experiments
 from transferbench.cli._options import (
-    Command,
     completing,
     experiment_names,
     model_names,
@@ -20,7 +19,7 @@ from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("model", shell_complete=completing(model_names))
 @click.option(
     "--suite",

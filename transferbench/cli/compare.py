@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli._options import Command
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.cli._user import (
@@ -46,7 +45,7 @@ LEGEND = {
 Line = dict[str, Any]
 
 
-@click.command(cls=Command)
+@click.command()
 @user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")

@@ -8,12 +8,11 @@ from importlib import metadata
 import click
 
 from transferbench import __version__
-from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings, config_path
 
 
-@click.command(cls=Command)
+@click.command()
 @click.pass_obj
 def command(settings: Settings) -> int:
     """Show what is installed, and which folders, settings and mirrors are used.

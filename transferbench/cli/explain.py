@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import click
 
-from transferbench.cli._options import Command, completing, experiment_names
+from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._terminal import echo, echo_marked, echo_table
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)

@@ -2,12 +2,12 @@
 
 import click
 
-from transferbench.cli._options import Command, completing, task, task_names
+from transferbench.cli._options import completing, task, task_names
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("names", nargs=-1, type=task, shell_complete=completing(task_names))
 @click.option("--dry-run", is_flag=True, help="Only show what would be fetched, and from where.")
 @click.pass_obj

@@ -3,7 +3,7 @@
 import click
 
 from transferbench import experiments
-from transferbench.cli._options import Command, several_experiments
+from transferbench.cli._options import several_experiments
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
@@ -11,7 +11,7 @@ from transferbench.settings import Settings
 CHANGES = ("order", "dtype", "threads", "libraries")
 
 
-@click.command(cls=Command)
+@click.command()
 @several_experiments
 @click.option("--only", type=click.Choice(CHANGES), multiple=True, help="A change; repeatable.")
 @click.option("--orders", type=click.IntRange(1), default=2, show_default=True,

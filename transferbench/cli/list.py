@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from transferbench import experiments
-from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.messages import aligned
 from transferbench.settings import Settings
@@ -29,7 +28,7 @@ COLUMNS = (
 )
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("what", type=WHAT, default="all")
 @click.option("--all", "everything", is_flag=True, help="Also other forms of tasks.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -31,7 +30,7 @@ NEXT = {
 }
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("kind", type=click.Choice(list(NEXT)))
 @click.argument("name")
 @click.option(

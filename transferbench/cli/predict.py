@@ -5,26 +5,19 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 from transferbench.cli._user import WIDTH, UserData, print_shares, print_warnings, user_data
 from transferbench.messages import counted
 
 
-@click.command(cls=Command)
+@click.command()
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
 )
 @user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
-@click.option(
-    "--escape-formulas",
-    "escape",
-    is_flag=True,
-    help="In a CSV file, put ' before a value that a spreadsheet would run.",
-)
-def command(user: UserData, clusters: int | None, out: Path, scores: bool, escape: bool) -> None:
+def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> None:
     """Label your own documents.
 
     \b
@@ -72,5 +65,5 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool, escap
             f"{out} is not written, as the result of {first} is worthless by the warnings above; "
             "--force writes it."
         )
-    user.write(out, loaded, fits, with_scores=scores, escape=escape)
+    user.write(out, loaded, fits, with_scores=scores)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

@@ -2,12 +2,11 @@
 
 import click
 
-from transferbench.cli._options import Command
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @click.pass_obj
 def command(settings: Settings) -> None:
     """Write every result as a page: report/index.html, and a page for each experiment.

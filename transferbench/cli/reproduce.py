@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._options import Command, several_experiments
+from transferbench.cli._options import several_experiments
 from transferbench.cli._runs import REPEATS, Execution, execution_options, planned_table
 from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transferbench.reproduce import Rebuild
 
 
-@click.command(cls=Command)
+@click.command()
 @several_experiments
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(

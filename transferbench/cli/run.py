@@ -11,7 +11,6 @@ import click
 
 from transferbench import experiments, models
 from transferbench.cli._options import (
-    Command,
     completing,
     model_names,
     parameter_options,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from transferbench.runs.record import Record
 
 
-@click.command(cls=Command)
+@click.command()
 @click.argument("task", type=task, shell_complete=completing(task_names))
 @click.option(
     "--model",

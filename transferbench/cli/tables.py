@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._options import Command, have_run, several_experiments
+from transferbench.cli._options import have_run, several_experiments
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @several_experiments
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
 @click.pass_obj

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli._options import Command, have_run, several_experiments
+from transferbench.cli._options import have_run, several_experiments
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
-@click.command(cls=Command)
+@click.command()
 @several_experiments
 @click.option(
     "--seconds",

@@ -10,9 +10,8 @@
 
 Paths are relative to the folder of the YAML file. Each name is a domain (task): a file, or several
 files, given as a list within the list ([[a.csv, b.csv], web.csv]), as "a.csv,b.csv", as a folder or
-as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. With
-`each_file: true` each file is a domain of its own. A domain is named after its file or folder, else
-after its first file, without suffix.
+as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. A
+domain is named after its file or folder, else after its first file, without suffix.
 
 In a task of the family multilabel the label column holds several labels, `a|b`, or `|` for none;
 `separator: ","` names another text between them. Each source is a task (of multi-task learning),
@@ -186,7 +185,7 @@ def read_yaml(path: Path) -> TaskFile:
         if bool(values[key]) != (key in required):
             verb = "needs" if key in required else "has no"
             raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
-        domains[key] = _domains(values[key], key, path, places, reading.each_file)
+        domains[key] = _domains(values[key], key, path, places)
     targets = domains["targets"] or domains["tasks"]
     function = feature_function(file_kind(targets[0].files[0]))
     for name, value in options.items():
@@ -195,20 +194,17 @@ def read_yaml(path: Path) -> TaskFile:
     return TaskFile(values["family"], domains["source"], targets, reading, options)
 
 
-def _domains(
-    names: Names, key: str, yaml: Path, places: LineMap, each_file: bool
-) -> list[DomainFiles]:
+def _domains(names: Names, key: str, yaml: Path, places: LineMap) -> list[DomainFiles]:
     """Return the domains that the names stand for; their files must exist."""
     domains = []
     for i, name in enumerate(names):
         with places.at(key, i):
-            text = name if isinstance(name, str) else ",".join(name)
-            named = find_files(text, yaml.parent, each_file)
-            for file in (file for domain in named for file in domain.files):
+            domain = find_files(name if isinstance(name, str) else ",".join(name), yaml.parent)
+            for file in domain.files:
                 # Path.is_file raises for very long names.
                 if not os.path.isfile(file):  # noqa: PTH113
                     raise UserError(f"no file {brief(str(file))}.")
-        domains += named
+        domains.append(domain)
     with places.at(key):
         check_unique(domains)
     return domains

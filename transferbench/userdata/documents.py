@@ -1,8 +1,8 @@
 """A user's files and their documents: how they are named, found and read.
 
 A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
-All files of a name are one domain, or each is a domain of its own. They are in alphabetical order
-of their paths, however they are named. The labels of an npz, NAME.labels.txt, are no document file.
+All files of a name are one domain, in alphabetical order of their paths, however they are named.
+The labels of an npz, NAME.labels.txt, are no document file.
 """
 
 from __future__ import annotations
@@ -39,9 +39,6 @@ class Reading:
         "Text between the labels of a document; '' if a label is always one.  "
         "[default: | for multi-label models]",
     ] = None
-    each_file: Annotated[
-        bool, "Make each file of a folder, pattern or list a domain of its own."
-    ] = False
 
 
 @dataclass(frozen=True)
@@ -108,19 +105,19 @@ def check_kind(documents: Sequence[Documents]) -> None:
             raise UserError(f"{other.path}: not like {first.path}; expected files of one kind.")
 
 
-def find_domains(names: Sequence[str], each_file: bool = False) -> list[DomainFiles]:
-    """Return the domains of the names: files, folders or patterns.
+def find_domains(names: Sequence[str]) -> list[DomainFiles]:
+    """Return the domain of each name: file, folder or pattern.
 
-    each_file: make each file a domain. Raise UserError for a name without files, a folder with
-    anything but files, or a file given twice. A file that does not exist is no error here.
+    Raise UserError for a name without files, a folder with anything but files, or a file given
+    twice. A file that does not exist is no error here.
     """
-    domains = [domain for name in names for domain in find_files(name, each_file=each_file)]
+    domains = [find_files(name) for name in names]
     check_unique(domains)
     return domains
 
 
-def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> list[DomainFiles]:
-    """Return the domains of one name, a single one unless each_file. Paths start at the folder."""
+def find_files(name: str, folder: Path = Path()) -> DomainFiles:
+    """Return the domain of one name. Paths start at the folder."""
     # Path.is_file raises for very long names.
     is_file = os.path.isfile(folder / name)  # noqa: PTH113
     parts = [name] if is_file else [part.strip() for part in name.split(",")]
@@ -128,11 +125,9 @@ def find_files(name: str, folder: Path = Path(), each_file: bool = False) -> lis
         raise UserError(f"{brief(name)}: an empty file name; expected paths of documents.")
     # As text: the order of Path objects depends on the version of Python.
     files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
-    if each_file or files == [folder / user_path(name)]:
-        return [DomainFiles(file.stem, file, (file,)) for file in files]
-    path = folder / name
+    path = folder / user_path(name)
     first = path if os.path.isdir(path) else files[0]  # noqa: PTH112
-    return [DomainFiles(first.stem, path, tuple(files))]
+    return DomainFiles(first.stem, path, tuple(files))
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:

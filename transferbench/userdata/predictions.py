@@ -18,6 +18,8 @@ SUFFIXES = (".csv", ".jsonl")
 #: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
 #: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)
+#: Starts of what a spreadsheet runs.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows(
@@ -85,37 +87,19 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _is_formula(value: object) -> bool:
-    """True for a text that begins as a formula does and is no number."""
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
+def as_text(value: str) -> str:
+    """Return a text with ' before it if a spreadsheet would run it as a formula."""
+    return f"'{value}" if value.startswith(FORMULA) else value
 
 
-def write(path: Path, predicted: Iterator[Row], suffix: str, *, escape: bool = False) -> str | None:
-    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes.
-
-    escape: put ' before each text in CSV that a spreadsheet would run. Without it, return the first
-    such text, if there is one.
-    """
-    unescaped: str | None = None
+def write(path: Path, predicted: Iterator[Row], suffix: str) -> None:
+    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)
-            return None
-        writer: csv.DictWriter[str] | None = None
-        for row in predicted:
-            if writer is None:
-                writer = csv.DictWriter(file, list(row), lineterminator="\n")
-                writer.writeheader()
-            formulas = {name: value for name, value in row.items() if _is_formula(value)}
-            if formulas and escape:
-                row |= {name: f"'{value}" for name, value in formulas.items()}
-            elif formulas and unescaped is None:
-                unescaped = str(next(iter(formulas.values())))
-            writer.writerow(row)
-    return unescaped
+            return
+        first = next(predicted)
+        writer = csv.DictWriter(file, list(first), lineterminator="\n")
+        writer.writeheader()
+        writer.writerow(first)
+        writer.writerows(predicted)
