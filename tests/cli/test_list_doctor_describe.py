@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from transferbench.cli import _terminal, doctor
+from transferbench.cli import doctor
 from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
 
@@ -127,28 +127,6 @@ def test_describe_prints_what_a_name_stands_for(call, name, texts):
     assert (code, err) == (0, "")
     for text in texts:
         assert text in out
-
-
-def test_colours_are_used_where_they_are_asked_for(call, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert "\x1b" not in call("list", "models")[1], "not a terminal"
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert call("list", "models")[1].startswith("\x1b[1mmodels ")
-    assert "\x1b" not in call("list", "models", "--json")[1]
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in call("list", "models")[1]
-
-
-def test_a_mark_has_the_colour_of_its_verdict(capsys, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    _terminal.echo_marked("NO  a = b\x1b[5m")
-    _terminal.echo_marked("  verdict  above, +3", "above")
-    _terminal.echo_marked("other line")
-    assert capsys.readouterr().out.splitlines() == [
-        "\x1b[31mNO\x1b[0m  a = b\\u001b[5m", "  verdict  \x1b[33mabove\x1b[0m, +3", "other line"
-    ]  # fmt: skip
 
 
 def test_doctor_is_short(call, home):

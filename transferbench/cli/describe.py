@@ -25,15 +25,14 @@ def command(settings: Settings, name: str) -> None:
     tasks. A paper: its experiments. An experiment: the paper, rows, columns and settings.
     """
     if name in _options.model_names():
-        first, *others = _model(name)
+        lines = _model(name)
     elif name in experiments.papers():
-        first, *others = _paper(name)
+        lines = _paper(name)
     elif _options.experiments_named(name) or name in experiments.own_names(settings.results):
-        first, *others = _experiment(name, settings)
+        lines = _experiment(name, settings)
     else:
-        first, *others = _task(name, settings)
-    echo(first, bold=True)
-    echo("\n".join(others))
+        lines = _task(name, settings)
+    echo("\n".join(lines))
 
 
 def _section(title: str, content: Iterable[object] | Mapping[str, object]) -> list[str]:

@@ -53,7 +53,7 @@ def command(settings: Settings) -> int:
     for name, text in found.items():
         echo(f"{name:<10} {text}")
     for fault in faults:
-        echo(f"faults     {fault}", fg="red")
+        echo(f"faults     {fault}")
     return 1 if faults else 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import click
 
 from transferbench.cli._options import completing, experiment_names
-from transferbench.cli._terminal import echo, echo_marked, echo_table
+from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
@@ -39,8 +39,8 @@ def command(
     cells = tables.with_averages(file, read_cells(file, settings.results / file.name))
     cell = explain.find(file, cells, row, column, x)
     place = "" if math.isnan(cell.x) else f", x = {cell.x:g}"
-    echo(f"{file.name}, {cell.row}, {cell.column}{place}", bold=True)
-    _echo_facts(explain.facts(file, cell), cell.verdict)
+    echo(f"{file.name}, {cell.row}, {cell.column}{place}")
+    _echo_facts(explain.facts(file, cell))
     if not cell.outcomes:
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
@@ -51,9 +51,8 @@ def command(
     _echo_facts(explain.since(cell, digest))
 
 
-def _echo_facts(facts: Mapping[str, str], verdict: str = "") -> None:
-    """Print facts by name, a line each; the verdict has a colour."""
+def _echo_facts(facts: Mapping[str, str]) -> None:
+    """Print facts by name, a line each."""
     for name, text in facts.items():
         if text:
-            line = f"  {name:9} {text}"
-            echo_marked(line, verdict) if name == "verdict" else echo(line)
+            echo(f"  {name:9} {text}")

@@ -50,9 +50,7 @@ def command(settings: Settings, what: str, everything: bool, as_json: bool) -> N
         shown = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
         columns = [name for name in COLUMNS if any(each.get(name) for each in shown)]
         rows = [[_text(each.get(name)) for name in columns] for each in shown]
-        head, *lines = aligned([[kind, *columns[1:]], *rows])
-        echo(head, bold=True)
-        for line in lines:
+        for line in aligned([[kind, *columns[1:]], *rows]):
             echo(line if len(line) <= width else f"{line[: width - 1].rstrip()}…")
         echo()
 

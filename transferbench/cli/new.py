@@ -75,7 +75,7 @@ def command(kind: str, name: str, folder: Path) -> None:
     for path, text in texts.items():
         write_text(path, text)
         echo(path)
-    echo("\nNext:", bold=True)
+    echo("\nNext:")
     for line in NEXT[kind]:
         echo(f"  {line.format(name=name, path=shlex.quote(str(target)))}")
 
