@@ -54,6 +54,7 @@ def command(
     from transferbench.cli.reproduce import perform
     from transferbench.errors import UserError, brief
     from transferbench.evidence import boards
+    from transferbench.evidence.frame import read_cells
     from transferbench.files import write_text
     from transferbench.models.external import label as label_of
 
@@ -80,7 +81,7 @@ def command(
     code = perform(rebuilds, settings, execution)
     if execution.dry_run:
         return code
-    echo_table(boards.rows(boards.read(own, settings.results)))
+    echo_table(boards.rows(boards.of(own, read_cells(own, settings.results / folder))))
     echo(f"\n{settings.results / boards.FOLDER / folder}.md")
     echo(f"Publish it: transferbench share {folder}")
     return code

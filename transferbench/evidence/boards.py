@@ -8,8 +8,7 @@ corpora, not on seeds or documents.
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -17,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import figures
-from transferbench.evidence.frame import Cell, read_cells, to_frame
+from transferbench.evidence import figures, tables
+from transferbench.evidence.frame import Cell, main_rows, to_frame
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
 from transferbench.measures import LOWER_IS_BETTER
@@ -27,8 +26,24 @@ FOLDER = "boards"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A line of a board; values are in the table's unit.
+class Board:
+    """A suite with its standings, see `of`.
+
+    corpora: names and numbers of rows. own: labels of the columns that the experiment adds to the
+    suite that it extends.
+    """
+
+    experiment: Experiment
+    standings: pd.DataFrame
+    corpora: dict[str, int]
+    own: set[str]
+
+
+def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
+    """Return the board of cells. Rows of other measures, and second readings, are left out.
+
+    The standings have a line for each method, the first one best by average rank. Values are in the
+    table's unit.
 
     method, model    : label and model of the column.
     rank             : mean of the ranks on the tasks, 1 is best; equal values share their rank, and
@@ -43,57 +58,7 @@ class Standing:
     rows             : number of rows with a finished run; means are over these.
     author           : who submitted it; "" if the runs are those of the suite.
     """
-
-    method: str
-    model: str
-    rank: float
-    rank_low: float
-    rank_high: float
-    mean: float
-    regret: float
-    regret_low: float
-    regret_high: float
-    worst: float
-    worst_row: str
-    wins: int
-    ties: int
-    losses: int
-    seconds: float
-    front: bool
-    rows: int
-    author: str = ""
-
-
-@dataclass(frozen=True)
-class Board:
-    """A suite with its standings, the first one best by average rank.
-
-    corpora: names and numbers of rows. own: labels of the columns that the experiment adds to the
-    suite that it extends.
-    """
-
-    experiment: Experiment
-    standings: tuple[Standing, ...]
-    corpora: dict[str, int]
-    own: tuple[str, ...]
-
-
-def read(experiment: Experiment, results: Path) -> Board:
-    """Return the board of an experiment with the key `board` from its runs.csv.
-
-    Raise UserError if a file is missing or damaged.
-    """
-    return of(experiment, read_cells(experiment, results / experiment.name))
-
-
-def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
-    """Return the board of cells. Rows of other measures, and second readings, are left out."""
-    spec = experiment.spec
-    rows = [
-        name
-        for name, row in spec.rows.items()
-        if experiment.metric(name) == spec.metric and not row.reading_of
-    ]
+    spec, rows = experiment.spec, main_rows(experiment)
     shown = to_frame(cells)
     shown["seconds"] = [fmean([o.seconds for o in cell.outcomes] or [math.nan]) for cell in cells]
     values, seconds = (
@@ -104,55 +69,36 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     )
     better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
-    ranks = better.rank(axis=1, ascending=False, na_option="bottom")
     regrets = better.rsub(better.max(axis=1), axis=0)
     ahead = better.sub(better[spec.board], axis=0)
     matters = MATTERS * spec.whole
-    standings = []
-    for method in values:
-        column = spec.columns[method]
-        rank, regret = ranks[method].groupby(corpus).mean(), regrets[method].groupby(corpus).mean()
-        known = ahead[method].dropna()
-        standings.append(
-            Standing(
-                method,
-                column.model,
-                rank.mean(),
-                *interval(rank.to_numpy()),
-                values[method].groupby(corpus).mean().mean(),
-                regret.mean(),
-                *interval(regret.dropna().to_numpy()),
-                regrets[method].max(),
-                str(regrets[method].idxmax()),
-                int((known >= matters).sum()),
-                int((known.abs() < matters).sum()),
-                int((known <= -matters).sum()),
-                float(np.exp(np.log(seconds[method]).mean())),
-                False,
-                int(values[method].notna().sum()),
-            )
-        )
-    own: tuple[str, ...] = ()
+    rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
+    regret = regrets.groupby(corpus).mean()
+    standings = pd.DataFrame(
+        {
+            "model": {method: spec.columns[method].model for method in values},
+            "rank": rank.mean(),
+            **dict(zip(("rank_low", "rank_high"), interval(rank), strict=True)),
+            "mean": values.groupby(corpus).mean().mean(),
+            "regret": regret.mean(),
+            **dict(zip(("regret_low", "regret_high"), interval(regret), strict=True)),
+            "worst": regrets.max(),
+            "worst_row": regrets.idxmax(),
+            "wins": (ahead >= matters).sum(),
+            "ties": (ahead.abs() < matters).sum(),
+            "losses": (ahead <= -matters).sum(),
+            "seconds": np.exp(np.log(seconds[values.columns]).mean()),
+        }
+    )
+    costs = standings[["seconds", "regret"]].to_numpy()
+    dominated = [((costs <= one).all(axis=1) & (costs < one).any(axis=1)).any() for one in costs]
+    standings = standings.assign(front=~np.array(dominated), rows=values.count(), author="")
+    standings = standings.sort_values(["rank", "regret"], kind="stable")
+    own: set[str] = set()
     if spec.extends:
-        own = tuple(spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys())
-    standings.sort(key=lambda each: (each.rank, each.regret))
-    return Board(
-        experiment,
-        tuple(map(partial(_on_front, standings), standings)),
-        dict(corpus.value_counts(sort=False)),
-        own,
-    )
-
-
-def _on_front(standings: Sequence[Standing], one: Standing) -> Standing:
-    """Return the standing with `front` set: no other is as fast and as good, and better in one."""
-    dominated = any(
-        other.seconds <= one.seconds
-        and other.regret <= one.regret
-        and (other.seconds, other.regret) != (one.seconds, one.regret)
-        for other in standings
-    )
-    return replace(one, front=not dominated)
+        own = spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys()
+    table = standings.rename_axis("method").reset_index()
+    return Board(experiment, table, dict(corpus.value_counts(sort=False)), own)
 
 
 def about(board: Board) -> str:
@@ -169,9 +115,9 @@ def about(board: Board) -> str:
 
 def rows(board: Board) -> list[list[str]]:
     """Return a header and a line for each method, for a terminal; own methods have a mark."""
-    digits = 2 if board.experiment.spec.unit == "percent" else 3
+    digits = tables.digits(board.experiment)
     table = [["", "method", "rank", "95 %", "regret", "worst", "W/T/L", "seconds", "tasks"]]
-    for place, one in enumerate(board.standings, start=1):
+    for place, one in enumerate(board.standings.itertuples(), start=1):
         interval = "" if math.isnan(one.rank_low) else f"{one.rank_low:.1f} to {one.rank_high:.1f}"
         table.append(
             [
@@ -189,11 +135,6 @@ def rows(board: Board) -> list[list[str]]:
     return table
 
 
-def to_csv(board: Board) -> pd.DataFrame:
-    """Return the content of the board's CSV."""
-    return pd.DataFrame(map(astuple, board.standings), columns=[f.name for f in fields(Standing)])
-
-
 def draw(board: Board, folder: Path) -> list[Path]:
     """Draw regret over seconds, with the front as a line, as NAME.svg and .pdf.
 
@@ -204,15 +145,15 @@ def draw(board: Board, folder: Path) -> list[Path]:
         import matplotlib.pyplot as plt
 
         drawing, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-        for each in board.standings:
+        for each in board.standings.itertuples():
             colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
             ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
             ax.annotate(
                 each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
                 fontsize=8, color=colour,
             )  # fmt: skip
-        front = sorted((each.seconds, each.regret) for each in board.standings if each.front)
-        ax.step(*zip(*front, strict=True), where="post", color=figures.COLOURS[1], linewidth=1)
+        front = board.standings[board.standings["front"]].sort_values("seconds")
+        ax.step(front["seconds"], front["regret"], where="post", color=figures.COLOURS[1], lw=1)
         ax.set_xscale("log")
         ax.invert_yaxis()
         ax.set_xlabel("seconds for a task, geometric mean")

@@ -534,6 +534,15 @@ def _cell(
     )
 
 
+def main_rows(experiment: Experiment) -> list[str]:
+    """Return the rows that show the experiment's measure and are no second readings."""
+    return [
+        name
+        for name, row in experiment.spec.rows.items()
+        if experiment.metric(name) == experiment.spec.metric and not row.reading_of
+    ]
+
+
 def standard_error(by_seed: Mapping[int | None, float]) -> float:
     """Return the standard error of the mean over seeds; 0 without seeds, NaN for a single one."""
     values = list(by_seed.values())

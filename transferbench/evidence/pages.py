@@ -113,7 +113,7 @@ def render_board(board: boards.Board) -> dict[str, str]:
         "digits": tables.digits(file),
     }
     name = file.name
-    texts = {f"{name}.csv": to_csv(boards.to_csv(board))}
+    texts = {f"{name}.csv": to_csv(board.standings)}
     return texts | {f"{name}.{kind}": fill(f"board.{kind}.j2", **shown) for kind in ("md", "tex")}
 
 

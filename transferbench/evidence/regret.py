@@ -6,7 +6,6 @@ best, so their regret can be negative. See `experiment.Regret`.
 """
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -79,7 +78,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 continue
             own = regrets.loc[chosen, name]
             by_corpus = own.groupby(corpus[chosen], sort=False).mean()
-            low, high = interval(by_corpus.to_numpy())
+            low, high = interval(by_corpus)
             lines.append(
                 {"strategy": strategy}
                 | combination
@@ -151,10 +150,13 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
     return number is not None and number < MIN_EVIDENCE
 
 
-def interval(by_corpus: np.ndarray) -> tuple[float, float]:
-    """Return the 95 per cent t interval of the mean over corpora (c,); NaN for a single one."""
+def interval(by_corpus: Any) -> tuple[Any, Any]:
+    """Return the 95 per cent t interval of the mean over corpora; NaN for a single one.
+
+    by_corpus: a series of values, or a frame with a column for each method.
+    """
     from scipy.stats import t
 
-    c = len(by_corpus)
-    half = t.ppf(0.975, c - 1) * by_corpus.std(ddof=1) / math.sqrt(c) if c > 1 else math.nan
-    return float(by_corpus.mean() - half), float(by_corpus.mean() + half)
+    c, mean = by_corpus.count(), by_corpus.mean()
+    half = t.ppf(0.975, c - 1) * by_corpus.std() / np.sqrt(c)
+    return mean - half, mean + half

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence import figures
-from transferbench.evidence.frame import Cell, to_frame
+from transferbench.evidence.frame import Cell, main_rows, to_frame
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER
 from transferbench.messages import install_hint
@@ -246,12 +246,7 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
     paper prints no table, for fewer than three methods or MIN_RANKED problems, or if a cell has too
     few runs.
     """
-    spec = experiment.spec
-    rows = [
-        name
-        for name, row in spec.rows.items()
-        if experiment.metric(name) == spec.metric and not row.reading_of
-    ]
+    spec, rows = experiment.spec, main_rows(experiment)
     problems = [experiment.unit(row) or experiment.problem(row) for row in rows]
     methods = spec.competitors
     if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_RANKED:
