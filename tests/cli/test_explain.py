@@ -76,13 +76,14 @@ def test_a_number_is_explained(explain):
     code, out, _ = explain("gtl-unit-length", "comp vs rec", "GCMF")
     assert code == 0
     for text in (
-        "gtl-unit-length, comp vs rec, GCMF\n",
+        "gtl-unit-length: GCMF, comp vs rec\n",
         "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 10\n",
         "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
         "verdict   above, +6.8",
         "by seed   0: 99.1",
         "10 of 10 runs",
-        "data      46cf0558026be379; task not built here",
+        "data      46cf0558026be379\n",
+        "data      task not built here",
     ):
         assert text in out
 
@@ -104,7 +105,7 @@ def test_the_first_and_last_date_and_the_largest_memory_are_those_of_all_runs(tm
 
     cells = cells_of(file, write_runs(tmp_path, file, outcome))
     one = explaining.find(file, cells, "one", "NMF", None)
-    assert explaining.since(one, "")["run on"] == "2026-01-01 to 2026-01-03"
+    assert explaining.facts(file, one)["run on"] == "2026-01-01 to 2026-01-03"
     assert explaining.facts(file, one)["took"].startswith("2 s a fit, at most 30 MiB")
 
 
@@ -119,9 +120,11 @@ def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
     arguments = ["--results", str(tmp_path), "explain", "gtl-unit-length", "comp vs rec", "LG"]
     assert invoke(arguments) == 0
     out = capfd.readouterr().out
-    assert f"code      {'0' * 16}; now " in out
-    assert "changed: " in out
-    assert "numpy 1." in out
+    since = out.split("Since then:")[1]
+    assert f"code      {'0' * 16}\n" in out
+    assert "code      now " in since
+    assert "versions  " in since
+    assert "numpy 1." in since
 
 
 def test_an_average_is_explained_by_its_rows(explain):

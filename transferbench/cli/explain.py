@@ -1,6 +1,5 @@
 """transferbench explain."""
 
-import math
 from collections.abc import Mapping
 
 import click
@@ -38,9 +37,9 @@ def command(
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     cells = tables.with_averages(file, read_cells(file, settings.results / file.name))
     cell = explain.find(file, cells, row, column, x)
-    place = "" if math.isnan(cell.x) else f", x = {cell.x:g}"
-    echo(f"{file.name}, {cell.row}, {cell.column}{place}")
-    _echo_facts(explain.facts(file, cell))
+    found = explain.facts(file, cell)
+    echo(found.pop("title"))
+    _echo_facts(found)
     if not cell.outcomes:
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
@@ -48,11 +47,11 @@ def command(
     task = tasks.Task.named(cell.outcomes[0].run.task)
     digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
     echo("\nSince then:")
-    _echo_facts(explain.since(cell, digest))
+    changed = explain.since(cell, digest)
+    _echo_facts({name: text or "unchanged" for name, text in changed.items()})
 
 
 def _echo_facts(facts: Mapping[str, str]) -> None:
     """Print facts by name, a line each."""
     for name, text in facts.items():
-        if text:
-            echo(f"  {name:9} {text}")
+        echo(f"  {name:9} {text}")

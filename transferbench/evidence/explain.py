@@ -62,11 +62,12 @@ def number_format(experiment: Experiment) -> Callable[[float], str]:
 
 
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
-    """Return the facts about the number itself: texts by name."""
+    """Return the facts about a number and its runs: texts by name, the first one a title."""
     spec, paper = experiment.spec, experiment.compared.paper
     percent = " %" if spec.unit == "percent" else ""
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, percent)
     text = number_format(experiment)
+    x = f", {spec.figure.label} = {cell.x:g}" if spec.figure and not math.isnan(cell.x) else ""
     ours = text(cell.mean) + ("" if math.isnan(cell.mean) else unit)
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     published = f"{cell.published:g}" if cell.outcomes else text(cell.published)
@@ -76,57 +77,53 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:.3g}"
     number = {
+        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
     }
     if not cell.outcomes:  # an average
-        return number
+        return {name: text for name, text in number.items() if text}
     seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
     peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
     took += f", at most {max(peaks):.0f} MiB" if peaks else ""
     threads = dict.fromkeys(int(o.threads) for o in cell.outcomes if not math.isnan(o.threads))
     took += "".join(f", {counted(number, 'thread')}" for number in threads)
-    params = cell.outcomes[0].run.params
     column = spec.columns.get(cell.column)
-    return number | {
+    days = sorted(time[:10] for time in cell.reported("finished"))
+    versions = [json.loads(text).items() for text in cell.reported("versions")]
+    found = number | {
         "again": command(each.run for each in cell.outcomes),
-        "setting": ", ".join(f"{name}={value}" for name, value in params.items()),
+        "setting": ", ".join(f"{n}={value}" for n, value in cell.outcomes[0].run.params.items()),
         "chosen": cell.setting,
         "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
         "moves": ", ".join(f"{m.change} {m.moved:+.4g}" for m in cell.moves),
         "took": took if seconds else "",
         "note": column.note if column else "",
+        "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
+        "data": ", ".join(cell.reported("data")),
+        "code": ", ".join(cell.reported("code")),
+        "versions": "; ".join(", ".join(map(" ".join, each)) for each in versions),
     }
+    return {name: text for name, text in found.items() if text}
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
-    """Return date, data, code and versions of the runs, and what differs here.
+    """Return what has become of data, code and versions since the runs; "" if unchanged.
 
     data: digest of the task built here, "" if none.
     """
-    now = {"python": platform.python_version()} | worker.versions()
-    versions = cell.reported("versions")
-    then: dict[str, str] = json.loads(versions[0]) if versions else {}
-    changed = [f"{n} {v} (here {now.get(n)})" for n, v in then.items() if v != now.get(n)]
-    unchanged = "unchanged" if then else "not known"
-    ended = sorted(cell.reported("finished"))
+    versions = {"python": platform.python_version()} | worker.versions()
+    then = json.loads("".join(cell.reported("versions")[:1]) or "{}")
+    changed = [f"{n} {v} (here {versions.get(n)})" for n, v in then.items() if v != versions.get(n)]
+    code = cell.outcomes[0].run.code
     not_built = "task not built here; `transferbench run` builds it"
     return {
-        "run on": " to ".join(dict.fromkeys(ended[:1] + ended[-1:])),
-        "data": _compare(cell.reported("data"), data, not_built),
-        "code": _compare(cell.reported("code"), cell.outcomes[0].run.code),
-        "versions": f"changed: {', '.join(changed)}" if changed else unchanged,
+        "data": "" if cell.reported("data") == [data] else f"now {data}" if data else not_built,
+        "code": "" if cell.reported("code") == [code] else f"now {code}",
+        "versions": ", ".join(changed),
     }
-
-
-def _compare(then: list[str], now: str, without_now: str = "") -> str:
-    """Return what the runs reported and whether it is the same now."""
-    change = f"now {now}" if now else without_now
-    if then == [now]:
-        change = "unchanged"
-    return f"{', '.join(then) or 'not known'}; {change}"
 
 
 def command(runs: Iterable[Run]) -> str:

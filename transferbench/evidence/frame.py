@@ -57,7 +57,7 @@ OBSERVATION_COLUMNS = [
 ]  # fmt: skip
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """Report of one run of a cell; missing values are NaN or empty. See `transferbench.results`."""
 
     status: str
@@ -66,13 +66,10 @@ class Outcome(NamedTuple):
     seconds: float
     peak_mib: float
     threads: float
-    iterations: float
-    trace: list[float] | None
     data: str
     code: str
     versions: str
     finished: str
-    key: str
     diagnostics: str
     run: Run
 
@@ -142,7 +139,7 @@ class Cell:
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
     best: float = math.nan
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[RunOutcome, ...] = ()
     moves: tuple[Move, ...] = ()
 
     @property
@@ -455,13 +452,13 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:
     # NaN and NA equal nothing, so None stands for them in the keys.
     keys = shown[[*CELL, "seed"]].astype(object)
     keys = keys.where(keys.notna(), None).itertuples(index=False)
-    outcomes = zip(*(shown[name] for name in Outcome._fields), strict=True)
+    outcomes = zip(*(shown[name] for name in RunOutcome._fields), strict=True)
     measured = zip(shown["value"], _variances(experiment, shown), strict=True)
     cells: dict[Place, _CellLines] = {}
     for (row, column, x, seed), outcome, value in zip(keys, outcomes, measured, strict=True):
         # The runs of a curve are planned without x; its points come from their iterations.
         lines = cells.setdefault((row, column, None if curves else x), _CellLines())
-        lines.runs.setdefault(seed, Outcome(*outcome))
+        lines.runs.setdefault(seed, RunOutcome(*outcome))
         if outcome[0] == "done":
             lines.values.setdefault(x, {}).setdefault(seed, []).append(value)
     return [
@@ -479,7 +476,7 @@ Place = tuple[str, str, float | None]
 class _CellLines:
     """The lines of a cell: its runs by seed, value and variance by x and seed."""
 
-    runs: dict[int | None, Outcome] = field(default_factory=dict)
+    runs: dict[int | None, RunOutcome] = field(default_factory=dict)
     values: dict[float | None, dict[int | None, list[tuple[float, float]]]] = field(
         default_factory=dict
     )

@@ -1,15 +1,11 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
 import base64
-import json
 import math
-import shutil
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from transferbench import experiments
@@ -17,7 +13,7 @@ from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import boards, claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
-from transferbench.evidence.pages import content, draw, fill
+from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 
@@ -110,7 +106,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "places": {place: columns.get(place) for place in places},
         "number": partial(_number, experiment),
         "facts": {
-            line: {place: _facts(experiment, c) for place, c in here.items() if c.outcomes}
+            line: {place: facts(experiment, c) for place, c in here.items() if c.outcomes}
             for line, here in grid.items()
         },
         "board": boards.of(experiment, cells) if spec.board else None,
@@ -127,9 +123,8 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "with_readings": Counter(verdict for _, verdict in readings.elements()),
         "outcomes": outcomes,
         "own_outcomes": own_outcomes,
-        "pictures": {
-            svg.stem: (_base64(svg), _pdf(experiment, cells, svg)) for svg in folder.glob("*.svg")
-        },
+        "pictures": {svg.stem: _base64(svg) for svg in folder.glob("*.svg")},
+        "pdfs": {pdf.stem: _base64(pdf) for pdf in folder.glob("*.pdf")},
     }
 
 
@@ -152,22 +147,6 @@ def _words(experiment: Experiment, cell: Cell) -> str:
 
 def _base64(path: Path) -> str:
     return base64.b64encode(path.read_bytes()).decode()
-
-
-def _pdf(experiment: Experiment, cells: Sequence[Cell], svg: Path) -> str:
-    """Return a picture's PDF in base64; draw it beside the SVG unless there is a newer one.
-
-    Empty if a library to draw it is missing.
-    """
-    pdf = svg.with_suffix(".pdf")
-    if not pdf.is_file() or pdf.stat().st_mtime < svg.stat().st_mtime:
-        with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
-            draw(experiment, cells, Path(folder))
-            drawn = Path(folder, pdf.name)
-            if not drawn.is_file():
-                return ""
-            shutil.copyfile(drawn, pdf)
-    return _base64(pdf)
 
 
 def _points(
@@ -202,23 +181,3 @@ def _number(experiment: Experiment, value: float) -> str:
     if experiment.spec.unit in ("seconds", "MiB"):
         return f"{value:.3g}"
     return f"{value:.{tables.digits(experiment)}f}"
-
-
-def _facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
-    """Return the facts of a cell's dialog: its title, those of `explain`, and of its runs."""
-    figure = experiment.spec.figure
-    x = f", {figure.label} = {cell.x:g}" if figure and not math.isnan(cell.x) else ""
-    days = sorted(time[:10] for time in cell.reported("finished"))
-    versions = [
-        ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
-        for text in cell.reported("versions")
-    ]
-    found = {
-        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
-        **facts(experiment, cell),
-        "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
-        "data": ", ".join(cell.reported("data")),
-        "code": ", ".join(cell.reported("code")),
-        "versions": "; ".join(versions),
-    }
-    return {name: text for name, text in found.items() if text}
