@@ -172,6 +172,15 @@ def test_other_families_are_refused():
         cut(*make_clustering(), documents=10)
 
 
+def test_without_labels_a_task_is_one_of_clustering():
+    problem, truth = cut(*made(PAIR), documents=40, unlabelled=True)
+    assert problem.family == truth.family == "clustering"
+    assert not any(domain.Y.any() or domain.seen.any() for domain in problem.domains)
+    assert [scored.sum() for scored in truth.scored] == [40, 40]
+    labelled, _ = cut(*made(PAIR), documents=40)
+    assert rows(problem) == rows(labelled)
+
+
 def test_halves_need_labels():
     whole, truth = made(PAIR)
     bare = [replace(d, Y=0 * d.Y, seen=np.zeros(80, bool)) for d in whole.domains]

@@ -171,8 +171,9 @@ def cut(
     class_sizes: str = "",
     unequal_in: UnequalIn = "target",
     halves: bool = False,
+    unlabelled: bool = False,
 ) -> tuple[Problem, Truth]:
-    """Return a transfer problem with fewer documents, in their order, and its truth.
+    """Return a transfer problem with fewer documents or labels, in their order, and its truth.
 
     min_df, weighting, unit_length: drop features in fewer remaining documents, then weight the
     sparse views; see `text.weight`. The defaults keep the weights.
@@ -182,13 +183,14 @@ def cut(
                   as a rule is complete. Documents without a label are dropped.
     unequal_in  : domains that class_sizes cuts: targets, sources or both.
     halves      : random halves of the first labelled domain become source and target.
+    unlabelled  : hide the labels of all domains, for a problem of multi-task clustering.
 
     Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
     the same every time, and fewer documents are some of more. Raise ValueError for another family,
     a wrong option, or if a class would be empty.
     """
     if problem.family != "transfer":
-        options = "documents, class_sizes, unequal_in and halves"
+        options = "documents, class_sizes, unequal_in, halves and unlabelled"
         raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
@@ -227,11 +229,11 @@ def cut(
         else:
             views.append(np.vstack(stacked))
     Y = np.vstack([truth.Y[i][rows] for _, i, rows, _ in remaining])
-    seen = np.concatenate([seen for *_, seen in remaining])
+    seen = np.concatenate([seen & (not unlabelled) for *_, seen in remaining])
     domain = np.repeat(np.arange(len(remaining)), [len(rows) for _, _, rows, _ in remaining])
     return split_by_domain(
         problem.name,
-        "transfer",
+        "clustering" if unlabelled else "transfer",
         problem.classes,
         [name for name, *_ in remaining],
         domain,
