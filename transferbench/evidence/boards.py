@@ -1,9 +1,9 @@
 """Boards: the methods of a suite of tasks ranked, with what others have submitted.
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
-rows, or without groups the corpora of the tasks. They weigh equally, and every interval is the 95
-per cent t interval of the mean over corpora: it shows how the order depends on the choice of
-corpora, not on seeds or documents.
+rows, or without groups and in papers' tables the datasets of the tasks. They weigh equally, and
+every interval is the 95 per cent t interval of the mean over corpora: it shows how the order
+depends on the choice of corpora, not on seeds or documents. Fewer than three corpora have none.
 """
 
 import math
@@ -17,7 +17,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence import figures, tables
-from transferbench.evidence.frame import Cell, main_rows, to_frame
+from transferbench.evidence.frame import Cell, main_rows, table_columns, to_frame
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
 from transferbench.measures import LOWER_IS_BETTER
@@ -40,7 +40,9 @@ class Board:
 
 
 def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
-    """Return the board of cells. Rows of other measures, and second readings, are left out.
+    """Return the board of cells.
+
+    Left out are rows of other measures, second readings, and columns chosen by target labels.
 
     The standings have a line for each method, the first one best by average rank. Values are in the
     table's unit.
@@ -59,6 +61,12 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     author           : who submitted it; "" if the runs are those of the suite.
     """
     spec, rows = experiment.spec, main_rows(experiment)
+    columns = {
+        label: spec.columns[name]
+        for label, name, choose in table_columns(experiment)
+        if choose in ("", "explained")
+    }
+    cells = [cell for cell in cells if cell.column in columns]
     shown = to_frame(cells)
     shown["seconds"] = [fmean([o.seconds for o in cell.outcomes] or [math.nan]) for cell in cells]
     values, seconds = (
@@ -76,7 +84,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     regret = regrets.groupby(corpus).mean()
     standings = pd.DataFrame(
         {
-            "model": {method: spec.columns[method].model for method in values},
+            "model": {method: columns[method].model for method in values},
             "rank": rank.mean(),
             **dict(zip(("rank_low", "rank_high"), interval(rank), strict=True)),
             "mean": values.groupby(corpus).mean().mean(),
@@ -103,9 +111,12 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
 
 def about(board: Board) -> str:
     """Return what the numbers of a board mean, in short sentences."""
+    interval = "[ ] is the 95 % t interval of the mean over them"
+    if len(board.corpora) < 3:
+        interval = "fewer than three make no interval"
     return (
-        "Corpora weigh equally; [ ] is the 95 % t interval of the mean over them. Rank: 1 is best. "
-        "Regret: the best value on a task less that of the method. W / T / L: tasks on which it is "
+        f"Corpora weigh equally; {interval}. Rank: 1 is best. "
+        "Regret: distance to the best value on the task. W / T / L: tasks on which it is "
         f"ahead of {board.experiment.spec.board}, within half a point of it, or behind. Seconds: "
         "geometric mean of its runs, as they were measured. ◆: no faster method has a smaller "
         "regret. The best value is the best of all methods shown, as judged on the labels that are "

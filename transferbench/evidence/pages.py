@@ -139,8 +139,8 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        board, boards_folder = boards.of(experiment, cells), folder.parent / boards.FOLDER
-        paths += write_files(boards_folder, render_board(board)) + boards.draw(board, boards_folder)
+        texts = render_board(boards.of(experiment, cells))
+        paths += write_files(folder.parent / boards.FOLDER, texts)
     return paths + draw(experiment, cells, folder)
 
 
@@ -152,6 +152,8 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
     if experiment.spec.figure:
         return figures.draw(experiment, figures.points(experiment, cells), folder)
     paths = readings.draw(experiment, cells, folder) if experiment.spec.readings else []
+    if experiment.spec.board:
+        paths += boards.draw(boards.of(experiment, cells), folder.parent / boards.FOLDER)
     ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
     return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
 

@@ -151,12 +151,12 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
 
 
 def interval(by_corpus: Any) -> tuple[Any, Any]:
-    """Return the 95 per cent t interval of the mean over corpora; NaN for a single one.
+    """Return the 95 per cent t interval of the mean over corpora; NaN for fewer than three.
 
     by_corpus: a series of values, or a frame with a column for each method.
     """
     from scipy.stats import t
 
     c, mean = by_corpus.count(), by_corpus.mean()
-    half = t.ppf(0.975, c - 1) * by_corpus.std() / np.sqrt(c)
+    half = t.ppf(0.975, np.where(c > 2, c - 1, np.nan)) * by_corpus.std() / np.sqrt(c)
     return mean - half, mean + half

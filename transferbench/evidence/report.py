@@ -101,6 +101,10 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     judged = {(columns[e.column].model, e.verdict) for e in ours}
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
+    pictures = {svg.stem: svg for svg in folder.glob("*.svg")}
+    pictures |= {
+        "board": svg for svg in (folder.parent / boards.FOLDER).glob(f"{experiment.name}.svg")
+    }
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
@@ -123,8 +127,12 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "with_readings": Counter(verdict for _, verdict in readings.elements()),
         "outcomes": outcomes,
         "own_outcomes": own_outcomes,
-        "pictures": {svg.stem: _base64(svg) for svg in folder.glob("*.svg")},
-        "pdfs": {pdf.stem: _base64(pdf) for pdf in folder.glob("*.pdf")},
+        "pictures": {name: _base64(svg) for name, svg in pictures.items()},
+        "pdfs": {
+            name: _base64(pdf)
+            for name, svg in pictures.items()
+            if (pdf := svg.with_suffix(".pdf")).is_file()
+        },
     }
 
 

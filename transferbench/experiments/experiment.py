@@ -495,8 +495,9 @@ class Experiment:
         return {"task": self.problem(row), "corpus": corpus, None: ""}[self.spec.units]
 
     def corpus(self, row: str) -> str:
-        """Return the corpus of a row: its group, else the first part of its task's name."""
-        return self.spec.rows[row].group or self.spec.rows[row].task.split("/")[0]
+        """Return the corpus of a row: its group, or of a paper's table the name of its dataset."""
+        group = "" if self.spec.published else self.spec.rows[row].group
+        return group or self.spec.rows[row].task.split("/")[0]
 
     def scale(self, row: str) -> int:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
