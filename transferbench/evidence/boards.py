@@ -64,7 +64,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     columns = {
         label: spec.columns[name]
         for label, name, choose in table_columns(experiment)
-        if choose in ("", "explained")
+        if choose in ("", "explained") and not spec.columns[name].reading_of
     }
     cells = [cell for cell in cells if cell.column in columns]
     shown = to_frame(cells)
