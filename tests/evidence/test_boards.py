@@ -71,9 +71,23 @@ def test_ranks_regrets_and_counts():
     assert svm.seconds == pytest.approx(4)
     assert (svm.front, lr.front, lr2.front) == (True, True, False)
     assert (lr.rows, lr2.rows) == (3, 2)
-    low, high = lr.rank_low, lr.rank_high
-    assert (low + high) / 2 == pytest.approx(lr.rank)
-    assert math.isnan(lr2.regret_low)  # one corpus
+    assert math.isnan(lr.rank_low), "two corpora"
+
+
+def test_three_corpora_make_an_interval():
+    standings = read(TEXT.replace("sci, group: A", "sci, group: B")).standings
+    lr = standings.set_index("method").loc["LR"]
+    # Ranks 3, 1.5 and 2: mean 2.17, standard deviation .76, t(2) = 4.303.
+    assert lr["rank_high"] - lr["rank"] == pytest.approx(4.303 * 0.7638 / 3**0.5, abs=1e-3)
+
+
+def test_readings_and_choices_by_labels_are_left_out():
+    text = TEXT.replace("params: {C: 2}", "grid: {C: [2, 3]}, choose: [accuracy]")
+    assert "LR 2" not in set(read(text).standings["method"])
+    text = TEXT.replace("params: {C: 2}", "params: {C: 2}, reading_of: LR")
+    assert "LR 2" not in set(read(text).standings["method"])
+    text = TEXT.replace("params: {C: 2}", "grid: {C: [2, 3]}, choose: [accuracy, explained]")
+    assert "LR 2 (label-free)" in set(read(text).standings["method"])
 
 
 def test_a_slower_and_worse_method_is_not_on_the_front(monkeypatch):
@@ -86,7 +100,7 @@ def test_a_slower_and_worse_method_is_not_on_the_front(monkeypatch):
 def test_pages_show_every_method():
     texts = pages.render_board(read())
     assert texts.keys() == {"suite.csv", "suite.md", "suite.tex"}
-    assert "| 1 | SVM ◆ | 1.5 [" in texts["suite.md"]
+    assert "| 1 | SVM ◆ | 1.5 |" in texts["suite.md"]
     for text in texts.values():
         assert text.index("SVM") < text.index("LR 2")
     assert boards.rows(read())[1][1] == "SVM"

@@ -395,7 +395,7 @@ def test_a_report_of_own_experiments_shows_these_alone(tmp_path):
     assert not errors
     assert sorted(pages) == ["index.html", "mine.html"]
     index = pages["index.html"]
-    assert index.count(">Mine, average") == 3  # title, heading, link
+    assert index.count(">Mine, average") == 4  # title, heading, board, link
     for absent in ("Five papers", "not run yet", ">0</b>"):
         assert absent not in index
 
