@@ -102,9 +102,9 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
     texts += [result.claim.says for result in results]
     pictures = {svg.stem: svg for svg in folder.glob("*.svg")}
-    pictures |= {
-        "board": svg for svg in (folder.parent / boards.FOLDER).glob(f"{experiment.name}.svg")
-    }
+    ranks = folder.parent / boards.FOLDER / f"{experiment.name}.svg"
+    if ranks.is_file():
+        pictures["board"] = ranks
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
