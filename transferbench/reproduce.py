@@ -4,11 +4,10 @@ An experiment is written as soon as its last run has ended.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from statistics import fmean
 
 import pandas as pd
 
@@ -16,8 +15,8 @@ from transferbench import experiments
 from transferbench.data import tasks
 from transferbench.errors import Unavailable, UserError
 from transferbench.evidence import pages
-from transferbench.evidence.frame import IDENTITY, read_lines, read_runs, to_runs
-from transferbench.experiments.experiment import Experiment, PlannedRun
+from transferbench.evidence.frame import IDENTITY, read_lines, to_runs
+from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner
@@ -109,16 +108,21 @@ class Rebuild:
         return pages.write(self.experiment, self.folder)
 
     @cached_property
-    def earlier_lines(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
-        """Lines of finished runs by identity, of the folder's runs.csv or the extended one's."""
-        found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    def earlier(self) -> pd.DataFrame:
+        """Finished runs of the folder's runs.csv or the extended one's, each with its line."""
+        parts = [to_runs([])]
         for path in self.sources:
-            with suppress(UserError):
+            with suppress(UserError):  # not reproduced yet, or damaged: it will be replaced
                 lines = read_lines(path)
                 runs = to_runs(lines)
-                done = runs[runs["status"] == "done"].groupby(IDENTITY)
-                found |= {key: [lines[i] for i in numbers] for key, numbers in done.groups.items()}
-        return found
+                done = runs[runs["status"] == "done"]
+                parts.append(done.assign(line=[lines[i] for i in done.index]))
+        return pd.concat(parts).drop_duplicates([*IDENTITY, "domain"], keep="last")
+
+    @cached_property
+    def earlier_lines(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
+        """Lines of earlier finished runs by identity."""
+        return {key: list(runs["line"]) for key, runs in self.earlier.groupby(IDENTITY)}
 
     def _is_reused(self, run: Run) -> bool:
         """True if the result of the run is that of an earlier finished run."""
@@ -173,37 +177,33 @@ def forecast(
     runs are known, and the number of unknown others. Finished runs take no seconds, unknown ones
     are left out. Also sort the experiments, the quickest first, so that failures come early.
     """
-    planned = {each.name: [p for p in each.planned if p.run in each.waiting] for each in rebuilds}
-    plan = _forecasts(planned, [path for each in rebuilds for path in each.sources], settings)
+    plan = pd.DataFrame(
+        [
+            (each.name, planned.run, *planned.run.identity)
+            for each in rebuilds
+            for planned in each.planned
+            if planned.run in each.waiting
+        ],
+        columns=["experiment", "run", *IDENTITY],
+    ).drop_duplicates(IDENTITY)  # a run that several experiments share is in the first of them
+    plan["finished"] = runner.done(list(plan["run"]), settings)
+    plan["todo"] = ~plan["finished"]
+    # All domains of a run took the same time.
+    spent = pd.concat([each.earlier for each in rebuilds]).drop_duplicates(IDENTITY)
+    extra = spent["load_seconds"].fillna(0) - spent["reused_seconds"].fillna(0)
+    spent = spent.assign(seconds=spent["seconds"] + extra).dropna(subset="seconds")
+    plan = plan.merge(spent.groupby(IDENTITY[:3])["seconds"].mean(), on=IDENTITY[:3], how="left")
+    by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())
+    plan["seconds"] = plan["seconds"].fillna(by_model).where(plan["todo"])
+    plan["unknown"] = plan["todo"] & plan["seconds"].isna()
     columns = ["todo", "finished", "seconds", "unknown"]
-    expected = plan.groupby("experiment")[columns].sum().reindex(list(planned), fill_value=0)
+    names = [each.name for each in rebuilds]
+    expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
     seconds = plan["seconds"].where(plan["todo"], 0.0)
     by_run = dict(zip(plan["run"][seconds.notna()], seconds.dropna(), strict=True))
     count = counted(len(rebuilds), "experiment")
     return expected, f"{count}: {_summary(expected)}", by_run
-
-
-def _forecasts(
-    planned: Mapping[str, Sequence[PlannedRun]], earlier: Iterable[Path], settings: Settings
-) -> pd.DataFrame:
-    """Return the planned runs with their experiment, whether finished, to do, unknown, and seconds.
-
-    A run that several experiments share is in the first of them.
-    """
-    plan = pd.DataFrame(
-        [(name, each.run, *each.run.identity) for name, runs in planned.items() for each in runs],
-        columns=["experiment", "run", *IDENTITY],
-    ).drop_duplicates(IDENTITY)
-    plan["finished"] = runner.done(list(plan["run"]), settings)
-    spent = _seconds(earlier)
-    by_setting = spent.groupby(IDENTITY[:3])["spent"].agg(fmean).rename("seconds")
-    by_model = spent.groupby("model")["spent"].agg(fmean)
-    plan = plan.merge(by_setting, on=IDENTITY[:3], how="left")
-    plan["todo"] = ~plan["finished"]
-    plan["seconds"] = plan["seconds"].fillna(plan["model"].map(by_model)).where(plan["todo"])
-    plan["unknown"] = plan["todo"] & plan["seconds"].isna()
-    return plan
 
 
 def _summary(forecast: pd.DataFrame) -> str:
@@ -217,21 +217,6 @@ def _summary(forecast: pd.DataFrame) -> str:
     known = f"about {duration(total.seconds)} of one core, from the times of earlier runs"
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{count}; {known}{unknown}"
-
-
-def _seconds(earlier: Iterable[Path]) -> pd.DataFrame:
-    """Return the time really spent on each finished run of files of runs, to load and to fit."""
-    parts = []
-    for path in earlier:
-        try:
-            runs = read_runs(path)
-        except UserError:  # not reproduced yet
-            runs = to_runs([])
-        runs = runs.drop_duplicates(IDENTITY)  # all domains of a run took the same time
-        runs = runs[(runs["status"] == "done") & runs["seconds"].notna()]
-        extra = runs["load_seconds"].fillna(0) - runs["reused_seconds"].fillna(0)
-        parts.append(runs[IDENTITY].assign(spent=runs["seconds"] + extra))
-    return pd.concat(parts)
 
 
 def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> int:

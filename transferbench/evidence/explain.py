@@ -37,11 +37,9 @@ def find(
     places = [cell.x for cell in here if not math.isnan(cell.x)]
     if not places:
         raise UserError("there is no x; leave out --x.")
-    known = f"one of {', '.join(f'{place:g}' for place in places)}"
-    if len(places) > MAX_LISTED:
-        nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:5]
-        known = f"one of {len(places)} places, such as {', '.join(f'{p:g}' for p in nearest)}"
-    raise UserError(f"expected --x, {known}.")
+    nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:MAX_LISTED]
+    more = ", …" if len(places) > MAX_LISTED else ""
+    raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
 
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:

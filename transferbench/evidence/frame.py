@@ -454,45 +454,38 @@ def summarise(experiment: Experiment, observed: pd.DataFrame) -> list[Cell]:
     keys = keys.where(keys.notna(), None).itertuples(index=False)
     outcomes = zip(*(shown[name] for name in RunOutcome._fields), strict=True)
     measured = zip(shown["value"], _variances(experiment, shown), strict=True)
-    cells: dict[Place, _CellLines] = {}
+    runs: dict[Place, dict[int | None, RunOutcome]] = {}
+    values: dict[Place, dict[float | None, ValuesBySeed]] = {}
     for (row, column, x, seed), outcome, value in zip(keys, outcomes, measured, strict=True):
         # The runs of a curve are planned without x; its points come from their iterations.
-        lines = cells.setdefault((row, column, None if curves else x), _CellLines())
-        lines.runs.setdefault(seed, RunOutcome(*outcome))
+        place = row, column, None if curves else x
+        runs.setdefault(place, {}).setdefault(seed, RunOutcome(*outcome))
         if outcome[0] == "done":
-            lines.values.setdefault(x, {}).setdefault(seed, []).append(value)
+            of_place = values.setdefault(place, {}).setdefault(x, {})
+            of_place.setdefault(seed, []).append(value)
     return [
-        _cell(experiment, (*place[:2], x), lines, values, float(best[place[:2]]))
-        for place, lines in cells.items()
-        for x, values in (lines.values or {place[2]: {}}).items()
+        _cell(experiment, (*place[:2], x), [*of_place.values()], measured, float(best[place[:2]]))
+        for place, of_place in runs.items()
+        for x, measured in values.get(place, {place[2]: {}}).items()
     ]
 
 
 #: Row, column and x of a cell.
 Place = tuple[str, str, float | None]
-
-
-@dataclass
-class _CellLines:
-    """The lines of a cell: its runs by seed, value and variance by x and seed."""
-
-    runs: dict[int | None, RunOutcome] = field(default_factory=dict)
-    values: dict[float | None, dict[int | None, list[tuple[float, float]]]] = field(
-        default_factory=dict
-    )
+#: Value and variance of each domain, by seed.
+ValuesBySeed = dict[int | None, list[tuple[float, float]]]
 
 
 def _cell(
     experiment: Experiment,
     place: Place,
-    lines: _CellLines,
-    values_by_seed: dict[int | None, list[tuple[float, float]]],
+    runs: Sequence[RunOutcome],
+    measured: ValuesBySeed,
     best: float,
 ) -> Cell:
     row, column, x = place
-    runs = tuple(lines.runs.values())
-    by_seed = {seed: fmean(value for value, _ in each) for seed, each in values_by_seed.items()}
-    variances = [fmean(v for _, v in each) / len(each) for each in values_by_seed.values()]
+    by_seed = {seed: fmean(value for value, _ in each) for seed, each in measured.items()}
+    variances = [fmean(v for _, v in each) / len(each) for each in measured.values()]
     values = list(by_seed.values())
     finite = bool(values) and all(map(math.isfinite, values))
     mean = fmean(values) if finite else math.nan
@@ -527,7 +520,7 @@ def _cell(
         by_seed,
         fmean(variances) if variances else math.nan,
         best,
-        runs,
+        tuple(runs),
     )
 
 
@@ -580,11 +573,8 @@ def identical_columns(experiment: Experiment, cells: Sequence[Cell]) -> list[lis
             if len(set(cell.by_seed.values())) == 1:  # equals a method without seeds
                 values = values[0][1:]
             columns.setdefault(cell.column, {})[cell.row, str(cell.x)] = values
-    groups: list[list[str]] = []
+    groups: dict[frozenset[Any], list[str]] = {}
     for name, known in columns.items():
-        found = next((group for group in groups if columns[group[0]] == known), None)
-        if found:
-            found.append(name)
-        elif all(known.values()):
-            groups.append([name])
-    return [group for group in groups if len(group) > 1]
+        if all(known.values()):
+            groups.setdefault(frozenset(known.items()), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]

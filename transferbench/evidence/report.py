@@ -67,7 +67,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     }
     totals = {
         name: sum((section[name] for section in sections), Counter[str]())
-        for name in ("verdicts", "with_readings", "outcomes", "own_outcomes")
+        for name in ("verdicts", "outcomes", "own_outcomes")
     }
     pages["index.html"] = fill(
         "index.html.j2", own=titles, papers=papers, sections=sections,
@@ -92,7 +92,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     grid, places = shown["rows"], shown["columns"]
     if spec.figure:
         grid, places = _points(experiment, spec.figure, cells)
-    printed, readings = tables.totals(experiment, entries)
+    printed = tables.totals(experiment, entries)
     outcomes = Counter[str](result.outcome for result in results if not result.claim.own)
     own_outcomes = Counter[str](result.outcome for result in results if result.claim.own)
     columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
@@ -124,7 +124,6 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             "rows": {} if spec.regret else _searched(experiment, shown),
         },
         "verdicts": Counter(verdict for _, verdict in printed.elements()),
-        "with_readings": Counter(verdict for _, verdict in readings.elements()),
         "outcomes": outcomes,
         "own_outcomes": own_outcomes,
         "pictures": {name: _base64(svg) for name, svg in pictures.items()},

@@ -90,25 +90,20 @@ def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(CSV_COLUMNS.values()))
 
 
-def totals(
-    experiment: Experiment, entries: Iterable[Cell]
-) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
-    """Count the published cells by model and verdict, in two ways.
+def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str, str]]:
+    """Count the published cells by model and verdict.
 
-    The first count leaves out columns that are second readings; in the second, they replace the
-    columns that they read. Averages, rows that are second readings and a control of another
-    experiment are not counted.
+    Averages, second readings and a control of another experiment are not counted.
     """
-    as_printed: dict[tuple[str, str], tuple[str, str]] = {}
-    second_readings: dict[tuple[str, str], tuple[str, str]] = {}
-    for cell in [] if experiment.spec.control_of else entries:
-        row = experiment.spec.rows.get(cell.row)
+    spec, counts = experiment.spec, Counter[tuple[str, str]]()
+    for cell in [] if spec.control_of else entries:
+        row = spec.rows.get(cell.row)
         if not row or row.reading_of or math.isnan(cell.published) or not cell.planned:
             continue
-        column = experiment.spec.columns[cell.column]
-        counted = second_readings if column.reading_of else as_printed
-        counted[cell.row, column.reading_of or cell.column] = (column.model, cell.verdict)
-    return Counter(as_printed.values()), Counter((as_printed | second_readings).values())
+        column = spec.columns[cell.column]
+        if not column.reading_of:
+            counts[column.model, cell.verdict] += 1
+    return counts
 
 
 def by_row(entries: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
