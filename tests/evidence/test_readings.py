@@ -183,26 +183,22 @@ def test_rows_of_one_problem_count_once(tmp_path, task, least):
     cells = cells_of(
         file, write_runs(tmp_path, file, lambda _: {"metrics": {"target": {"accuracy": 0.8}}})
     )
-    assert f"; the least possible is {least}." in readings.sentences(file, cells)[2]
+    assert f"; the least possible is {least}." in pages.render(file, cells)["readings.md"]
 
 
-def test_sentences_give_the_page_s_unit_and_what_was_tried(made, tmp_path):
-    _, nearest, fit, tried, *_ = readings.sentences(*made)
-    assert nearest == 'The reading nearest to all printed values is "two": 4.80 away on average.'
-    assert "fit: not shown. Of 6 other printed columns of gtl-table3 0 show it." in fit
-    assert tried == (
-        "Tried before on labels of the target: readings, number not recorded. "
-        "The test does not count them."
-    )
+def test_sentences_give_the_page_s_unit_and_what_was_tried(made):
+    text = pages.render(*made)["readings.md"]
+    assert 'The reading nearest to all printed values is "two": 4.80 away on average.' in text
+    assert "fit: not shown. Of 6 other printed columns of gtl-table3 0 show it.\n" in text
+    tried = "Tried before on labels of the target: readings, number not recorded. The test does"
+    assert tried in text
     text = TEXT.replace("LG}", "LG, tried: 147, tried_on: labels of Reuters}")
-    (*_, tried, _) = readings.sentences(experiments.read(text, PATH), made[1])
-    assert tried.startswith("Tried before on labels of Reuters: 147 readings.")
+    page = pages.render(experiments.read(text, PATH), made[1])["readings.md"]
+    assert "Tried before on labels of Reuters: 147 readings." in page
     fractions = experiments.load("readings-himls")
-    page = " ".join(
-        readings.sentences(fractions, read_cells(fractions, RESULTS / "readings-himls"))
-    )
+    page = pages.render(fractions, read_cells(fractions, RESULTS / "readings-himls"))["readings.md"]
     assert "0.014 away on average" in page
-    assert "points" not in page
+    assert "points" not in page.partition("- Of ")[2].partition("does not count")[0]
 
 
 def test_readings_that_have_not_run_are_left_out(tmp_path):
@@ -210,8 +206,9 @@ def test_readings_that_have_not_run_are_left_out(tmp_path):
     cells = cells_of(file, write_runs(tmp_path, file, lambda planned: None))
     assert readings.strips(file, cells).empty
     assert readings.nearest(file, cells) is None
-    sentence, _ = readings.sentences(file, cells)
-    assert sentence.startswith("Of 0 printed values 0 lie inside the range of the readings")
+    page = pages.render(file, cells)["readings.md"]
+    assert "- Of 0 printed values 0 lie inside the range of the readings" in page
+    assert "nearest to all" not in page
 
 
 def test_pages_and_picture_are_written(made, tmp_path):

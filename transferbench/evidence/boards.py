@@ -109,21 +109,6 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     return Board(experiment, table, dict(corpus.value_counts(sort=False)), own)
 
 
-def about(board: Board) -> str:
-    """Return what the numbers of a board mean, in short sentences."""
-    interval = "[ ] is the 95 % t interval of the mean over them"
-    if len(board.corpora) < 3:
-        interval = "fewer than three make no interval"
-    return (
-        f"Corpora weigh equally; {interval}. Rank: 1 is best. "
-        "Regret: distance to the best value on the task. W / T / L: tasks on which it is "
-        f"ahead of {board.experiment.spec.board}, within half a point of it, or behind. Seconds: "
-        "geometric mean of its runs, as they were measured. ◆: no faster method has a smaller "
-        "regret. The best value is the best of all methods shown, as judged on the labels that are "
-        "scored."
-    )
-
-
 def rows(board: Board) -> list[list[str]]:
     """Return a header and a line for each method, for a terminal; own methods have a mark."""
     digits = tables.digits(board.experiment)

@@ -70,7 +70,7 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "points": points,
         "growth": figures.growth(experiment, points),
         "strips": readings.strips(experiment, cells) if spec.readings else None,
-        "sentences": readings.sentences(experiment, cells) if spec.readings else [],
+        "nearest": readings.nearest(experiment, cells) if spec.readings else None,
         "regrets": regret.summary(experiment, cells) if spec.regret else None,
         "results": claims.judge(experiment, cells, others),
         "ranking": stats.ranking(experiment, cells),
@@ -206,7 +206,6 @@ def _environment() -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters |= {
-        "about": boards.about,
         "code": code,
         "cell": markdown_cell,
         "comparisons": claims.comparisons,
@@ -216,12 +215,12 @@ def _environment() -> Environment:
         "measures": tables.measures,
         "setting": setting,
         "tex": tex,
-        "words": stats.ranking_words,
     }
     environment.globals |= {
         "committed": experiments.names,
         "grids": regret.grids,
         "header": claims.HEADER,
+        "level": readings.LEVEL,
         "marks": tables.MARKS | claims.MARKS,
         "tex_marks": TEX_MARKS,
         "outcome_marks": claims.MARKS,

@@ -127,38 +127,6 @@ def _orders(tasks: int, draws: int) -> np.ndarray:
     return np.vstack([np.arange(tasks), random])
 
 
-def sentences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
-    """Return sentences about the printed values as a whole."""
-    table, source = strips(experiment, cells), experiment.spec.readings
-    assert source is not None
-    positions = table["position"].value_counts()
-    inside, above, below = (int(positions.get(p, 0)) for p in ("inside", "above", "below"))
-    result = [
-        f"Of {len(table)} printed values {inside} lie inside the range of the readings, {above} "
-        f"above and {below} below all of them."
-    ]
-    if found := nearest(experiment, cells):
-        digits = 2 if experiment.spec.unit == "percent" else 3
-        alike = sum(share <= LEVEL for share in found.others)
-        result += [
-            f'The reading nearest to all printed values is "{found.reading}": '
-            f"{found.distance:.{digits}f} away on average.",
-            "Test of this fit: in made-up rows the printed values' differences from the readings' "
-            "medians are exchanged between the tasks. Some reading is as near to "
-            f"{found.share * 100:.3g}% of them; the least possible is {found.smallest * 100:.3g}%. "
-            f"At most {LEVEL:.0%} shows a fit: {'shown' if found.share <= LEVEL else 'not shown'}. "
-            f"Of {len(found.others)} other printed columns of {source.experiment} {alike} show it.",
-        ]
-    number = "readings, number not recorded" if source.tried is None else f"{source.tried} readings"
-    result.append(f"Tried before on {source.tried_on}: {number}. The test does not count them.")
-    if table["best_iteration_least"].notna().any():
-        result.append(
-            "Best iteration: the range if every run stopped at its best iteration by the labels of "
-            "the target. No method may do that; the range only shows what such a choice could give."
-        )
-    return result
-
-
 def printed_columns(experiment: Experiment) -> list[dict[str, float]]:
     """Return the printed values by row, then those of the table's other columns with all rows."""
     source = experiment.spec.readings

@@ -273,18 +273,6 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
     )
 
 
-def ranking_words(ranking: Ranking) -> str:
-    """Return the ranking as a paragraph."""
-    n, k = ranking.values.shape
-    ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.ranks.items())
-    return (
-        f"Friedman's test over {n} problems and {k} methods: χ² = {ranking.statistic:.1f}, "
-        f"p = {ranking.p:.1g}. Average ranks, 1 being best: {ranks}. Ranks that differ by "
-        f"less than {ranking.critical:.2f} do not differ significantly (Nemenyi, 5 per cent). "
-        "The test takes the problems for independent; where they share documents, p is too small."
-    )
-
-
 def draw_ranks(experiment: Experiment, ranking: Ranking, folder: Path) -> list[Path]:
     """Draw the critical-difference diagram as ranks.svg and .pdf.
 
