@@ -1,4 +1,4 @@
-"""A small valid experiment file for tests to change."""
+"""Small valid experiment files for tests."""
 
 from __future__ import annotations
 
@@ -21,3 +21,16 @@ published:
 tolerance: {value: 1.0, reason: because}
 """
 PATH = Path("mine.yaml")
+#: One that runs in a second, on documents that are made up.
+PLAIN = """\
+title: Plain clusters
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+unit: percent
+repeats: 2
+rows:
+  made up: {task: "generated/clusters:documents=200"}
+columns:
+  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
+  kernels: {model: kernel-kmeans, params: {sigma: 1.0, pool_tasks: false, max_iter: 100}}
+"""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import random
-import stat
 import zipfile
 from pathlib import Path
 
@@ -14,10 +12,10 @@ import pytest
 
 from transferbench import bundle, experiments
 from transferbench.errors import UserError
-from transferbench.settings import Settings
+from transferbench.evidence import bundles
 
 ROOT = Path(__file__).parent.parent
-OURS = Settings(data=ROOT / "data", results=ROOT / "results")
+OURS = ROOT / "results"
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +33,7 @@ def write(path: Path, files: dict[str, bytes], *, signed: bool = True) -> Path:
     files = dict(files)
     if signed:
         manifest = json.loads(files.pop("manifest.json"))
-        manifest["files"] = {
-            name: {"sha256": hashlib.sha256(text).hexdigest(), "size": len(text)}
-            for name, text in files.items()
-        }
+        manifest["files"] = bundles.digests(files)
         files["manifest.json"] = json.dumps(manifest).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -48,7 +43,7 @@ def write(path: Path, files: dict[str, bytes], *, signed: bool = True) -> Path:
 
 def refusal(path: Path) -> str:
     with pytest.raises(UserError) as error:
-        bundle.read(path)
+        bundles.read(path)
     message = str(error.value)
     assert "\n" not in message
     assert str(path) in message
@@ -58,15 +53,11 @@ def refusal(path: Path) -> str:
 def test_what_is_packed_is_read_and_equal_results_give_equal_bytes(packed, tmp_path):
     path = tmp_path / "a.zip"
     path.write_bytes(packed)
-    made = bundle.read(path)
+    made = bundles.read(path)
     assert packed == bundle.pack(experiments.load("gtl-table3"), OURS, "A. Nother")
-    assert (made.manifest.name, made.manifest.author) == ("gtl-table3", "A. Nother")
-    assert made.files["runs.csv"] == (OURS.results / "gtl-table3" / "runs.csv").read_bytes()
-    assert made.own.empty  # the columns are ours
+    assert made.author == "A. Nother"
+    assert made.files["runs.csv"] == (OURS / "gtl-table3" / "runs.csv").read_bytes()
     assert len(made.runs) > 300
-    data = json.loads(made.files["data.json"])
-    assert data.keys() == set(made.runs["task"])
-    assert all(file["licence"] for task in data.values() for file in task["originals"])
     assert b"@inproceedings{long2012transfer" in made.files["citation.bib"]
     assert str(Path.home()).encode() not in b"".join(made.files.values())
 
@@ -93,44 +84,16 @@ def test_changed_missing_and_additional_files(packed, tmp_path):
     assert "runs.csv" in refusal(write(path, {n: t for n, t in files.items() if n != "runs.csv"}))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../evil.md",
-        "/evil.md",
-        "a/../../evil.md",
-        "a\\evil.md",
-        "C:evil",
-        "con",
-        ".hidden",
-        "a//b",
-        "x\ny",
-    ],
-)
-def test_odd_names_are_refused(packed, tmp_path, name):
-    message = refusal(write(tmp_path / "a.zip", contents(packed) | {name: b"x"}))
-    assert "unusual file" in message
-
-
-def test_links_are_refused(packed, tmp_path):
-    path = write(tmp_path / "a.zip", contents(packed))
-    with zipfile.ZipFile(path, "a") as archive:
-        info = zipfile.ZipInfo("link.md")
-        info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(info, "/etc/passwd")
-    assert "unusual file 'link.md'" in refusal(path)
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_name_twice_is_refused(packed, tmp_path):
     path = write(tmp_path / "a.zip", contents(packed))
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("TABLE.md", "x")
-    assert "a name twice" in refusal(path)
+        archive.writestr("table.md", "x")
+    assert "changed or not listed: table.md" in refusal(path)
 
 
 def test_bombs_are_refused_by_their_declared_and_by_their_real_size(packed, tmp_path, monkeypatch):
-    monkeypatch.setattr(bundle, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(bundles, "MAX_BYTES", 1 << 20)
     bomb = contents(packed) | {"bomb.md": bytes(2 << 20)}
     path = write(tmp_path / "a.zip", bomb)
     assert "more than 1 MiB" in refusal(path)
@@ -138,8 +101,9 @@ def test_bombs_are_refused_by_their_declared_and_by_their_real_size(packed, tmp_
     raw = path.read_bytes().replace((2 << 20).to_bytes(4, "little"), (9).to_bytes(4, "little"))
     path.write_bytes(raw)
     refusal(path)
-    many = contents(packed) | {f"{i}.md": b"" for i in range(bundle.MAX_FILES)}
-    assert "more than 200 files" in refusal(write(path, many))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("bomb.md", bytes(1 << 10))
+    assert "unusual compression" in refusal(path)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +126,7 @@ def test_damaged_runs_are_refused(packed, tmp_path, old, new):
 
 
 @pytest.mark.parametrize(
-    "manifest", [b"", b"[]", b"{", b"[" * 100_000, b'{"format": 2}', b'{"format": 1, "name": 3}']
+    "manifest", [b"", b"[]", b"{", b"[" * 100_000, b'{"format": 2}', b'{"format": 1, "files": 3}']
 )
 def test_damaged_manifests_are_refused(packed, tmp_path, manifest):
     refusal(write(tmp_path / "a.zip", contents(packed) | {"manifest.json": manifest}, signed=False))
@@ -179,7 +143,7 @@ def test_random_damage_gives_one_line(packed, tmp_path):
             raw[place] = rng.randrange(256)
         path.write_bytes(raw)
         try:
-            made = bundle.read(path)
+            made = bundles.read(path)
         except UserError as error:
             messages.append(str(error))
         else:  # bytes that mean nothing, such as a date

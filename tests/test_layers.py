@@ -45,8 +45,8 @@ PARTS = {
     "estimators": {"api", "data", "datasets", "userdata"},
     "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
     "citing": {"models", "data", "datasets", "experiments", "evidence"},
-    "bundle": {"models", "data", "experiments", "evidence", "runs", "citing"},
-    "verify": {"models", "data", "experiments", "runs", "evidence", "bundle"},
+    "bundle": {"models", "experiments", "evidence", "citing"},
+    "verify": {"models", "data", "experiments", "runs", "evidence"},
     "fragility": {"data", "experiments", "runs", "evidence"},
 }
 

@@ -7,6 +7,7 @@ whose keywords have the name of a model or dataset. Data are the original files 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from typing import Any
 from transferbench import datasets, experiments, models, strict_yaml
 from transferbench.data import fetch, tasks
 from transferbench.datasets._published import dataset_of
-from transferbench.errors import unknown
+from transferbench.errors import UserError, unknown
 from transferbench.evidence.pages import tex
-from transferbench.experiments.experiment import Experiment, Paper
+from transferbench.experiments.experiment import Experiment
 
 PACKAGE = Path(__file__).parent
 #: A file of a repository at a commit.
@@ -27,8 +28,6 @@ FIELDS = {
     "pages": "pages", "year": "year", "version": "version", "note": "notes",
 }  # fmt: skip
 KINDS = {"booktitle": "inproceedings", "journal": "article"}
-#: Combining character → accent of LaTeX.
-ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0308\u030a\u030c\u0327", "`'^~\"rvc", strict=True))
 
 
 @cache
@@ -51,46 +50,34 @@ def bibtex(name: str, results: Path) -> str:
     if named := [each for each in experiments.expand([name], own) if each in known]:
         return of_experiments([experiments.load(each, results) for each in named])
     if name in models.registry() or not name:
-        return _entries([], [name], [])
+        return _entries([name], [])
     if name in datasets.modules():
-        return _entries([], [], datasets.modules()[name].FILES.values())
-    short = {task.rpartition("/")[2] for task in datasets.tasks()}
-    if name.partition(":")[0] in {*datasets.tasks(), *short}:
-        return _entries([], [], tasks.needed(tasks.Task.named(name)).values())
-    every = {*known, *experiments.papers(), *models.registry(), *datasets.modules(), *short}
-    raise unknown("name", name, every, "See `transferbench list`.")
+        return _entries([], datasets.modules()[name].FILES.values())
+    with suppress(UserError):
+        return _entries([], tasks.needed(tasks.Task.named(name)).values())
+    known |= {*experiments.papers(), *models.registry(), *datasets.modules(), *datasets.tasks()}
+    raise unknown("name", name, known, "See `transferbench list`.")
 
 
 def of_experiments(cited: Sequence[Experiment]) -> str:
     """Return the entries of the papers and the data of experiments, and of the suite."""
     planned = {run.run.task: None for experiment in cited for run in experiment.runs(1)}
     files = [file for task in planned for file in tasks.needed(tasks.Task.named(task)).values()]
-    return _entries([experiment.spec.paper for experiment in cited], [], files)
+    return _entries([experiment.spec.paper.title for experiment in cited], files)
 
 
-def _entries(papers: Iterable[Paper], names: Iterable[str], files: Iterable[fetch.File]) -> str:
-    """Return the entries of papers, of models by name, and of the datasets of original files."""
+def _entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
+    """Return the entries of papers by title or keyword, and of the datasets of original files."""
     data: dict[str, list[fetch.File]] = {}
     for file in files:
         data.setdefault(dataset_of(file.name), []).append(file)
-    known = {each["title"]: each for each in _cff()["references"]}
-    others = [paper for paper in papers if paper.venue != "this project"]
-    cited = [known.get(paper.title) or _reference(paper) for paper in others]
-    keywords = {*names, *data}
-    cited += [each for each in known.values() if keywords.intersection(each.get("keywords", ()))]
+    wanted = {*names, *data}
+    cited = [each for each in _cff()["references"] if wanted & {each["title"], *each["keywords"]}]
     entries = {_key(each): each for each in cited}
     entries |= {f"data-{dataset}": _data(dataset, of_it) for dataset, of_it in data.items()}
     suite = {"year": f"{_cff()['date-released']}"[:4], "notes": _cff()["abstract"]}
     entries["transferbench"] = _cff() | suite
     return "\n".join(_entry(key, each) for key, each in entries.items())
-
-
-def _reference(paper: Paper) -> dict[str, Any]:
-    """Return the paper of a user's experiment as a reference of CITATION.cff."""
-    names = (name.rpartition(" ") for name in re.split(r",\s+(?:and )?|\s+and ", paper.authors))
-    authors = [{"family-names": last, "given-names": first} for first, _, last in names]
-    year = "".join(re.findall(r"\b(?:19|20)\d\d\b", paper.venue)[:1])
-    return {"title": paper.title, "authors": authors, "notes": paper.venue, "year": year}
 
 
 def _data(dataset: str, files: list[fetch.File]) -> dict[str, Any]:
@@ -103,7 +90,7 @@ def _data(dataset: str, files: list[fetch.File]) -> dict[str, Any]:
         "title": title.rstrip("."),
         "authors": [],
         "notes": " ".join(dict.fromkeys(file.licence for file in files)),
-        "places": ", ".join(f"\\url{{{p}}}" if "://" in p else escaped(p) for p in places),
+        "places": ", ".join(f"\\url{{{p}}}" if "://" in p else tex(p) for p in places),
     }
 
 
@@ -120,32 +107,14 @@ def _key(reference: Mapping[str, Any]) -> str:
 def _entry(key: str, reference: Mapping[str, Any]) -> str:
     pages = "--".join(f"{reference[end]}" for end in ("start", "end") if end in reference)
     given = {**reference, "pages": pages}
-    fields = {name: escaped(f"{given[k]}") for name, k in FIELDS.items() if given.get(k)}
+    fields = {name: tex(f"{given[k]}") for name, k in FIELDS.items() if given.get(k)}
     kinds = [KINDS[name] for name in fields if name in KINDS and "year" in fields]
     authors = [  # a group has one name, in braces
-        ", ".join(escaped(name) for name in author.values() if name)
-        if "family-names" in author
-        else f"{{{escaped(author['name'])}}}"
+        ", ".join(author.values()) if "family-names" in author else f"{{{author['name']}}}"
         for author in reference["authors"]
     ]
     head = {"author": " and ".join(authors)} if authors else {"key": key}
-    head["title"] = f"{{{escaped(reference['title'])}}}"  # double braces keep its capitals
+    head["title"] = f"{{{tex(reference['title'])}}}"  # double braces keep its capitals
     fields = head | fields | {"howpublished": reference.get("places", "")}
     body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@{kinds[0] if kinds else 'misc'}{{{key},\n{body}}}\n"
-
-
-def escaped(text: str) -> str:
-    """Return a text in one line with the special letters and the accents of LaTeX.
-
-    Braces become parentheses: BibTeX counts them, escaped or not.
-    """
-    plain = " ".join(text.split()).translate({ord("{"): "(", ord("}"): ")"})
-    parts: list[str] = []
-    for letter in unicodedata.normalize("NFD", plain):
-        if letter in ACCENTS and parts:
-            base = {"i": "\\i", "j": "\\j"}.get(parts[-1], parts[-1])
-            parts[-1] = f"{{\\{ACCENTS[letter]}{{{base}}}}}"
-        elif letter.isprintable():
-            parts.append(tex(letter))
-    return unicodedata.normalize("NFC", "".join(parts))

@@ -5,14 +5,13 @@ import json
 import math
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from transferbench import experiments, models, parameters
-from transferbench.bundle import Bundle
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, no_runs, read_runs
@@ -31,86 +30,79 @@ COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "commit
 
 
 def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return the measures of every finished run of experiments by name.
+    """Return `measured` of experiments by name.
 
-    A line for each experiment, run, domain and measure, with the columns run (a `Run`), model,
-    seconds of its fit, committed (the value, a fraction) and jitter: the standard deviation over
-    the seeds of the run's model, parameters and task, at least ROUNDING. Raise UserError if a
-    runs.csv is missing, or if there is none.
+    Raise UserError if a runs.csv is missing, or if there is none.
     """
-    parts = []
-    for name in names:
-        experiment = experiments.load(name, settings.results)
-        measured = _measured(read_runs(settings.results / experiment.name / "runs.csv"))
-        planned = dict.fromkeys(planned.run for planned in experiment.runs())
-        plan = pd.DataFrame([(run, *run.identity) for run in planned], columns=["run", *IDENTITY])
-        parts.append(plan.merge(measured, on=IDENTITY).assign(experiment=experiment.name)[COLUMNS])
+    known = [experiments.load(name, settings.results).name for name in names]
+    parts = [measured(read_runs(settings.results / name / "runs.csv"), name) for name in known]
     if not parts:
         raise no_runs(settings.results)
     return pd.concat(parts, ignore_index=True)
 
 
-def _measured(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each measure of the finished runs of `read_runs`."""
-    measured = runs.melt(
+def measured(runs: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the measures of every finished run of `read_runs`.
+
+    A line for each run, domain and measure, with the columns experiment (the given name), run (a
+    `Run`), model, seconds of its fit, committed (the value, a fraction) and jitter: the standard
+    deviation over the seeds of the run's model, parameters and task, at least ROUNDING.
+    """
+    lines = runs.melt(
         [*IDENTITY, "domain", "status", "seconds"], SCORES, "measure", "committed"
     ).dropna(subset="committed")
-    alike = measured.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
-    measured["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
-    return measured[measured["status"] == "done"]
+    alike = lines.groupby([*IDENTITY[:3], "domain", "measure"])["committed"]
+    lines["jitter"] = alike.transform("std").fillna(0.0).clip(lower=ROUNDING)
+    places = lines[IDENTITY].itertuples(index=False)
+    lines["run"] = [Run(t, m, json.loads(p), int(s) if s else None) for t, m, p, s in places]
+    return lines[lines["status"] == "done"].assign(experiment=name)[COLUMNS]
 
 
-def shared(
-    bundle: Bundle, seconds: float, trusted: Path | None
+def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
+    """Return of `measured` the run of each model that took least, if at most `seconds`."""
+    runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
+    first = runs.drop_duplicates("model")[["experiment", "run"]]
+    return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
+
+
+def repeatable(
+    chosen: pd.DataFrame, files: Mapping[str, bytes], trusted: Path | None
 ) -> tuple[pd.DataFrame, list[list[str]]]:
-    """Return of a bundle what `quickest` returns, and rows of `table` on what is not repeated.
+    """Return `quickest` with runs as they can be made here, and rows of `table` on the others.
 
-    trusted: folder for the model files of the bundle, which are code; None refuses them.
+    files: of the bundle that the runs are from; {} for those of an experiment. trusted: folder for
+    model files of the bundle, which are code; None refuses them, and estimators of any package.
     """
-    measured = _measured(bundle.runs).assign(experiment=bundle.path.name)
-    places = measured[IDENTITY].itertuples(index=False)
-    measured["run"] = [Run(t, m, json.loads(p), int(s) if s else None) for t, m, p, s in places]
-    chosen = quickest(measured[COLUMNS], seconds)
     ready: dict[Run, Run] = {}
-    slow = f"no finished run of up to {seconds:g} s"
-    left = [(model, slow) for model in sorted({*bundle.runs["model"]} - {*chosen["model"]})]
-    for run in chosen["run"].unique():
+    left = []
+    for name, run in chosen[["experiment", "run"]].drop_duplicates().itertuples(index=False):
         try:
-            ready[run] = _checked(run, bundle, trusted)
+            ready[run] = _checked(run, files, trusted)
         except UserError as error:
-            left.append((f"{run}", f"{error}"))
-    chosen = chosen[[run in ready for run in chosen["run"]]]
-    rows = [
-        ["–", run, "not repeated", "", "", "", f"{bundle.path.name}: {why}"] for run, why in left
-    ]
-    return chosen.assign(run=[ready[run] for run in chosen["run"]]), rows
+            left.append(["–", f"{run}", "not repeated", "", "", "", f"{name}: {error}"])
+    chosen = chosen[chosen["run"].isin(list(ready))]
+    return chosen.assign(run=chosen["run"].map(ready.__getitem__)), left
 
 
-def _checked(run: Run, bundle: Bundle, trusted: Path | None) -> Run:
-    """Return a run of a bundle as it can be made here. Raise UserError if it cannot."""
-    content = bundle.files.get(f"models/{run.model}")
-    if trusted is None and content is not None:
-        digest = hashlib.sha256(content).hexdigest()
+def _checked(run: Run, files: Mapping[str, bytes], trusted: Path | None) -> Run:
+    """Return a run as it can be made here. Raise UserError if it cannot."""
+    name = Path(run.model).name
+    content = files.get(f"models/{name}")
+    digest = hashlib.sha256(content or b"").hexdigest()
+    if not trusted and content is not None:
         raise UserError(f"a Python file, SHA-256 {digest}; --trust runs it")
-    if trusted is None and ":" in run.model and not ESTIMATOR.fullmatch(run.model):
+    if files and not trusted and ":" in run.model and not ESTIMATOR.fullmatch(run.model):
         raise UserError("not an estimator of scikit-learn, skada or adapt; --trust runs it")
-    if tasks.Task.named(run.task).options.get("path"):
+    if files and tasks.Task.named(run.task).options.get("path"):
         raise UserError("files of the author's own, which the bundle does not have")
     model = run.model
     if trusted and content is not None:
-        path = trusted / hashlib.sha256(content).hexdigest() / model
+        path = trusted / digest / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         model = str(path)
     params = parameters.resolve(models.load(model), dict(run.params), model)
     return replace(run, model=model, params=params)
-
-
-def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return of `committed` the run of each model that took least, if at most `seconds`."""
-    runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
-    first = runs.drop_duplicates("model")[["experiment", "run"]]
-    return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
 
 
 def run_again(

@@ -29,14 +29,13 @@ claims:
 """
 MODEL = '''\
 """Guess."""
-import os
 from pathlib import Path
 
 import numpy as np
 
 from transferbench.problem import Fit
 
-Path(os.environ["IMPORTED"]).touch()
+Path(__file__).with_name("imported").touch()
 
 
 def fit(problem, *, power: int = 1, seed: int = 0) -> Fit:
@@ -55,7 +54,6 @@ def suite(call, tmp_path, monkeypatch):
     (tmp_path / "guess.py").write_text(MODEL)
     importlib.import_module("transferbench.cli.list")  # reads the names of papers once
     monkeypatch.setattr(settings, "experiments_dir", lambda: folder)
-    monkeypatch.setenv("IMPORTED", str(tmp_path / "imported"))
     monkeypatch.chdir(tmp_path)
     for cached in (experiments.read, external.load, external.code):
         cached.cache_clear()
@@ -132,6 +130,28 @@ def test_an_estimator_of_another_package(call, home, suite):
     assert records(home) == 6 + 4  # random_state takes two seeds
     own = json.dumps(experiments.load("suite+x", home.results).spec.columns["x"].params)
     assert '"n_estimators": 5' in own
+
+
+def test_bundles_of_others_are_on_the_board_of_their_suite(call, home, suite):
+    assert call("bench", "./guess.py", "--suite", "suite")[0] == 0
+    mine, folder = board(home, "suite+guess")["guess"], home.results / "submitted"
+    folder.mkdir()
+    out = str(folder / "first.zip")
+    assert call("share", "suite+guess", "--author", "A. Nother", "--out", out)[0] == 0
+    (suite / "imported").unlink()
+    (suite / "guess.py").unlink()
+    experiments.read.cache_clear()
+    (folder / "damaged.zip").write_bytes(b"PK")
+    for words in (["tables"], ["report"], ["tables", "--check"]):
+        code, _, err = call(*words)
+        assert (code, err.count("\n")) == (2, 1), words
+        assert "damaged.zip: not a bundle of `share`" in err
+    label = "guess (submitted by A. Nother: first.zip)"
+    assert board(home, "suite")[label] == mine | {"method": label, "model": "guess.py"}
+    assert label in (home.results / "report" / "index.html").read_text(encoding="utf-8")
+    (folder / "damaged.zip").unlink()
+    assert call("tables", "--check")[0] == 0
+    assert not (suite / "imported").exists()
 
 
 @pytest.mark.parametrize(

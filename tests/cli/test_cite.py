@@ -97,28 +97,3 @@ def test_an_unknown_name_is_one_line(call):
     assert err == (
         "Error: unknown name 'gtl-tabel3'. Did you mean 'gtl-table3'? See `transferbench list`.\n"
     )
-
-
-def test_an_own_paper_is_escaped(call, home, tmp_path):
-    folder = home.results / "mine"
-    folder.mkdir(parents=True)
-    (folder / "experiment.yaml").write_text(
-        "title: t\n"
-        "paper:\n"
-        "  title: 'A {strange} study of 5 % & ß_1'\n"
-        "  authors: José Núñez, Š. Čapek and Ĝ. Fürst\n"
-        "  venue: Proc. 2020\n"
-        "  place: none\n"
-        "metric: accuracy\nrepeats: 1\n"
-        "rows: {one: {task: 'generated/clusters:documents=200'}}\n"
-        "columns: {k: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 9}}}\n",
-        encoding="utf-8",
-    )
-    entries = parse(call("cite", "mine")[1])
-    assert list(entries) == ["nunez2020strange", "transferbench"]
-    mine = entries["nunez2020strange"]
-    assert mine["title"] == r"{A (strange) study of 5 \% \& ß\_1}"
-    assert mine["author"] == (
-        r"N{\'{u}}{\~{n}}ez, Jos{\'{e}} and {\v{C}}apek, {\v{S}}. and F{\"{u}}rst, {\^{G}}."
-    )
-    assert mine["year"] == "2020"

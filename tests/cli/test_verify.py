@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from small_experiment import PLAIN
 
 from transferbench import experiments, verify
 from transferbench.runs.record import Record
@@ -14,25 +15,12 @@ from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 
-EXPERIMENT = """
-title: Plain clusters
-paper: {title: none, authors: none, venue: none, place: none}
-metric: accuracy
-unit: percent
-repeats: 3
-rows:
-  made up: {task: "generated/clusters:documents=200"}
-columns:
-  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
-  kernels: {model: kernel-kmeans, params: {sigma: 1.0, pool_tasks: false, max_iter: 100}}
-"""
-
 
 @pytest.fixture
 def made(call, tmp_path) -> Path:
     """An experiment of one's own that has been run."""
     path = tmp_path / "plain.yaml"
-    path.write_text(EXPERIMENT)
+    path.write_text(PLAIN)
     code, _, err = call("reproduce", str(path))
     assert code == 0, err
     return path

@@ -51,7 +51,8 @@ def read(text=TEXT):
         if known:
             line |= {"accuracy": str(known[0]), "seconds": str(known[1]), "documents": "100"}
         lines.append(line)
-    return boards.of(file, summarise(file, observations(file, to_runs(lines))))
+    cells = summarise(file, observations(file, to_runs(lines)))
+    return boards.of(file, cells, Path("nowhere"))
 
 
 def test_ranks_regrets_and_counts():

@@ -81,7 +81,8 @@ def command(
     code = perform(rebuilds, settings, execution)
     if execution.dry_run:
         return code
-    echo_table(boards.rows(boards.of(own, read_cells(own, settings.results / folder))))
+    cells = read_cells(own, settings.results / folder)
+    echo_table(boards.rows(boards.of(own, cells, settings.results)))
     echo(f"\n{settings.results / boards.FOLDER / folder}.md")
     echo(f"Publish it: transferbench share {folder}")
     return code

@@ -25,12 +25,12 @@ def command(settings: Settings, experiment: str, out: Path | None, author: str) 
     a sample of its runs.
     """
     from transferbench import bundle, experiments
+    from transferbench.evidence import bundles
     from transferbench.files import writing
 
     file = experiments.load(experiment, settings.results)
-    packed = bundle.pack(file, settings, author)
+    packed = bundle.pack(file, settings.results, author)
     path = out or Path(f"{file.name}.zip")
     with writing(path) as temporary:
         temporary.write_bytes(packed)
-    made = bundle.read(path)
-    echo(f"{path}  {len(packed):,} bytes, {counted(len(made.lines), 'line')} of runs")
+    echo(f"{path}  {len(packed):,} bytes, {counted(len(bundles.read(path).runs), 'line')} of runs")

@@ -21,7 +21,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import pages, statistics
+    from transferbench.evidence import bundles, pages, statistics
     from transferbench.evidence.frame import no_runs
 
     has_statistics = (settings.results / statistics.NAME).is_dir()
@@ -29,7 +29,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
     if not names:
         raise no_runs(settings.results)
     outdated: list[Path] = []
-    errors: list[UserError] = []
+    errors = bundles.submitted(settings.results)[1]
     for name in names:
         try:
             if name == statistics.NAME:

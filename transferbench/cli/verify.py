@@ -40,34 +40,33 @@ def command(
     """
     import pandas as pd
 
-    from transferbench import bundle, verify
+    from transferbench import verify
     from transferbench.errors import UserError
+    from transferbench.evidence import bundles
     from transferbench.runs.record import Limits
 
-    zips = [name for name in names if name.lower().endswith(".zip")]
-    named = [name for name in names if name not in zips]
     if not names:
-        named = list(have_run(settings))
-        zips = sorted(map(str, (settings.results / "submitted").glob("*.zip")))
+        zips = (settings.results / bundles.FOLDER).glob("*.zip")
+        names = (*have_run(settings), *sorted(map(str, zips)))
+    opened = [bundles.read(Path(name)) for name in names if name.lower().endswith(".zip")]
+    named = [name for name in names if not name.lower().endswith(".zip")]
+    sources = [(verify.measured(each.runs, each.path.name), each.files) for each in opened]
+    if named or not opened:
+        sources.append((verify.committed(named, settings), {}))
     parts, left = [], []
     with tempfile.TemporaryDirectory() as folder:
-        if named or not zips:
-            parts.append(verify.quickest(verify.committed(named, settings), seconds))
-        for path in zips:
-            part, rows = verify.shared(
-                bundle.read(Path(path)), seconds, Path(folder) if trust else None
-            )
-            parts.append(part)
+        trusted = Path(folder) if trust else None
+        for measured, files in sources:
+            chosen, rows = verify.repeatable(verify.quickest(measured, seconds), files, trusted)
+            parts.append(chosen)
             left += rows
         measured = pd.concat(parts, ignore_index=True)
-        if measured.empty:
-            for row in left:
-                echo("  ".join(filter(None, row)))
-            message = f"no finished run of up to {seconds:g} s can be made again"
-            raise UserError(f"{message}; try more --seconds{', or --trust' if left else ''}.")
         limits = Limits(60 + 30 * seconds)
         compared = verify.compare(measured, verify.run_again(measured, settings, jobs, limits))
     echo_table(verify.table(compared) + left)
+    if compared.empty:
+        message = f"no finished run of up to {seconds:g} s can be made again"
+        raise UserError(f"{message}; try more --seconds{', or --trust' if left else ''}.")
     sentence, same = verify.summary(compared)
     echo(sentence + (f"; {len(left)} not repeated" if left else ""))
     return 0 if same else 1

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import figures, tables
+from transferbench.evidence import bundles, figures, tables
 from transferbench.evidence.frame import Cell, main_rows, table_columns, to_frame
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
@@ -39,10 +39,11 @@ class Board:
     own: set[str]
 
 
-def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
-    """Return the board of cells.
+def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
+    """Return the board of cells, and of what others have submitted to the folder of results.
 
-    Left out are rows of other measures, second readings, and columns chosen by target labels.
+    Left out are rows of other measures, second readings, columns chosen by target labels, and
+    damaged bundles.
 
     The standings have a line for each method, the first one best by average rank. Values are in the
     table's unit.
@@ -58,7 +59,6 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     seconds          : geometric mean of the times of its runs, as measured when they were made.
     front            : True if no faster method has a smaller regret.
     rows             : number of rows with a finished run; means are over these.
-    author           : who submitted it; "" if the runs are those of the suite.
     """
     spec, rows = experiment.spec, main_rows(experiment)
     columns = {
@@ -67,6 +67,10 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         if choose in ("", "explained") and not spec.columns[name].reading_of
     }
     cells = [cell for cell in cells if cell.column in columns]
+    for suite, submitted in bundles.submitted(results)[0]:
+        if suite.name == experiment.name:
+            columns |= suite.spec.columns
+            cells += submitted
     shown = to_frame(cells)
     shown["seconds"] = [fmean([o.seconds for o in cell.outcomes] or [math.nan]) for cell in cells]
     values, seconds = (
@@ -100,7 +104,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     )
     costs = standings[["seconds", "regret"]].to_numpy()
     dominated = [((costs <= one).all(axis=1) & (costs < one).any(axis=1)).any() for one in costs]
-    standings = standings.assign(front=~np.array(dominated), rows=values.count(), author="")
+    standings = standings.assign(front=~np.array(dominated), rows=values.count())
     standings = standings.sort_values(["rank", "regret"], kind="stable")
     own: set[str] = set()
     if spec.extends:

@@ -139,7 +139,7 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        texts = render_board(boards.of(experiment, cells))
+        texts = render_board(boards.of(experiment, cells, folder.parent))
         paths += write_files(folder.parent / boards.FOLDER, texts)
     return paths + draw(experiment, cells, folder)
 
@@ -153,7 +153,9 @@ def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Pa
         return figures.draw(experiment, figures.points(experiment, cells), folder)
     paths = readings.draw(experiment, cells, folder) if experiment.spec.readings else []
     if experiment.spec.board:
-        paths += boards.draw(boards.of(experiment, cells), folder.parent / boards.FOLDER)
+        paths += boards.draw(
+            boards.of(experiment, cells, folder.parent), folder.parent / boards.FOLDER
+        )
     ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
     return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
 
@@ -166,7 +168,7 @@ def outdated(experiment: Experiment, folder: Path) -> list[Path]:
     cells, others = read_cells(experiment, folder), claims.others(experiment, folder.parent)
     changed = changed_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        texts = render_board(boards.of(experiment, cells))
+        texts = render_board(boards.of(experiment, cells, folder.parent))
         changed += changed_files(folder.parent / boards.FOLDER, texts)
     return changed
 

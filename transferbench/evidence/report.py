@@ -10,7 +10,7 @@ from typing import Any
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, claims, figures, tables
+from transferbench.evidence import boards, bundles, claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
 from transferbench.evidence.pages import content, fill
@@ -35,7 +35,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
 
     site: address of the documentation, for a link to it. The same results give the same pages.
     """
-    errors: list[UserError] = []
+    errors = bundles.submitted(results)[1]
     sections: list[dict[str, Any]] = []
     not_run = []
     own = experiments.own_names(results)
@@ -113,7 +113,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             line: {place: facts(experiment, c) for place, c in here.items() if c.outcomes}
             for line, here in grid.items()
         },
-        "board": boards.of(experiment, cells) if spec.board else None,
+        "board": boards.of(experiment, cells, folder.parent) if spec.board else None,
         "searched": {
             "words": " ".join(texts).casefold(),
             "models": models,

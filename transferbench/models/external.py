@@ -11,16 +11,16 @@ its fingerprint are found without importing it.
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
 import re
+import runpy
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,6 @@ from transferbench.core.documents import score_targets, seen_rows
 from transferbench.errors import UserError, brief
 from transferbench.fingerprint import fingerprint
 from transferbench.messages import reason
-from transferbench.parameters import Count
 from transferbench.problem import Domain, Family, Fit, Problem
 
 SUFFIX = ".py"
@@ -75,11 +74,8 @@ def code(name: str) -> str:
     if name.endswith(SUFFIX):
         return fingerprint(path(name))
     top = name.partition(".")[0].partition(":")[0]
-    packages = packages_distributions().get(top, [top])
-    versions = []
-    for package in sorted(set(packages)):
-        with suppress(PackageNotFoundError):
-            versions.append(f"{package} {version(package)}")
+    packages = sorted({*packages_distributions().get(top, ())})
+    versions = [f"{package} {version(package)}" for package in packages]
     text = f"{name} {versions} {fingerprint(Path(__file__))}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -92,10 +88,7 @@ def load(name: str) -> Callable[..., Fit]:
             if name.endswith(SUFFIX):
                 return _from_file(path(name))
             module, _, attribute = name.partition(":")
-            factory = getattr(importlib.import_module(module), attribute)
-            if not callable(factory):
-                raise TypeError(f"{attribute} is neither a class nor a function")
-            return _from_estimator(factory)
+            return _from_estimator(getattr(importlib.import_module(module), attribute))
     except (KeyboardInterrupt, UserError):
         raise
     except BaseException as error:  # a module may raise SystemExit
@@ -104,30 +97,24 @@ def load(name: str) -> Callable[..., Fit]:
 
 
 def _from_file(file: Path) -> Callable[..., Fit]:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if not callable(getattr(module, "fit", None)):
+    fit = runpy.run_path(str(file)).get("fit")
+    if not callable(fit):
         raise UserError(f"{file}: there is no function `fit`; see `transferbench new model`.")
-    return module.fit  # type: ignore[no-any-return]
+    return fit  # type: ignore[no-any-return]
 
 
 def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
     """Return a `fit` whose parameters are those of the estimator that are numbers, texts or flags.
 
-    `random_state` takes the seed. `features` are the "words" of the problem, or its "svd" of so
-    many `components`, or "embedding"; see `core.dense`.
+    `random_state` takes the seed. An estimator of scikit-learn sees the words, one that adapts to a
+    target 100 coordinates of their truncated SVD.
     """
     known = inspect.signature(factory).parameters
     is_skada = factory.__module__.partition(".")[0] == "skada"
     takes_target = "Xt" in inspect.signature(getattr(factory, "fit", factory)).parameters
-    ours = {"features": "svd" if is_skada or takes_target else "words", "components": 100}
 
     def fit(problem: Problem, *, seed: int | None = None, **params: Any) -> Fit:
-        features, components = (params.pop(name, ours[name]) for name in ours)
-        given = problem if features == "words" else dense(problem, features, components)
+        given = dense(problem, "svd", 100) if is_skada or takes_target else problem
         if "random_state" in known:
             params["random_state"] = seed
         if is_skada:
@@ -141,18 +128,11 @@ def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
 
         return Fit(score_targets(given, score))
 
-    types: dict[str, Any] = {"features": Literal["words", "svd", "embedding"], "components": Count}
-    defaults = ours | {
-        name: argument.default
-        for name, argument in known.items()
-        if type(argument.default) in TYPES and name not in NOT_SET
-    }
     keyword = inspect.Parameter.KEYWORD_ONLY
     arguments = [
-        inspect.Parameter(
-            name, keyword, default=value, annotation=types.get(name, TYPES[type(value)])
-        )
-        for name, value in defaults.items()
+        argument.replace(kind=keyword, annotation=TYPES[type(argument.default)])
+        for name, argument in known.items()
+        if type(argument.default) in TYPES and name not in NOT_SET
     ]
     if "random_state" in known:
         arguments.append(inspect.Parameter("seed", keyword, default=None))

@@ -1,0 +1,131 @@
+"""Bundles of results that others have shared: read as data, and submitted to a board.
+
+Reading imports, runs and unpacks nothing: what a bundle contains is data, also its model files.
+"""
+
+import hashlib
+import math
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+
+import pandas as pd
+from pydantic import BaseModel, StringConstraints
+
+from transferbench import experiments, strict_yaml
+from transferbench.errors import UserError
+from transferbench.evidence.frame import Cell, observations, read_lines, summarise, to_runs
+from transferbench.experiments.experiment import Column, Experiment, StrictModel
+from transferbench.files import open_regular
+from transferbench.measures import SCORES
+from transferbench.messages import shorten
+
+MANIFEST = "manifest.json"
+#: Folder of bundles in the results.
+FOLDER = "submitted"
+#: Bytes of all files of a bundle.
+MAX_BYTES = 64 << 20
+Line = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Manifest(StrictModel):
+    """Who publishes a bundle, and the SHA-256 of each of its other files."""
+
+    format: Literal[1] = 1
+    author: Line = ""
+    files: dict[str, str]
+
+
+class Added(BaseModel):
+    """What is read of the experiment's file: the suite that it extends, and its own columns."""
+
+    extends: str = ""
+    columns: dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that `read` has checked.
+
+    runs  : as `frame.read_runs` returns them.
+    files : contents by name.
+    """
+
+    path: Path
+    author: str
+    added: Added
+    runs: pd.DataFrame
+    files: dict[str, bytes]
+
+
+def digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of contents by name."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
+def read(path: Path) -> Bundle:
+    """Return a bundle. Raise UserError unless it is complete, unchanged and of a usual size."""
+    try:
+        files = _unpack(path)
+        manifest = Manifest.model_validate_json(files.pop(MANIFEST, b""))
+        if wrong := {name for name, _ in digests(files).items() ^ manifest.files.items()}:
+            raise ValueError(f"missing, changed or not listed: {', '.join(sorted(wrong))}")
+        runs = to_runs(read_lines(path / "runs.csv", files["runs.csv"].decode()), path / "runs.csv")
+        text = files[experiments.COPY].decode()
+        added = Added.model_validate(strict_yaml.read(text, path)[0])
+        costs = runs[["seconds", "peak_mib"]]
+        if (runs[[*SCORES]].abs() > 1).any(axis=None) or (costs.abs() == math.inf).any(axis=None):
+            raise ValueError("runs.csv has a measure that is out of range")
+        for model in runs["model"].unique():
+            if model.endswith(".py") and f"models/{Path(model).name}" not in files:
+                raise ValueError(f"there is no models/{model}")
+    except (
+        *(BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError),
+        *(struct.error, zlib.error, UserError),
+    ) as error:
+        reason = shorten(getattr(error, "strerror", None) or f"{error}")
+        raise UserError(f"{path}: not a bundle of `share` ({reason}); get a fresh copy.") from None
+    return Bundle(path, manifest.author, added, runs, files)
+
+
+def _unpack(path: Path) -> dict[str, bytes]:
+    """Return contents by name; a file is read no further than to the size that the zip states."""
+    with open_regular(path) as stream, ZipFile(stream) as archive:
+        infos = archive.infolist()
+        if {info.compress_type for info in infos} - {ZIP_STORED, ZIP_DEFLATED}:
+            raise ValueError("an unusual compression")
+        if sum(info.file_size for info in infos) > MAX_BYTES:
+            raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
+        return {info.filename: archive.open(info).read(info.file_size) for info in infos}
+
+
+def submitted(results: Path) -> tuple[list[tuple[Experiment, list[Cell]]], list[UserError]]:
+    """Return the methods of the bundles in results/submitted, and the errors of damaged ones.
+
+    Methods are those that a bundle adds to the suite which it extends: that suite with their
+    columns alone, and their cells on its rows. Whose they are is a part of their labels.
+    """
+    entries, errors = [], []
+    for path in sorted((results / FOLDER).glob("*.zip")):
+        try:
+            bundle = read(path)
+            if bundle.added.extends not in experiments.names():
+                continue
+            suite = experiments.load(bundle.added.extends)
+            columns = {
+                f"{label} (submitted by {bundle.author or 'nobody'}: {path.name})": Column(
+                    model=column.model, params=column.params, random=column.random
+                )
+                for label, column in bundle.added.columns.items()
+                if label not in suite.spec.columns
+            }
+            spec = suite.spec.model_copy(update={"columns": columns})
+            entry = replace(suite, spec=spec)
+            entries.append((entry, summarise(entry, observations(entry, bundle.runs))))
+        except UserError as error:
+            errors.append(error)
+    return entries, errors
