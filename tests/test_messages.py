@@ -53,7 +53,9 @@ def test_user_names_and_passwords_of_addresses_are_hidden(text, hidden):
 def test_messages_have_no_passwords_but_data_stay_as_they_are(capsys):
     echo("http://a@x")
     echo("at http://me:pw@host/x", err=True)
-    assert "pw" not in messages.shorten("http://me:pw@host") + messages.excerpt("http://me:pw@host")
+    assert "pw" not in messages.shorten("http://me:pw@host") + messages.excerpt(
+        b"http://me:pw@host"
+    )
     assert capsys.readouterr() == ("http://a@x\n", "at http://host/x\n")
 
 
@@ -81,9 +83,7 @@ def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
 
 def test_the_hint_fits_an_installed_copy(monkeypatch, tmp_path):
     monkeypatch.setattr(messages, "__file__", str(tmp_path / "transferbench" / "messages.py"))
-    wanted = ["numpy>=2", "skada>=0.5; extra == 'modern'", 'pot>=0.9; extra == "modern"']
-    monkeypatch.setattr("importlib.metadata.requires", lambda name: wanted)
-    assert install_hint("modern") == "run `pip install 'skada>=0.5' 'pot>=0.9'`"
+    assert "its extra [modern]" in install_hint("modern")
 
 
 def test_the_hint_fits_a_checkout():

@@ -159,13 +159,3 @@ def test_a_model_that_cannot_be_imported_is_one_line(beside, model, why):
         )
         assert why in last
         assert out == ""
-
-
-def test_a_package_whose_list_cannot_be_read_is_left_out(beside, site):
-    info = site / "damaged-1.0.dist-info"
-    info.mkdir()
-    (info / "entry_points.txt").write_bytes(b"[transferbench.models.transfer]\n\xff = \xfe\n")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")
-    out, err = beside("list", "models")
-    assert "good-model" in out
-    assert any("damaged-1.0.dist-info" in name for name in left_out(err))

@@ -59,7 +59,7 @@ def test_lines_are_those_of_the_keys():
         ("1: a\n'1': b", 2, "duplicate key '1'"),
         ("a: 1\n<<: {b: 1}", 2, "could not determine a constructor"),
         ("a: 1\n? [b]\n: c", 2, "a list or mapping as a key"),
-        ("a: 1\n---\nb: 2", 2, "a second document"),
+        ("a: 1\n---\nb: 2", 2, "found another document"),
         ("a: 1\nb: 2001-99-99", 2, "month must be in 1..12"),
         ("a: 1\nb: " + "9" * 5000, 2, "Exceeds the limit"),
         ("a: 1\nb: 0x" + "f" * 5000, 2, "Exceeds the limit"),

@@ -35,17 +35,11 @@ class Unavailable(UserError):
         return str(self).partition(";")[0]
 
 
-class EngineLost(Exception):
-    """An external scheduler was lost; finished runs are saved.
+class Failure(Exception):
+    """What was asked for could not be done, and the user made no mistake.
 
-    The command line shows the message alone and exits with code 1.
-    """
-
-
-class Worthless(Exception):
-    """A result should not be used, by signs that need no labels; nothing was written.
-
-    The command line shows the message alone and exits with code 1.
+    An external scheduler was lost, or signs that need no labels say that a result should not be
+    used. The command line shows the message alone and exits with code 1.
     """
 
 

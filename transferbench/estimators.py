@@ -152,7 +152,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         return float(super().score(X, y, sample_weight))
 
     def _transduce(
-        self, problem: Problem, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
+        self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
         seen: np.ndarray, remedy: str,
     ) -> np.ndarray:  # fmt: skip
         """Label the unseen documents, and remember all; return the confidences (n, c).
@@ -165,7 +165,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             message = f"{name}: every document has a label, so nothing is transferred and "
             warnings.warn(f"{message}{self.model} is not fitted; {remedy}.", stacklevel=3)
         else:
-            fit = fit_in_tasks(problem, self._fit_model)
+            fit = fit_in_tasks(self._problem(family, X, domain, Y, seen), self._fit_model)
             if fit.columns == "clusters":
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
@@ -229,9 +229,8 @@ class TransferClassifier(TransductiveClassifier):
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
         self.classes_, Y = _classes_of(y, seen)
-        problem = self._problem("transfer", X, domain, Y, seen)
         remedy = "fit the documents to label, too, with a negative domain"
-        confidence = self._transduce(problem, X, domain, Y, seen, remedy)
+        confidence = self._transduce("transfer", X, domain, Y, seen, remedy)
         decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
         targets = np.where(seen[:, None], 0, decided)
         # The mean of a class without documents of a target is that of the sources' documents.
@@ -288,45 +287,31 @@ class MultiLabelClassifier(TransductiveClassifier):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         given = np.full(y.shape[0], SOURCE) if sample_domain is None else sample_domain
         domain = _checked_domains(given, X, y)
-        masked = sample_domain is None
+        known = domain >= 0
         self._single = y.ndim == 1 or (
             y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
         )
-        known, Y = (
-            self._one_label(y, domain, masked) if self._single else self._labels(y, domain, names)
-        )
+        if self._single:
+            y = column_or_1d(y, warn=True)
+            if sample_domain is None and y.dtype.kind in "iu":
+                known = known & (y != MASKED)
+        else:
+            y = np.asarray(y.toarray() if sp.issparse(y) else y)
+            known = known & ~(y == MASKED).all(axis=1)
         if not known.any():
-            raise ValueError("no labelled document: expected rows of 0 and 1 in a source")
-        problem = self._problem("multilabel", X, domain, Y, known)
+            raise ValueError("no labelled document: expected classes, or rows of 0 and 1")
+        if self._single:
+            self.classes_, Y = _classes_of(y, known)
+        else:
+            Y = np.where(known[:, None], y, 0).astype(np.float64)
+            if not np.isin(Y, (0, 1)).all():
+                raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
+            self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
         remedy = "fit the documents to label, too, with rows of −1 in y"
-        self._transduce(problem, X, domain, Y, known, remedy)
+        self._transduce("multilabel", X, domain, Y, known, remedy)
         count = min(NEIGHBOURS, X.shape[0])
         self._neighbours = NearestNeighbors(n_neighbors=count, metric="cosine").fit(X)
         return self
-
-    def _one_label(self, y: Any, domain: np.ndarray, masked: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return known (n,) and Y (n, c) of one class a document; set classes_.
-
-        masked: an integer −1 is no class, but an unlabelled document.
-        """
-        y = column_or_1d(y, warn=True)
-        known = domain >= 0
-        if masked and y.dtype.kind in "iu":
-            known = known & (y != MASKED)
-        if not known.any():
-            raise ValueError("no labelled document: expected a class in a source")
-        self.classes_, Y = _classes_of(y, known)
-        return known, Y
-
-    def _labels(self, y: Any, domain: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return known (n,) and Y (n, c) of label indicators; set classes_."""
-        Y = np.asarray(y.toarray() if sp.issparse(y) else y)
-        known = (domain >= 0) & ~(Y == MASKED).all(axis=1)
-        Y = np.where(known[:, None], Y, 0)
-        if not np.isin(Y, (0, 1)).all():
-            raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
-        self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
-        return known, Y.astype(np.float64)
 
     def _confidence(self, scores: np.ndarray) -> np.ndarray:
         return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)

@@ -1,11 +1,8 @@
 """Fingerprints of code, which do not depend on comments, docstrings and layout.
 
 A fingerprint covers a module and, directly or through others, the modules of transferbench that it
-imports. For a plug-in it also covers the modules of its own package:
-
-in a package   the modules of the package that it imports, and the `__init__.py` of their folders,
-               which Python runs
-alone          nothing else: its neighbours in a folder without `__init__.py` may be others'
+imports. For a plug-in in a package it also covers every module of that package. A plug-in alone in
+a folder without `__init__.py` has no others: its neighbours may be of other projects.
 """
 
 import ast
@@ -13,7 +10,6 @@ import hashlib
 import re
 from functools import cache
 from importlib.util import find_spec
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +25,10 @@ NOT_FINGERPRINTED = {
 def fingerprint(path: Path) -> str:
     """Return 16 hex digits for the syntax of a module and of the modules it imports.
 
-    Imports are followed through this package, except into NOT_FINGERPRINTED, and through the
-    package of the module itself.
+    Imports are followed through this package, except into NOT_FINGERPRINTED.
     """
     texts: dict[Path, str] = {}
-    waiting = [path.resolve(), *_inits(path.resolve())]
+    waiting = [path.resolve(), *_package(path.resolve())]
     while waiting:
         file = waiting.pop()
         if file not in texts:
@@ -71,40 +66,28 @@ def missing_libraries(path: Path) -> list[str]:
 
 @cache
 def _read(path: Path) -> tuple[str, list[Path]]:
-    """Return a module's syntax without docstrings, and the files of its imports to follow."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """Return a module's syntax without docstrings, and the files of its imports to follow.
+
+    Of a file that is not valid Python, return the content.
+    """
+    content = path.read_bytes()
+    try:
+        tree = ast.parse(content.decode())
+    except (SyntaxError, ValueError):
+        return repr(content), []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
-    imported = [file for name in imports(tree) if (file := _file(name))]
-    inits = _inits(path)
-    for place in _places(tree, path, inits[-1].parent) if inits else ():
-        # A module or package, and the packages that it lies in; none if it is a function.
-        for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-            if file.is_file():
-                imported += [file, *_inits(file)]
-                break
-    return _text(tree), imported
+    return _text(tree), [file for name in imports(tree) if (file := _file(name))]
 
 
-def _inits(path: Path) -> list[Path]:
-    """Return the `__init__.py` of each folder of a plug-in's package, from its file to the top."""
-    folders = () if path.is_relative_to(PACKAGE) else path.parents
-    return list(takewhile(Path.is_file, (folder / "__init__.py" for folder in folders)))
-
-
-def _places(tree: ast.AST, path: Path, top: Path) -> list[Path]:
-    """Return the places below `top` that a module of a plug-in imports, without suffix."""
-    places = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            places += [top.parent.joinpath(*alias.name.split(".")) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            start = path.parents[node.level - 1] if node.level else top.parent
-            place = start.joinpath(*(node.module or "").split("."))
-            places += [place, *(place / alias.name for alias in node.names)]
-    return [place for place in places if place.is_relative_to(top)]
+def _package(path: Path) -> list[Path]:
+    """Return the modules of the package in which a plug-in lies; none if it lies in none."""
+    top = path
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    return [] if path.is_relative_to(PACKAGE) else list(top.rglob("*.py"))
 
 
 def _text(node: Any) -> str:

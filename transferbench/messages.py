@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-#: Bytes of the start, and of the end, of a long text that an excerpt has.
-EXCERPT_BYTES = 8192
+#: Bytes of the end of a long text that an excerpt has.
+EXCERPT_BYTES = 2**14
 #: Characters of a reason.
 MAX_REASON = 500
 # Control characters except tab and newline, marks that reorder text, line separators, surrogates.
@@ -60,19 +60,14 @@ def duration(seconds: float) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an extra to this copy of transferbench: "run `pip install …`".
+    """Return how to add an extra to this copy of transferbench.
 
-    Outside a checkout it names the packages: on an index, our own name may be another's.
+    Outside a checkout it is no command: on an index, our name may be another's.
     """
-    from importlib.metadata import requires
-
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
-    wanted = (line.partition(";") for line in requires("transferbench") or ())
-    marker = re.compile(rf"""extra == ["']{extra}["']""")
-    packages = [f"'{name.strip()}'" for name, _, condition in wanted if marker.search(condition)]
-    return f"run `pip install {' '.join(packages)}`"
+    return f"install transferbench again from where it came, with its extra [{extra}]"
 
 
 def reason(error: BaseException) -> str:
@@ -90,29 +85,6 @@ def shorten(text: str) -> str:
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 
 
-class Excerpt:
-    """First and last EXCERPT_BYTES bytes of a text that arrives in parts."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._head = self._tail = b""
-
-    def add(self, part: bytes) -> None:
-        """Append a part."""
-        room = EXCERPT_BYTES - len(self._head)
-        self.size += len(part)
-        self._head += part[:room]
-        self._tail = (self._tail + part[room:])[-EXCERPT_BYTES:]
-
-    def __str__(self) -> str:
-        left_out = self.size - len(self._head) - len(self._tail)
-        middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-        content = self._head + middle + self._tail
-        return message_text(content.decode("utf-8", "backslashreplace"))
-
-
-def excerpt(text: str) -> str:
-    """Return the first and last EXCERPT_BYTES bytes of a text, printable and without passwords."""
-    kept = Excerpt()
-    kept.add(text.encode("utf-8", "backslashreplace"))
-    return str(kept)
+def excerpt(content: bytes) -> str:
+    """Return the last EXCERPT_BYTES bytes of a text, printable and without passwords."""
+    return message_text(content[-EXCERPT_BYTES:].decode("utf-8", "backslashreplace"))

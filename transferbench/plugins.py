@@ -7,23 +7,11 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 
 from transferbench.messages import reason, shorten
-
-
-def points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group; leave out packages whose list cannot be read."""
-    try:
-        return tuple(entry_points(group=group))
-    except Exception:  # of one package: read them one by one
-        found: list[EntryPoint] = []
-        for package in distributions():
-            with left_out_if_broken(str(getattr(package, "_path", "of an unknown place"))):
-                found += [point for point in package.entry_points if point.group == group]
-        return tuple(found)
 
 
 def origin(point: EntryPoint) -> Path:

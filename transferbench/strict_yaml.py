@@ -83,81 +83,68 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
         message = f"character {odd[0]!a}; expected valid YAML."
         raise _error(path, text.count("\n", 0, odd.start()), message)
     try:
-        return _Builder(text, lines).document(), lines
+        _check_events(text, path)
+        node = yaml.compose(text, Loader=_LOADER)
+        return None if node is None else _plain(node, (), lines), lines
     except yaml.MarkedYAMLError as error:
         # The parser in C reports the end of the text one line below the last.
         line = min(error.problem_mark.line if error.problem_mark else 0, text.rstrip().count("\n"))
         raise _error(path, line, f"{error.problem}; expected valid YAML.") from None
 
 
-class _Builder:
-    """Build plain data from the events of the parser, in one pass.
-
-    Nothing is built before its event is checked, and no event after a refused one is parsed.
-    """
-
-    def __init__(self, text: str, lines: LineMap) -> None:
-        self._lines, self._path = lines.lines, lines.path
-        self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
-        self._tag: Any = yaml.resolver.Resolver().resolve
-        self._construct: Any = yaml.constructor.SafeConstructor().construct_object
-
-    def document(self) -> Any:
-        """Return the data of the only document; None for an empty text."""
-        data, documents = None, 0
-        for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    raise self._error(event, "a second document; expected valid YAML.")
-                data = self._value(next(self._events), ())
-        return data
-
-    def _error(self, event: Any, message: str) -> UserError:
-        return _error(self._path, event.start_mark.line, message)
-
-    def _value(self, event: Any, keys: tuple[str, ...]) -> Any:
-        """Return the data that starts with an event; `keys` is its path."""
+def _check_events(text: str, path: Path) -> None:
+    """Raise UserError for an alias, a tag or deep nesting, before anything is built."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        message = ""
         if isinstance(event, yaml.AliasEvent):
-            raise self._error(event, f"alias *{event.anchor} is not allowed; write it out.")
-        if event.tag:
-            raise self._error(event, "a tag (!…); expected valid YAML without tags.")
-        if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
-        if len(keys) == MAX_DEPTH:
-            raise self._error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
-        if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Any] = []
-            while not isinstance(each := next(self._events), yaml.SequenceEndEvent):
-                path = (*keys, str(len(items)))
-                self._lines[path] = each.start_mark.line + 1
-                items.append(self._value(each, path))
-            return items
-        return self._mapping(keys)
+            message = f"alias *{event.anchor} is not allowed; write it out."
+        elif getattr(event, "tag", None):
+            message = "a tag (!…); expected valid YAML without tags."
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                message = f"more than {MAX_DEPTH} lists within lists; expected fewer."
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if message:
+            raise _error(path, event.start_mark.line, message)
 
-    def _scalar(self, event: Any) -> Any:
-        tag = self._tag(yaml.ScalarNode, event.value, event.implicit)
-        if tag.endswith((":int", ":float")) and ":" in event.value:
-            return event.value  # YAML 1.1 takes 1:5 for 65
-        try:
-            value = self._construct(yaml.ScalarNode(tag, event.value, event.start_mark))
-            str(value)  # fails for a hexadecimal integer too long to show in a message
-            return value
-        except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
-            raise self._error(event, f"{error}; expected valid YAML.") from None
 
-    def _mapping(self, keys: tuple[str, ...]) -> dict[Any, Any]:
-        data: dict[Any, Any] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            if isinstance(event, yaml.CollectionStartEvent):
-                raise self._error(event, "a list or mapping as a key; expected a name.")
-            key = self._value(event, keys)
-            path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
-            if path in self._lines:
-                raise self._error(event, f"duplicate key {brief(event.value)}; expected it once.")
-            self._lines[path] = event.start_mark.line + 1
-            data[key] = self._value(next(self._events), path)
-        return data
+def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
+    """Return the plain data of a node, whose path is `keys`, and add its lines."""
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node, lines.path)
+    if isinstance(node, yaml.SequenceNode):
+        items = []
+        for i, each in enumerate(node.value):
+            lines.lines[*keys, str(i)] = each.start_mark.line + 1
+            items.append(_plain(each, (*keys, str(i)), lines))
+        return items
+    data = {}
+    for name, value in node.value:
+        line = name.start_mark.line
+        if not isinstance(name, yaml.ScalarNode):
+            raise _error(lines.path, line, "a list or mapping as a key; expected a name.")
+        key = _scalar(name, lines.path)
+        path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
+        if path in lines.lines:
+            message = f"duplicate key {brief(name.value)}; expected it once."
+            raise _error(lines.path, line, message)
+        lines.lines[path] = line + 1
+        data[key] = _plain(value, path, lines)
+    return data
+
+
+def _scalar(node: Any, path: Path) -> Any:
+    if node.tag.endswith((":int", ":float")) and ":" in node.value:
+        return node.value  # YAML 1.1 takes 1:5 for 65
+    try:
+        value = yaml.constructor.SafeConstructor().construct_object(node)
+        str(value)  # fails for a hexadecimal integer too long to show in a message
+        return value
+    except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
+        raise _error(path, node.start_mark.line, f"{error}; expected valid YAML.") from None
 
 
 def _error(path: Path, line: int, message: str) -> UserError:

@@ -33,6 +33,8 @@ COMMANDS = {
         for id; do
             echo $id >> $HERE/cancelled
             [ ! -e $HERE/running/$id ] || kill -TERM -$(cat $HERE/running/$id)
+            # As Slurm's KillWait.
+            [ ! -e $HERE/running/$id ] || (sleep 30; kill -KILL -$(cat $HERE/running/$id)) &
         done
     """,
 }

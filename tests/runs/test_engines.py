@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -149,18 +150,20 @@ def slurm(tmp_path, monkeypatch):
 
 @needs_dask
 @needs_slurm
-def test_the_records_are_the_same_on_every_engine(shell, slurm):
+def test_the_records_are_the_same_on_every_engine(shell, cluster, slurm):
     models = [part for name in ("mtrick", "lr", "dies") for part in ("-m", name)]
     call = [*RUN, *models, "--repeats", "2", "--jobs", "3", "--threads", "2"]
     sleeps = [*RUN, "-m", "sleeps", "--time-limit", "1"]
-    ways = {"local": [], "dask": ["--engine", "dask"], "slurm": ["--slurm", "partition=short"]}
+    address = cluster(workers=3)
+    ways = {"local": [], "dask": ["--scheduler", address], "slurm": ["--slurm", "partition=short"]}
     by_engine = {}
     for name, how in ways.items():
         by_engine[name] = {}
         for each in (call, sleeps):
             code, out, err = shell(*each, "--memory-limit", "2", *how, results=name)
             assert code == 1, err
-            assert len(err.splitlines()) == 1, err  # for the run that did not finish
+            problems = [line for line in err.splitlines() if not re.match(r"\d+/\d+ runs", line)]
+            assert len(problems) == 1, err  # for the run that did not finish
             by_engine[name] |= records(out)
     assert {key[0]: record["status"] for key, record in by_engine["local"].items()} == {
         "mtrick": "done", "lr": "done", "dies": "crashed", "sleeps": "timeout"
@@ -184,7 +187,8 @@ from transferbench import settings
 from transferbench.runs import engines, runner
 from transferbench.runs.progress import ProgressBar
 ProgressBar.update = lambda bar, key, *progress: print(*progress) if key else None
-engine = engines.choose(sys.argv[1], engines.Options(folder=Path("jobs")))
+name, *address = sys.argv[1:]
+engine = engines.choose(name, engines.Options(1, *address, folder=Path("jobs")))
 runs = runner.plan("own/small", "counts", {}, [0])
 here = settings.load().replace(data=Path("data").resolve(), results=Path("results").resolve())
 (record,) = runner.run(runs, here, engine=engine)
@@ -200,15 +204,20 @@ assert record.done, record
         pytest.param("slurm", marks=needs_slurm),
     ],
 )
-def test_progress_is_reported(shell, slurm, tmp_path, engine):
+def test_progress_is_reported(shell, cluster, slurm, tmp_path, engine):
+    address = [cluster()] if engine == "dask" else []
     script = tmp_path / "progress.py"
     script.write_text(
         f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
     )
     done = subprocess.run(
-        [sys.executable, script, engine], cwd=shell.folder, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, script, engine, *address],
+        cwd=shell.folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     progress = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     assert all(planned == 40 for _, planned in progress)
@@ -275,15 +284,13 @@ def test_a_lost_scheduler_is_one_line_and_the_command_continues_later(shell, clu
 @needs_dask
 def test_ctrl_c_ends_the_runs_of_workers(shell, cluster):
     address = cluster()
-    for where in (["--scheduler", address], ["--engine", "dask"]):
-        shell.log.path.unlink(missing_ok=True)
-        process = shell(*RUN, "-m", "good", "--set", "pause=500", *where, wait=False)
-        wait_until(shell.log.started)
-        os.killpg(process.pid, signal.SIGINT)
-        err = process.communicate(timeout=60)[1]
-        assert process.returncode == 130
-        assert err.startswith("Interrupted")
-        assert err.count("\n") == 1
+    process = shell(*RUN, "-m", "good", "--set", "pause=500", "--scheduler", address, wait=False)
+    wait_until(shell.log.started)
+    os.killpg(process.pid, signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert err.startswith("Interrupted")
+    assert err.count("\n") == 1
     # The scheduler's worker, which has one thread, is free again.
     code, _, err = shell(*RUN, "-m", "good", "--scheduler", address)
     assert code == 0, err
@@ -384,6 +391,7 @@ def test_a_difference_is_named_with_the_worker_that_has_it(change, message):
         (["--slurm", "partition=long", "--engine", "local"], "--slurm is for --engine slurm"),
         (["--slurm", "partition"], "NAME=VALUE"),
         (["--engine", "cloud"], "cloud"),
+        (["--engine", "dask"], "--engine dask needs --scheduler ADDRESS"),
     ],
 )
 def test_contradictory_options_are_one_line(call, options, message):
@@ -402,11 +410,10 @@ def test_a_scheduler_that_does_not_answer_is_one_line(call):
 
 
 @needs_dask
-def test_a_password_in_a_schedulers_address_is_refused_and_not_shown(call):
+def test_a_password_in_a_schedulers_address_is_not_shown(call):
     address = "tcp://me:secret@127.0.0.1:9"
     code, out, err = call("run", "generated/small", "-m", "kmeans", "--scheduler", address)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "no user name or password" in err
     assert "secret" not in err
 
 
@@ -416,47 +423,3 @@ def test_a_missing_extra_is_one_line_with_the_remedy(call, name, monkeypatch):
     code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
     assert (code, err.count("\n")) == (2, 1)
     assert f"pip install -e '.[{name}]'" in err
-
-
-@linux
-@needs_dask
-def test_dask_on_this_machine_opens_no_port(shell):
-    import psutil
-
-    process = shell(
-        *RUN, "-m", "good", "--repeats", "2", "--set", "pause=500", "--engine", "dask", "-j", "2",
-        wait=False,
-    )  # fmt: skip
-    wait_until(lambda: len(shell.log.started()) == 2)
-    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-    ports = [c for each in family for c in each.net_connections("inet") if c.status == "LISTEN"]
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
-    assert ports == []
-
-
-PLUGGED = """
-    from transferbench.errors import UserError
-    from transferbench.runs.engines.local import Local
-    def create(options):
-        if options.slurm:
-            raise UserError("no options here")
-        print("an engine of a package")
-        return Local(options.n_jobs)
-"""
-
-
-def test_an_engine_of_another_package_is_found_by_its_entry_point(shell, plugin, monkeypatch):
-    paths = os.environ["PYTHONPATH"]
-    points = "[transferbench.engines]\nmine = plugged.mine:create\nbroken = plugged.no:create\n"
-    plugin({"mine.py": PLUGGED}, toys.points(FILES) + points)
-    monkeypatch.setenv("PYTHONPATH", paths)
-    code, out, err = shell(*RUN, "-m", "good", "--engine", "mine")
-    assert code == 0, err
-    assert out.startswith("an engine of a package")
-    code, _, err = shell(*RUN, "-m", "good", "--engine", "broken")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--engine broken cannot be used: ModuleNotFoundError" in err
-    code, _, err = shell(*RUN, "-m", "good", "--engine", "minne")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "Did you mean 'mine'" in err

@@ -19,8 +19,6 @@ MIB = 2**20
         ("5:cpu,memory:/x\n0::/\n", {"memory/x/memory.limit_in_bytes": 90 * MIB}, 90),
         ("5:memory:/docker/1\n", {"memory/memory.limit_in_bytes": 80 * MIB}, 80),
         ("5:memory:/x\n", {"memory/x/memory.limit_in_bytes": 2**63 - 4096}, None),
-        ("1:name=systemd:/\n0::/y\n", {"unified/y/memory.max": 70 * MIB}, 70),
-        ("5:cpu:/x\n", {"x/memory.max": 60 * MIB, "memory/x/memory.limit_in_bytes": MIB}, None),
         ("0::/\n", {"memory.max": "junk"}, None),
         (None, {}, None),
     ],

@@ -39,7 +39,7 @@ def engine(folder: Path, n_jobs: int = 2, **options: str):
     from transferbench.runs.engines.slurm import Slurm
 
     options = Options(n_jobs, slurm=options, folder=folder)
-    return Slurm(n_jobs, options=options, poll=0.1, remind=0.3)
+    return Slurm(options=options, poll=0.1, remind=0.3)
 
 
 def performed(engine, jobs: list[Job], on_progress=lambda *progress: None) -> list:

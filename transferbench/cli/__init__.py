@@ -13,7 +13,7 @@ import click
 
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
-from transferbench.errors import EngineLost, SeveralErrors, UserError, Worthless, unknown
+from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
 #: The variable by which the script of `completion` asks for names.
@@ -114,7 +114,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {count} mistakes:\n{error}", 2
         case UserError():
             return f"Error: {error}", 2
-        case EngineLost() | Worthless():
+        case Failure():
             return f"Error: {error}", 1
         case click.NoSuchOption(option_name=name) if any(name in o.opts for o in main.params):
             return f"Error: {name} is a global option; write it before the command.", 2

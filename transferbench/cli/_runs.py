@@ -55,8 +55,7 @@ class Execution:
     force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
     engine: str | None = option(
         "--engine", metavar="NAME",
-        help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}, or a plug-in's name.  "
-        "[default: local]",
+        help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}.  [default: local]",
     )  # fmt: skip
     scheduler: str | None = option(
         "--scheduler", metavar="ADDRESS",

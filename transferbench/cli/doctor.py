@@ -39,7 +39,7 @@ def command(settings: Settings) -> int:
     found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
     found["libraries"] = ", ".join(dict.fromkeys(libraries))
     found["missing"] = ", ".join(missing) or "none"
-    found["engines"] = ", ".join(filter(engines.installed, engines.names()))
+    found["engines"] = ", ".join(filter(engines.installed, engines.BUILT_IN))
     found["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
     for name in ("data", "results"):
         folder = getattr(settings, name)

@@ -29,7 +29,7 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. Labels of targets are not read.
     """
-    from transferbench.errors import UserError, Worthless
+    from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES
 
     user.check_files(out)
@@ -56,12 +56,12 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
     print_shares(loaded, fits)
     print_warnings(loaded, entries, doubts)
     if not fits:
-        raise Worthless(
+        raise Failure(
             f"{out} is not written; name a --model without auto, or --force takes {reference}."
         )
     first = next(iter(fits))
     if not user.force and (entries[first].worthless or any(doubt.worthless for doubt in doubts)):
-        raise Worthless(
+        raise Failure(
             f"{out} is not written, as the result of {first} is worthless by the warnings above; "
             "--force writes it."
         )

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ def registry() -> dict[str, Model]:
         for file in sorted((FOLDER / family).glob("[!_]*.py")):
             name = file.stem.replace("_", "-")
             models[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
-        for point in plugins.points(f"{__name__}.{family}"):
+        for point in entry_points(group=f"{__name__}.{family}"):
             with plugins.left_out_if_broken(point.name):
                 path = plugins.origin(point)
                 summary(path)  # raises SyntaxError

@@ -18,7 +18,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from transferbench.messages import Excerpt
+from transferbench.messages import EXCERPT_BYTES, excerpt
 
 #: True if a process that has imported the numerical libraries can be forked safely.
 CAN_FORK = sys.platform == "linux"
@@ -74,7 +74,7 @@ def call(
     finally:
         end_call(others)
         calling.close()
-    return Ended(calling.result, str(calling.excerpt), exitcode)
+    return Ended(calling.result, excerpt(calling.printed), exitcode)
 
 
 def end_call(others: frozenset[int] = frozenset()) -> None:
@@ -113,7 +113,7 @@ class _Calling:
 
     def __init__(self, inbox: int, output: int, on_message: Callable[[str], None]) -> None:
         self.inbox, self.output, self.on_message = inbox, output, on_message
-        self.excerpt = Excerpt()
+        self.printed = b""  # the end of it
         self.result: str | None = None
         self._open = {inbox, output}
         self._line = bytearray()
@@ -148,7 +148,7 @@ class _Calling:
             if not part:
                 self._open.discard(pipe)
             elif pipe == self.output:
-                self.excerpt.add(part)
+                self.printed = (self.printed + part)[-EXCERPT_BYTES:]
             else:
                 self._receive(part)
         return bool(ready)

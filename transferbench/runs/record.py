@@ -123,8 +123,8 @@ class Record:
     threads       : largest number of threads of a numerical library; None if none was loaded.
     versions      : library → version.
     machine       : operating system and processor.
-    traceback     : traceback of the model's error, shortened; empty otherwise.
-    output        : first and last 8 KiB of what the run and its children printed (on Linux).
+    traceback     : end of the traceback of the model's error; empty otherwise.
+    output        : last 16 KiB of what the run and its children printed (on Linux).
     """
 
     key: str

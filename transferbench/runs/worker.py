@@ -158,7 +158,7 @@ def _attempt(record: Record, job: Job, start: float, send: process.Send) -> Reco
     except Unavailable as error:
         record = replace(record, status="unavailable", reason=shorten(error.brief))
     except BaseException as error:  # an error of one model must not end the batch
-        text = excerpt(traceback.format_exc())
+        text = excerpt(traceback.format_exc().encode("utf-8", "backslashreplace"))
         record = replace(record, status="failed", reason=reason(error), traceback=text)
     return replace(record, finished=now())
 

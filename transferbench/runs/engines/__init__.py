@@ -1,28 +1,25 @@
 """Engines: where runs are performed (on this machine, by dask workers, in Slurm jobs).
 
-An engine writes no results: the caller writes the records. Engines of other packages are entry
-points of the group `transferbench.engines`: functions that take `Options` and return an `Engine`.
+An engine writes no results: the caller writes the records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transferbench import plugins
 from transferbench.errors import UserError, unknown
-from transferbench.messages import install_hint, reason
+from transferbench.messages import install_hint
 
 if TYPE_CHECKING:
     from transferbench.runs.job import Job
     from transferbench.runs.record import Record
 
-GROUP = "transferbench.engines"
-#: Engines of this package → the libraries of their extra.
+#: Engines → the libraries of their extra. Each is a module with a function `create`.
 BUILT_IN = {
     "local": (),
     "dask": ("distributed",),
@@ -75,18 +72,13 @@ class Engine(Protocol):
                       that are done by then, and raises KeyboardInterrupt.
 
         Closing the generator early stops all running jobs. Raise UserError if the engine cannot be
-        used as requested, EngineLost if it breaks down.
+        used as requested, Failure if it breaks down.
         """
-
-
-def names() -> list[str]:
-    """Return the names of all engines."""
-    return sorted({*BUILT_IN, *(point.name for point in plugins.points(GROUP))})
 
 
 def installed(name: str) -> bool:
     """True if the libraries that an engine needs are installed."""
-    return all(map(find_spec, BUILT_IN.get(name, ())))
+    return all(map(find_spec, BUILT_IN[name]))
 
 
 def choose(name: str | None, options: Options) -> Engine:
@@ -102,18 +94,11 @@ def choose(name: str | None, options: Options) -> Engine:
             "--scheduler is for --engine dask only, --slurm is for --engine slurm only."
         )
     name = name or next(iter(implied), "local")
-    points = {point.name: point for point in plugins.points(GROUP)}
-    for each in BUILT_IN:
-        points[each] = EntryPoint(each, f"transferbench.runs.engines.{each}:create", GROUP)
-    if name not in points:
-        raise unknown("engine", name, points)
+    if name not in BUILT_IN:
+        raise unknown("engine", name, BUILT_IN)
     if not installed(name):
         raise UserError(
             f"--engine {name} needs {' and '.join(BUILT_IN[name])}; {install_hint(name)}."
         )
-    try:
-        create = points[name].load()
-    except Exception as error:  # of another package
-        raise UserError(f"--engine {name} cannot be used: {reason(error)}.") from error
-    engine: Engine = create(options)
+    engine: Engine = import_module(f"{__name__}.{name}").create(options)
     return engine

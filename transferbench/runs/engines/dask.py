@@ -1,35 +1,33 @@
-"""The engine for dask.distributed: workers of a running scheduler, or a worker of this process.
+"""The engine for dask.distributed: workers of a running scheduler.
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
 dask setting `distributed.scheduler.allowed-failures` allows. A worker checks that its code and
 versions are the caller's, and takes the built task from its own data folder or from the caller.
 
-Jobs and records are pickled: scheduler, workers and caller trust each other. Without a scheduler's
-address, scheduler and worker live in this process and open no port.
+Jobs and records are pickled: scheduler, workers and caller trust each other.
 """
 
 import hashlib
 import logging
-import os
 import platform
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from threading import Lock, Timer
-from typing import Any
+from threading import Lock
 
 import distributed
-from distributed import Client, Future, Reschedule, SpecCluster, as_completed
+from distributed import Client, Future, Reschedule, as_completed
 from distributed.core import Status
 from distributed.scheduler import KilledWorker
 
 from transferbench import models, settings
 from transferbench.data import tasks
-from transferbench.errors import EngineLost, UserError
+from transferbench.errors import Failure, UserError
 from transferbench.files import writing
 from transferbench.fingerprint import PACKAGE
+from transferbench.messages import reason
 from transferbench.runs import worker
 from transferbench.runs.engines import Engine, Options, ProgressCallback
 from transferbench.runs.engines.local import Slot, perform, run_slot, with_memory_limit
@@ -39,30 +37,18 @@ from transferbench.runs.record import Record
 Identity = Mapping[str, str]
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
 TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
-#: Most seconds for a cluster or a worker to close. Without a limit, dask may wait forever if a
-#: signal ends one while the other closes.
-CLOSING = 30.0
 
 
 @dataclass
 class Dask(Engine):
     """Performs runs on dask workers.
 
-    n_jobs    : runs at a time in this process, if there is no scheduler.
     scheduler : address of a running scheduler, whose workers are used.
     patience  : seconds to wait for the first worker of a scheduler.
     """
 
-    n_jobs: int = 1
-    scheduler: str | None = None
+    scheduler: str = ""
     patience: float = 30.0
-
-    def __post_init__(self) -> None:
-        if "@" in (self.scheduler or ""):  # dask has none, and messages would show it
-            raise UserError(
-                "--scheduler: an address of dask has no user name or password; expected for "
-                "example tcp://host:8786."
-            )
 
     def records(
         self,
@@ -80,47 +66,23 @@ class Dask(Engine):
         try:
             with ExitStack() as stack:
                 client = self.connect(stack, jobs, on_progress)
+                stack.enter_context(published(client, jobs))
                 yield from self._collect(client, jobs, on_progress)
         except OSError as error:
-            place = f" at {self.scheduler}" if self.scheduler else ""
-            raise EngineLost(
-                f"the scheduler{place} was lost; finished runs are saved, rerun the command to "
-                "continue."
+            raise Failure(
+                f"the scheduler at {self.scheduler or 'this machine'} was lost; finished runs are "
+                "saved, rerun the command to continue."
             ) from error
 
     def connect(self, stack: ExitStack, jobs: list[Job], on_progress: ProgressCallback) -> Client:
-        """Return a client of the scheduler, or of a new local one; `stack` closes them."""
-        if self.scheduler is None:
-            stack.callback(_close_slots)
-            protocol, n_threads = "inproc://", min(self.n_jobs, len(jobs))
-            options = {"nthreads": n_threads, "protocol": protocol, "silence_logs": QUIET}
-            local = SpecCluster(
-                scheduler={"cls": Scheduler, "options": {"protocol": protocol, "dashboard": False}},
-                workers={0: {"cls": Worker, "options": options}},
-                silence_logs=QUIET,
-            )
-            cluster = stack.enter_context(closing(local))
-            client: Client = stack.enter_context(Client(cluster))
-            return client
+        """Return a client of the scheduler; `stack` closes it."""
         try:
-            client = stack.enter_context(Client(self.scheduler, timeout=5))
+            client: Client = stack.enter_context(Client(self.scheduler, timeout=5))
         except (OSError, ValueError) as error:
             raise UserError(
-                f"no dask scheduler answers at {self.scheduler} ({error}); start one there "
-                "with `dask scheduler`, or give the address of another."
+                f"no dask scheduler answers at {self.scheduler}; start one there with "
+                "`dask scheduler`, or give the address of another."
             ) from error
-        self._check(client, sorted({job.run.model for job in jobs}), on_progress)
-        stack.enter_context(published(client, jobs))
-        return client
-
-    def check_workers(self) -> None:
-        """Raise UserError if no worker will come; called at least every half second."""
-
-    def _check(self, client: Client, names: Sequence[str], on_progress: ProgressCallback) -> None:
-        """Raise UserError if there is no worker, or if its code or versions differ from ours.
-
-        names: models whose code is compared, in addition to this package.
-        """
         deadline = time.monotonic() + self.patience
         while not client.scheduler_info()["workers"]:
             if time.monotonic() > deadline:
@@ -130,18 +92,10 @@ class Dask(Engine):
                 )
             on_progress()
             time.sleep(0.1)
-        identities: dict[str, Any] = client.run(identity, names, on_error="return")
-        try:  # the scheduler unpickles jobs, so it needs the same code
-            identities["the scheduler"] = client.run_on_scheduler(identity, names)
-        except Exception as error:
-            identities["the scheduler"] = error
-        for place, theirs in identities.items():
-            if isinstance(theirs, Exception):
-                raise UserError(
-                    f"transferbench cannot be used on {place} ({type(theirs).__name__}: {theirs}); "
-                    "install it there as it is here."
-                )
-        check_identity(identity(names), identities)
+        return client
+
+    def check_workers(self) -> None:
+        """Raise UserError if no worker will come; called at least every half second."""
 
     def _collect(
         self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
@@ -168,7 +122,12 @@ class Dask(Engine):
 
 def create(options: Options) -> Dask:
     """Return the engine; see `engines.choose`."""
-    return Dask(options.n_jobs, options.scheduler)
+    if not options.scheduler:
+        raise UserError(
+            "--engine dask needs --scheduler ADDRESS, for example tcp://host:8786; start one with "
+            "`dask scheduler`."
+        )
+    return Dask(options.scheduler)
 
 
 class _NoPort:
@@ -186,31 +145,10 @@ class Worker(_NoPort, distributed.Worker):
     """A worker without a port of its own for HTTP."""
 
 
-class JobWorker(Worker):
-    """The worker of a Slurm job, whose process ends with it."""
-
-    async def close(self, *arguments: Any, **options: Any) -> None:
-        """Close the worker, in at most CLOSING seconds."""
-        end = Timer(CLOSING, os._exit, (1,))
-        end.daemon = True
-        end.start()
-        await super().close(*arguments, **options)
-
-
-@contextmanager
-def closing(cluster: SpecCluster) -> Iterator[SpecCluster]:
-    """Close a cluster after the block, in at most CLOSING seconds."""
-    try:
-        yield cluster
-    finally:
-        with suppress(TimeoutError):
-            cluster.close(timeout=CLOSING)
-
-
 @contextmanager
 def published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
     """Store the built tasks at the scheduler while in the block; each worker asks for them once."""
-    paths = {_name(job.task): job.task.path for job in jobs}
+    paths = {job.task.digest.hex(): job.task.path for job in jobs}
     for name, path in paths.items():
         client.publish_dataset(path.read_bytes(), name=name, override=True)
     try:
@@ -219,10 +157,6 @@ def published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
         with suppress(Exception):  # the scheduler may be lost
             for name in paths:
                 client.unpublish_dataset(name)
-
-
-def _name(task: TaskFile) -> str:
-    return f"transferbench/{task.digest.hex()}"
 
 
 def _record(future: Future[Record], job: Job) -> Record:
@@ -234,10 +168,10 @@ def _record(future: Future[Record], job: Job) -> Record:
         return future.result()
     if isinstance(error, UserError):
         raise error
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    why = reason(error)
     if isinstance(error, KilledWorker):
-        reason = f"each of the {error.allowed_failures + 1} workers that began it died"
-    return job.record("crashed", reason)
+        why = f"each of the {error.allowed_failures + 1} workers that began it died"
+    return job.record("crashed", why)
 
 
 # What a worker does:
@@ -253,7 +187,7 @@ def _perform(job: Job, caller: Identity) -> Record:
     check_identity(caller, {here.address: identity([job.run.model])})
     task, n_jobs = here.get_current_task(), here.state.nthreads
     with _lock:
-        file = obtain(job.task, lambda: distributed.get_client().get_dataset(_name(job.task)))
+        file = obtain(job.task, lambda: distributed.get_client().get_dataset(job.task.digest.hex()))
         slot = _idle.pop() if _idle else run_slot()
     job = with_memory_limit(replace(job, task=file), n_jobs, here.memory_manager.memory_limit)
     reported = time.monotonic()
@@ -273,11 +207,6 @@ def _perform(job: Job, caller: Identity) -> Record:
         return perform(slot, job, on_progress)
     finally:
         _idle.append(slot)
-
-
-def _close_slots() -> None:
-    while _idle:
-        _idle.pop().close()
 
 
 def identity(names: Iterable[str]) -> dict[str, str]:

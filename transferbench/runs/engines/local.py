@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product
+from itertools import chain, islice
 from multiprocessing import current_process
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -42,8 +42,6 @@ PRELOAD = (
     "sklearn.svm",
     "sparse_dot_topn",
 )
-#: Where control groups are mounted, and the files with their limits of memory (versions 1 and 2).
-MOUNTS, LIMITS = ("", "unified", "memory"), ("memory.max", "memory.limit_in_bytes")
 #: Seconds past the time limit of a run after which its template process is killed.
 GRACE = 5.0
 #: Seconds between two checks of a process.
@@ -296,29 +294,20 @@ def total_memory(root: Path = Path("/")) -> int | None:
 
     None if the system does not report any. root: folder with `proc` and `sys`.
     """
-    limits = [*_control_groups(root)]
+    limits, groups = [], ""
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return min(limits, default=None)
-
-
-def _control_groups(root: Path) -> Iterator[int]:
-    """Yield the limits of this process's control groups (versions 1 and 2) and of their parents.
-
-    In a container a group's path may be that of the host: then only its parents are found.
-    """
-    groups = ""
     with suppress(OSError):
         groups = (root / "proc/self/cgroup").read_text()
-    for line in groups.splitlines():
-        _, controllers, path = line.split(":", 2)
-        group = Path(path.lstrip("/"))
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        for mount, file in product(MOUNTS, LIMITS):
-            for folder in (group, *group.parents):
+    for line in groups.splitlines():  # number:controllers:path of a control group
+        group = Path(line.split(":", 2)[2].lstrip("/"))
+        # In a container the path may be that of the host: then only its parents are found.
+        for folder in (group, *group.parents):
+            # Files of version 2 and of version 1.
+            for file in (folder / "memory.max", "memory" / folder / "memory.limit_in_bytes"):
                 with suppress(OSError, ValueError):  # no such group, or "max": no limit
-                    yield int((root / "sys/fs/cgroup" / mount / folder / file).read_text())
+                    limits.append(int((root / "sys/fs/cgroup" / file).read_text()))
+    return min(limits, default=None)
 
 
 def start_server() -> BaseContext:

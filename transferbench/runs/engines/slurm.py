@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -23,7 +23,7 @@ from distributed.core import Status
 from transferbench.errors import UserError
 from transferbench.messages import shorten
 from transferbench.runs.engines import Options, ProgressCallback
-from transferbench.runs.engines.dask import QUIET, Dask, Scheduler, closing, published
+from transferbench.runs.engines.dask import QUIET, Dask, Scheduler
 from transferbench.runs.job import Job
 from transferbench.runs.progress import notify
 
@@ -34,6 +34,9 @@ signal.signal(signal.SIGINT, _handler)
 
 #: Seconds for a job to start its worker, and for the worker to load a task.
 STARTING = 300.0
+#: Most seconds for the cluster to close. Without a limit, dask may wait forever if a signal ends a
+#: worker meanwhile.
+CLOSING = 30.0
 
 
 @dataclass
@@ -61,12 +64,16 @@ class Slurm(Dask):
             stack.enter_context(TemporaryDirectory(dir=parent, ignore_cleanup_errors=True))
         )
         _Job.errors.clear()
-        self._size = min(self.n_jobs, len(jobs))
+        self._size = min(self.options.n_jobs, len(jobs))
         self._checked = self._reminded = time.monotonic()
-        self._cluster = stack.enter_context(closing(self._submit(jobs)))
+        self._cluster = self._submit(jobs)
+        stack.callback(self._close)
         client: Client = stack.enter_context(Client(self._cluster))
-        stack.enter_context(published(client, jobs))
         return client
+
+    def _close(self) -> None:
+        with suppress(TimeoutError):
+            self._cluster.close(timeout=CLOSING)
 
     def check_workers(self) -> None:
         """Submit a lost job again. Raise UserError if Slurm refused a job or none is left."""
@@ -122,7 +129,7 @@ class Slurm(Dask):
             walltime=str(ceil((seconds * ceil(len(jobs) / self._size) + STARTING) / 60)),  # minutes
             job_directives_skip=["--mem="] if own_memory else [],
             job_extra_directives=[f"--{name}={value}" for name, value in given.items()],
-            worker_extra_args=["--worker-class", "transferbench.runs.engines.dask.JobWorker"],
+            worker_extra_args=["--worker-class", "transferbench.runs.engines.dask.Worker"],
             scheduler_cls=Scheduler,
             scheduler_options=dask.config.get("jobqueue.slurm.scheduler-options", {})
             | {"dashboard": False},
@@ -135,7 +142,7 @@ class Slurm(Dask):
 
 def create(options: Options) -> Slurm:
     """Return the engine; see `engines.choose`."""
-    return Slurm(options.n_jobs, options=options)
+    return Slurm(options=options)
 
 
 class _Job(SLURMJob):
