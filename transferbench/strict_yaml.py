@@ -95,7 +95,8 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
 def _check_events(text: str, path: Path) -> None:
     """Raise UserError for an alias, a tag or deep nesting, before anything is built."""
     depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+    for event in events:
         message = ""
         if isinstance(event, yaml.AliasEvent):
             message = f"alias *{event.anchor} is not allowed; write it out."

@@ -1,4 +1,4 @@
-"""The schedule of the local engine keeps its invariants, whatever the order in which jobs end."""
+"""The local engine keeps its invariants, whatever the order in which jobs end."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ import random
 import signal
 import sys
 import time
-from threading import Event, Lock
+from threading import Lock
 
 import pytest
 
 from transferbench.data.tasks import Facts
 from transferbench.runs.engines import local
-from transferbench.runs.engines.local import ProcessDied, Schedule, Slot
-from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Run
+from transferbench.runs.engines.local import Local, ProcessDied, Slot
+from transferbench.runs.record import Job, Run, TaskFile
 
 
 class FakeSlots:
     """Slots that perform jobs for a random short time, and what happened in them."""
 
     def __init__(self, monkeypatch, size: int, seed: int = 0) -> None:
-        self.slots = [Slot(print) for _ in range(size)]
+        self.engine = Local(size)
         self.events: list[str] = []
         self.running = 0
-        self.hold = Event()
-        self.hold.set()
         self._size, self._rng, self._lock = size, random.Random(seed), Lock()
         monkeypatch.setattr(local, "perform", self._perform)
+        monkeypatch.setattr(local, "run_slot", lambda: Slot(print))
 
     def _perform(self, slot, job, on_progress):
         with self._lock:
@@ -36,13 +34,22 @@ class FakeSlots:
             self.running += 1
             assert self.running <= self._size
             status, pause = self._rng.choice(["done", "failed"]), self._rng.random() / 100
+        on_progress(job.key, 1, 2)
         time.sleep(pause)
-        self.hold.wait(60)
         with self._lock:
             self.running -= 1
         if status == "failed" and job.key == "1":
             raise OSError("no process can be started")
         return job.record(status)
+
+    def keys(self, event: str) -> list[str]:
+        """Keys of jobs that were started or written, in order."""
+        return [text.split()[1] for text in self.events if text.startswith(event)]
+
+    def records(self, jobs, on_progress):
+        return self.engine.records(
+            jobs, on_progress, lambda record: self.events.append(f"write {record.key}")
+        )
 
 
 def make_jobs(tmp_path, count: int) -> list[Job]:
@@ -56,54 +63,49 @@ def ignore(*progress) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_record_is_lost_and_each_is_written_before_its_slot_goes_on(tmp_path, monkeypatch, seed):
-    fake = FakeSlots(monkeypatch, 1 + seed % 3, seed)
-    schedule = Schedule(fake.slots, lambda record: fake.events.append(f"write {record.key}"))
-    for job in make_jobs(tmp_path, 10):
-        schedule.submit(job)
-    records = [*schedule.ended()]
-    while schedule.pending:
-        records.append(schedule.next_record(ignore))
-    schedule.close()
-    assert sorted(record.key for record in records) == [str(i) for i in range(10)]
-    assert [e for e in fake.events if e.startswith("start")] == [f"start {i}" for i in range(10)]
-    assert sorted(e[6:] for e in fake.events if e.startswith("write")) == sorted(
-        record.key for record in records if record.done
-    )
-    if len(fake.slots) == 1:
+    fake, seen = FakeSlots(monkeypatch, 1 + seed % 3, seed), []
+    records = list(fake.records(make_jobs(tmp_path, 10), lambda *progress: seen.append(progress)))
+    everything = [str(i) for i in range(10)]
+    assert sorted(record.key for record in records) == sorted(fake.keys("start")) == everything
+    assert sorted(fake.keys("write")) == sorted(record.key for record in records if record.done)
+    assert {(key, 1, 2) for key in everything} <= set(seen)
+    if seed % 3 == 0:  # one slot
+        assert fake.keys("start") == everything
         for record in records:
             written = f"write {record.key}"
             position = fake.events.index(f"start {record.key}")
             assert not record.done or fake.events[position + 1] == written
 
 
-def test_a_stopped_schedule_starts_nothing_and_keeps_the_records_that_ended(tmp_path, monkeypatch):
-    fake = FakeSlots(monkeypatch, 2)
-    schedule = Schedule(fake.slots, lambda record: None)
-    fake.hold.clear()
-    for job in make_jobs(tmp_path, 6):
-        schedule.submit(job)
-    while len(fake.events) < 2:
-        time.sleep(0.01)
-    schedule.stop()
-    fake.hold.set()
-    schedule.close()
-    assert sorted(record.key for record in schedule.ended()) == ["0", "1"]
+def test_without_jobs_nothing_is_started(monkeypatch):
+    monkeypatch.setattr(local, "run_slot", lambda: pytest.fail("a slot"))
+    assert list(Local(2).records([], ignore, print)) == []
 
 
-def test_progress_is_passed_on_and_may_interrupt(tmp_path, monkeypatch):
-    fake = FakeSlots(monkeypatch, 1)
-    fake.hold.clear()
-    schedule = Schedule(fake.slots, lambda record: None)
-    schedule.submit(make_jobs(tmp_path, 1)[0])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_interrupt_starts_nothing_and_loses_no_record_that_ended(tmp_path, monkeypatch, seed):
+    fake, received, ended = FakeSlots(monkeypatch, 2, seed), [], []
 
     def interrupt(*progress) -> None:
-        raise KeyboardInterrupt
+        if len(received) > 3 and fake.keys("write"):
+            ended.extend(fake.keys("write"))
+            time.sleep(0.1)
+            raise KeyboardInterrupt
+
+    def jobs():
+        yield from make_jobs(tmp_path, 40)
+
+    def receive() -> None:
+        for record in fake.records(jobs(), interrupt):
+            received.append(record.key)
 
     with pytest.raises(KeyboardInterrupt):
-        schedule.next_record(interrupt)
-    fake.hold.set()
-    assert schedule.next_record(ignore).key == "0"
-    schedule.close()
+        receive()
+    assert set(ended) <= set(received)
+    started = len(fake.keys("start"))
+    assert started < 40
+    time.sleep(0.1)
+    assert len(fake.keys("start")) == started
 
 
 def answer(connection) -> None:

@@ -17,8 +17,7 @@ import transferbench
 from transferbench.data.tasks import Facts
 from transferbench.problem import Truth
 from transferbench.runs import process, worker
-from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Run
+from transferbench.runs.record import Job, Run, TaskFile
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked here")
 

@@ -15,8 +15,7 @@ from transferbench.core import graph
 from transferbench.data.tasks import Facts
 from transferbench.problem import Fit, Truth
 from transferbench.runs import worker
-from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Record, Run
+from transferbench.runs.record import Job, Record, Run, TaskFile
 
 
 def test_the_scored_documents_of_each_measured_domain_are_counted():

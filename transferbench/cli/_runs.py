@@ -17,8 +17,7 @@ from transferbench.runs import engines
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.runs.job import TaskFiles
-    from transferbench.runs.record import Limits, Record, Run
+    from transferbench.runs.record import Limits, Record, Run, TaskFiles
 
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 MAX_REPEATS = 1000

@@ -65,8 +65,7 @@ def command(
     from transferbench import parameters
     from transferbench.errors import UserError
     from transferbench.runs import runner
-    from transferbench.runs.job import TaskFiles
-    from transferbench.runs.record import Store
+    from transferbench.runs.record import Store, TaskFiles
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")

@@ -11,9 +11,8 @@ from transferbench.data import tasks
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
-from transferbench.runs.job import Job, TaskFiles
 from transferbench.runs.progress import DeferInterrupt, ProgressBar
-from transferbench.runs.record import Limits, Record, Run, Store
+from transferbench.runs.record import Job, Limits, Record, Run, Store, TaskFiles
 from transferbench.settings import Settings
 
 

@@ -34,8 +34,7 @@ from transferbench.measures import ALL, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
-from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Record, now
+from transferbench.runs.record import Job, Record, TaskFile, now
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1

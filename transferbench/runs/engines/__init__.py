@@ -16,8 +16,7 @@ from transferbench.errors import UserError, unknown
 from transferbench.messages import install_hint
 
 if TYPE_CHECKING:
-    from transferbench.runs.job import Job
-    from transferbench.runs.record import Record
+    from transferbench.runs.record import Job, Record
 
 #: Engines → the libraries of their extra. Each is a module with a function `create`.
 BUILT_IN = {
@@ -53,15 +52,16 @@ class Options:
     folder: Path = Path("jobs")
 
 
+OnDone = Callable[["Record"], None]
+Records = Generator["Record", None, None]
+
+
 class Engine(Protocol):
     """Performs runs; the base class of all engines."""
 
     def records(
-        self,
-        jobs: Iterable[Job],
-        on_progress: ProgressCallback,
-        on_done: Callable[[Record], None],
-    ) -> Generator[Record, None, None]:
+        self, jobs: Iterable[Job], on_progress: ProgressCallback, on_done: OnDone
+    ) -> Records:
         """Perform the jobs and yield the record of each as it ends, in any order.
 
         jobs        : an engine may take them one at a time, since the next may need a task that is

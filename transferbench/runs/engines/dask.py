@@ -2,7 +2,7 @@
 
 Dask assigns runs to workers. If a worker dies, dask gives its run to another one, as often as the
 dask setting `distributed.scheduler.allowed-failures` allows. A worker checks that its code and
-versions are the caller's, and takes the built task from its own data folder or from the caller.
+versions are the caller's. It reads the built task in the caller's data folder, which all share.
 
 Jobs and records are pickled: scheduler, workers and caller trust each other.
 """
@@ -11,9 +11,9 @@ import hashlib
 import logging
 import platform
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 
@@ -22,19 +22,15 @@ from distributed import Client, Future, Reschedule, as_completed
 from distributed.core import Status
 from distributed.scheduler import KilledWorker
 
-from transferbench import models, settings
-from transferbench.data import tasks
+from transferbench import models
 from transferbench.errors import Failure, UserError
-from transferbench.files import writing
 from transferbench.fingerprint import PACKAGE
 from transferbench.messages import reason
 from transferbench.runs import worker
-from transferbench.runs.engines import Engine, Options, ProgressCallback
+from transferbench.runs.engines import Engine, OnDone, Options, ProgressCallback, Records
 from transferbench.runs.engines.local import Slot, perform, run_slot, with_memory_limit
-from transferbench.runs.job import Job, TaskFile
-from transferbench.runs.record import Record
+from transferbench.runs.record import Job, Record
 
-Identity = Mapping[str, str]
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
 TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
 
@@ -51,11 +47,8 @@ class Dask(Engine):
     patience: float = 30.0
 
     def records(
-        self,
-        jobs: Iterable[Job],
-        on_progress: ProgressCallback,
-        on_done: Callable[[Record], None],
-    ) -> Generator[Record, None, None]:
+        self, jobs: Iterable[Job], on_progress: ProgressCallback, on_done: OnDone
+    ) -> Records:
         """See Engine; take all jobs before the first starts."""
         jobs = list(jobs)
         if not jobs:
@@ -66,7 +59,6 @@ class Dask(Engine):
         try:
             with ExitStack() as stack:
                 client = self.connect(stack, jobs, on_progress)
-                stack.enter_context(published(client, jobs))
                 yield from self._collect(client, jobs, on_progress)
         except OSError as error:
             raise Failure(
@@ -99,12 +91,12 @@ class Dask(Engine):
 
     def _collect(
         self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
-    ) -> Generator[Record, None, None]:
+    ) -> Records:
         """Submit the jobs and yield the record of each as it ends."""
         latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread of dask
         client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
         futures = {
-            client.submit(_perform, job, identity([job.run.model]), pure=False): job for job in jobs
+            client.submit(_perform, job, identity(job.run.model), pure=False): job for job in jobs
         }
         arriving = as_completed(futures)
         while not arriving.is_empty():
@@ -145,20 +137,6 @@ class Worker(_NoPort, distributed.Worker):
     """A worker without a port of its own for HTTP."""
 
 
-@contextmanager
-def published(client: Client, jobs: Sequence[Job]) -> Iterator[None]:
-    """Store the built tasks at the scheduler while in the block; each worker asks for them once."""
-    paths = {job.task.digest.hex(): job.task.path for job in jobs}
-    for name, path in paths.items():
-        client.publish_dataset(path.read_bytes(), name=name, override=True)
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # the scheduler may be lost
-            for name in paths:
-                client.unpublish_dataset(name)
-
-
 def _record(future: Future[Record], job: Job) -> Record:
     """Return the record of a job that ended. Raise OSError if the scheduler was lost."""
     if future.status == "cancelled":  # not by the caller, which is still collecting
@@ -181,15 +159,19 @@ _idle: list[Slot] = []
 _lock = Lock()
 
 
-def _perform(job: Job, caller: Identity) -> Record:
+def _perform(job: Job, caller: Mapping[str, str]) -> Record:
     """Perform a job in a process of this worker. Raise UserError if its code is another."""
     here = distributed.get_worker()
-    check_identity(caller, {here.address: identity([job.run.model])})
+    check_identity(caller, identity(job.run.model), here.address)
+    if not job.task.is_current():
+        raise UserError(
+            f"{job.task.path} is not the same file on {here.address}; expected folders that all "
+            "machines share, see --data."
+        )
     task, n_jobs = here.get_current_task(), here.state.nthreads
     with _lock:
-        file = obtain(job.task, lambda: distributed.get_client().get_dataset(job.task.digest.hex()))
         slot = _idle.pop() if _idle else run_slot()
-    job = with_memory_limit(replace(job, task=file), n_jobs, here.memory_manager.memory_limit)
+    job = with_memory_limit(job, n_jobs, here.memory_manager.memory_limit)
     reported = time.monotonic()
 
     def on_progress(*progress: object) -> None:
@@ -209,12 +191,11 @@ def _perform(job: Job, caller: Identity) -> Record:
         _idle.append(slot)
 
 
-def identity(names: Iterable[str]) -> dict[str, str]:
-    """Return versions and fingerprints of this package and of the models with these names."""
+def identity(model: str) -> dict[str, str]:
+    """Return versions, and fingerprints of this package and of a model."""
     known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
-    for name in names:
-        with suppress(UserError):  # a model of a package that is not installed here
-            known[f"model {name}"] = models.code(name)
+    with suppress(UserError):  # a model of a package that is not installed here
+        known[f"model {model}"] = models.code(model)
     return known
 
 
@@ -226,30 +207,12 @@ def _code() -> str:
     return sha.hexdigest()[:16]
 
 
-def check_identity(caller: Identity, workers: Mapping[str, Identity]) -> None:
-    """Raise UserError naming the differences if a worker (by address) differs from the caller."""
-    for place, theirs in workers.items():
-        different = [
-            f"{what} is {theirs.get(what, 'missing')} on {place} and {ours} here"
-            for what, ours in caller.items()
-            if theirs.get(what) != ours
-        ]
-        if different:
-            raise UserError(f"{'; '.join(different)}: install the same on both.")
-
-
-def obtain(task: TaskFile, receive: Callable[[], bytes]) -> TaskFile:
-    """Return the same task as a file that this machine can read.
-
-    That is the caller's own file if it is visible here, else one that is received once.
-    """
-    if task.is_current():
-        return task
-    folder = settings.load().data / "received"
-    received = replace(task, path=folder / f"{task.digest.hex()}.task")
-    if received.is_current():
-        return received
-    with writing(received.path) as temporary:
-        temporary.write_bytes(receive())
-        tasks.read(temporary)  # raises ValueError if it was damaged on its way
-    return received
+def check_identity(caller: Mapping[str, str], theirs: Mapping[str, str], place: str) -> None:
+    """Raise UserError naming the differences between the caller and the worker at an address."""
+    different = [
+        f"{what} is {theirs.get(what, 'missing')} on {place} and {ours} here"
+        for what, ours in caller.items()
+        if theirs.get(what) != ours
+    ]
+    if different:
+        raise UserError(f"{'; '.join(different)}: install the same on both.")

@@ -10,22 +10,21 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import current_process
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
-from transferbench.runs.engines import Engine, Options, ProgressCallback
-from transferbench.runs.job import Job
-from transferbench.runs.record import Record
+from transferbench.runs.engines import Engine, OnDone, Options, ProgressCallback, Records
+from transferbench.runs.record import Job, Record
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -50,118 +49,73 @@ PAUSE = 0.1
 
 @dataclass(frozen=True)
 class Local(Engine):
-    """Performs `n_jobs` runs at a time; runs without a memory limit share 80 % of the memory."""
+    """Performs `n_jobs` runs at a time; runs without a memory limit share 80 % of the memory.
+
+    A thread for each slot performs jobs, so slots stay busy while the caller is.
+    """
 
     n_jobs: int = 1
 
     def records(
-        self,
-        jobs: Iterable[Job],
-        on_progress: ProgressCallback,
-        on_done: Callable[[Record], None],
-    ) -> Generator[Record, None, None]:
-        """See Engine."""
-        jobs = iter(jobs)
-        first = next(jobs, None)
-        if first is None:  # start no processes
-            return
-        jobs = chain([first], jobs)
-        schedule = Schedule([run_slot() for _ in range(self.n_jobs)], on_done)
+        self, jobs: Iterable[Job], on_progress: ProgressCallback, on_done: OnDone
+    ) -> Records:
+        """See Engine. The record of every job that ended is kept, so an interrupt loses none."""
+        jobs, own = iter(jobs), threading.local()
+        slots: list[Slot] = []
+        pending: list[Future[Record]] = []
+        latest: dict[str, tuple[Any, ...]] = {}  # key → progress
+
+        def start() -> None:
+            own.slot = run_slot()
+            slots.append(own.slot)
+
+        def report(*progress: Any) -> None:
+            if progress:
+                latest[progress[0]] = progress
+
+        def attempt(job: Job) -> Record:
+            try:
+                record = perform(own.slot, job, report)
+            except Exception as error:  # its process could not be started: only this run is lost
+                return job.record("crashed", f"in its process: {reason(error)}")
+            if record.done:
+                on_done(record)
+            return record
+
+        executor = ThreadPoolExecutor(self.n_jobs, initializer=start)
         try:
             while True:
                 # A second job for each slot, so that no slot waits while the next task is built.
-                for job in islice(jobs, 2 * self.n_jobs - schedule.pending):
-                    schedule.submit(with_memory_limit(job, self.n_jobs))
-                if not schedule.pending:
+                for job in islice(jobs, 2 * self.n_jobs - len(pending)):
+                    limited = with_memory_limit(job, self.n_jobs)
+                    pending.append(executor.submit(attempt, limited))
+                if not pending:
                     return
-                yield schedule.next_record(on_progress)
+                ended = wait(pending, PAUSE, FIRST_COMPLETED).done
+                while latest:
+                    on_progress(*latest.popitem()[1])
+                on_progress()  # before a record: a signal to all processes may have killed its run
+                for future in ended:
+                    pending.remove(future)
+                    yield future.result()
         except KeyboardInterrupt:
-            schedule.stop()
-            yield from (record for record in schedule.ended() if record.done)
+            executor.shutdown(wait=False, cancel_futures=True)
+            for future in pending:
+                if future.done() and not future.cancelled() and future.result().done:
+                    yield future.result()
             raise
         finally:
-            schedule.close()
+            executor.shutdown(wait=False, cancel_futures=True)
+            for slot in slots:  # a thread that has a job has its slot in this list
+                slot.closed = True
+            for slot in slots:
+                slot.close()
+            executor.shutdown()
 
 
 def create(options: Options) -> Local:
     """Return the engine; see `engines.choose`."""
     return Local(options.n_jobs)
-
-
-class Schedule:
-    """Performs jobs in one thread for each slot, so slots stay busy while the caller is.
-
-    - The record of a finished run is passed to `on_done` before its slot takes another job.
-    - The record of every job that ended is kept until `next_record` or `ended` returns it, so an
-      interrupt loses none.
-
-    `on_done` must not raise.
-    """
-
-    def __init__(self, slots: Sequence[Slot], on_done: Callable[[Record], None]) -> None:
-        self.slots, self.on_done = slots, on_done
-        self.pending = 0  # jobs submitted whose records were not returned yet
-        self._events: SimpleQueue[Record | tuple[Any, ...]] = SimpleQueue()  # records, progress
-        self._executor = ThreadPoolExecutor(len(slots))
-        self._free: SimpleQueue[Slot] = SimpleQueue()
-        for slot in slots:
-            self._free.put(slot)
-
-    def submit(self, job: Job) -> None:
-        """Start the job as soon as a slot is free."""
-        self.pending += 1
-        self._executor.submit(self._perform, job)
-
-    def next_record(self, on_progress: ProgressCallback) -> Record:
-        """Wait for a job to end and return its record; `on_progress` may raise meanwhile."""
-        while True:
-            try:
-                event = self._events.get(timeout=PAUSE)
-            except Empty:
-                event = ()
-            if isinstance(event, Record):
-                self.pending -= 1
-                if event.status == "crashed":
-                    # A signal to all processes may have killed this one: then it has no record.
-                    on_progress()
-                return event
-            on_progress(*event)
-
-    def ended(self) -> Iterator[Record]:
-        """Yield the records of jobs that ended, without waiting for others."""
-        while not self._events.empty():
-            event = self._events.get()
-            if isinstance(event, Record):
-                self.pending -= 1
-                yield event
-
-    def stop(self) -> None:
-        """Start no more jobs."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
-
-    def close(self) -> None:
-        """End all jobs and threads."""
-        self.stop()
-        for slot in self.slots:
-            slot.closed = True
-        for slot in self.slots:
-            slot.close()
-        self._executor.shutdown()
-
-    def _perform(self, job: Job) -> None:
-        def on_progress(*progress: Any) -> None:
-            if progress:
-                self._events.put(progress)
-
-        slot = self._free.get()
-        try:
-            record = perform(slot, job, on_progress)
-        except Exception as error:  # its process could not be started: only this run is lost
-            record = job.record("crashed", f"in its process: {reason(error)}")
-        if record.done:
-            self.on_done(record)
-        self._free.put(slot)
-        self._events.put(record)
 
 
 class ProcessDied(Exception):

@@ -24,8 +24,8 @@ from transferbench.errors import UserError
 from transferbench.messages import shorten
 from transferbench.runs.engines import Options, ProgressCallback
 from transferbench.runs.engines.dask import QUIET, Dask, Scheduler
-from transferbench.runs.job import Job
 from transferbench.runs.progress import notify
+from transferbench.runs.record import Job
 
 _handler = signal.getsignal(signal.SIGINT)
 from dask_jobqueue.slurm import SLURMCluster, SLURMJob  # noqa: E402 (it replaces the handler)
