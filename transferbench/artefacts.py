@@ -45,6 +45,8 @@ R = TypeVar("R")
 #: Part of every key; change it with the format of the files or of the keys.
 FORMAT = 3
 SUFFIX = ".artefact"
+#: Libraries on which results depend.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn")
 #: A result that takes fewer seconds to make is not stored.
 LEAST_SECONDS = 0.05
 DIGEST_SIZE = 32  # bytes of a SHA-256
@@ -120,11 +122,18 @@ def prepare() -> None:
 @cache
 def _environment() -> list[str]:
     """Return versions of libraries and the kind of processor."""
-    found = [platform.machine()]
-    for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn"):
+    versions = [f"{name} {version}" for name, version in installed(*LIBRARIES).items()]
+    processors = sorted({i["architecture"] for i in threadpool_info() if "architecture" in i})
+    return [platform.machine(), *versions, *processors]
+
+
+def installed(*names: str) -> dict[str, str]:
+    """Return the versions of those of these libraries that are installed."""
+    found = {}
+    for name in names:
         with suppress(PackageNotFoundError):
-            found.append(f"{name} {version(name)}")
-    return found + sorted({i["architecture"] for i in threadpool_info() if "architecture" in i})
+            found[name] = version(name)
+    return found
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ CAN_FORK = sys.platform == "linux"
 MAX_RESULT = 2**24
 #: Seconds between two checks whether a process still exists.
 PAUSE = 0.1
-#: Options of prctl.
+#: Options of prctl: the signal to this process when its parent ends; whether this process becomes
+#: the parent of those that lose theirs below it.
 PDEATHSIG, CHILD_SUBREAPER = 1, 36
 
 Send = Callable[[str], None]
@@ -103,11 +104,6 @@ def end_call(others: frozenset[int] = frozenset()) -> None:
         time.sleep(0.01)
 
 
-def adopt_orphans() -> None:
-    """Become the parent of processes that lose their parent below this one (on Linux only)."""
-    _prctl(CHILD_SUBREAPER, 1)
-
-
 class _Calling:
     """The parent's side of a call: its pipes, and what has arrived by them."""
 
@@ -172,7 +168,7 @@ def _run(function: Callable[[Send], str], sink: int, keep: tuple[int, ...], pare
     """Call the function; called in the fork, which ends here."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _prctl(PDEATHSIG, signal.SIGKILL)
+    prctl(PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
     redirect(sink, sink)
@@ -187,9 +183,8 @@ def _run(function: Callable[[Send], str], sink: int, keep: tuple[int, ...], pare
 
     result = function(send)
     flush()
-    rest = memoryview(f"\n={result}\n".encode())
-    while rest:
-        rest = rest[os.write(keep[0], rest) :]
+    with os.fdopen(keep[0], "wb") as outbox:
+        outbox.write(f"\n={result}\n".encode())
     os._exit(0)
 
 
@@ -212,7 +207,8 @@ def flush() -> None:
         ctypes.CDLL(None).fflush(None)
 
 
-def _prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int) -> None:
+    """Set an option of this process (on Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 

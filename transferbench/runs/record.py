@@ -280,7 +280,7 @@ class TaskFile:
     @classmethod
     def of(cls, name: str, path: Path, facts: Facts, order: int = 0) -> Self:
         """Return the task file at `path`. Raise OSError if it cannot be read."""
-        return cls(name, path, stored_digest(path), facts, order)
+        return cls(name, path.absolute(), stored_digest(path), facts, order)
 
     def is_current(self) -> bool:
         """True if the file at `path` still has this digest in its head.

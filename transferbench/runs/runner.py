@@ -62,11 +62,11 @@ def run(
         closing(ProgressBar(runs, progress, expected)) as bar,
     ):
         files = task_files or TaskFiles(settings)
-        store, size = Store(settings.results), int(settings.max_artefacts * 2**30)
-        folder = Folder(settings.data.absolute() / "artefacts", size) if size else None
+        size = int(settings.max_artefacts * 2**30)
+        folder = Folder(settings.data.absolute() / "artefacts", size)
         with suppress(OSError):  # without it, runs make their artefacts themselves
-            if folder:
-                folder.path.mkdir(parents=True, exist_ok=True)
+            folder.path.mkdir(parents=True, exist_ok=True)
+        store = Store(settings.results)
         batch = Batch(store, files, limits, force, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
         with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
@@ -106,7 +106,7 @@ class Batch:
     on_record: Callable[[Run, Record], None]
     interrupt: DeferInterrupt
     bar: ProgressBar
-    artefacts: Folder | None
+    artefacts: Folder
     records: dict[Run, Record] = field(default_factory=dict)
     _running: dict[str, Run] = field(default_factory=dict)  # by key
     _written: set[str] = field(default_factory=set)  # keys of records that `on_done` wrote

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import current_process, parent_process
 from multiprocessing.connection import Connection
 from typing import NoReturn
@@ -42,11 +41,9 @@ PROGRESS_INTERVAL = 0.1
 
 def versions() -> dict[str, str]:
     """Return the versions of this package and of the libraries that results depend on."""
-    installed = {"transferbench": __version__}
-    for name in ("numpy", "scipy", "scikit-learn", "sparse-dot-topn", "skada", "pot"):
-        with suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed
+    return {"transferbench": __version__} | artefacts.installed(
+        *artefacts.LIBRARIES, "skada", "pot"
+    )
 
 
 def serve(connection: Connection) -> None:
@@ -58,7 +55,7 @@ def serve(connection: Connection) -> None:
     current_process().daemon = False  # it may have children, which end with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _exit)
-    process.adopt_orphans()
+    process.prctl(process.CHILD_SUBREAPER, 1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     process.redirect(nowhere, nowhere)
     os.close(nowhere)

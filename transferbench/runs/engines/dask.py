@@ -10,12 +10,12 @@ Jobs and records are pickled: scheduler, workers and caller trust each other.
 import hashlib
 import logging
 import platform
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
 
 import distributed
 from distributed import Client, Future, Reschedule, as_completed
@@ -28,7 +28,7 @@ from transferbench.fingerprint import PACKAGE
 from transferbench.messages import reason
 from transferbench.runs import worker
 from transferbench.runs.engines import Engine, OnDone, Options, ProgressCallback, Records
-from transferbench.runs.engines.local import Slot, perform, run_slot, with_memory_limit
+from transferbench.runs.engines.local import perform, run_slot, with_memory_limit
 from transferbench.runs.record import Job, Record
 
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
@@ -59,7 +59,24 @@ class Dask(Engine):
         try:
             with ExitStack() as stack:
                 client = self.connect(stack, jobs, on_progress)
-                yield from self._collect(client, jobs, on_progress)
+                latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread
+                client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
+                futures = {
+                    client.submit(_perform, job, identity(job.run.model), pure=False): job
+                    for job in jobs
+                }
+                arriving = as_completed(futures)
+                while not arriving.is_empty():
+                    if arriving.has_ready():
+                        future = next(arriving)
+                        yield _record(future, futures[future])
+                        future.release()
+                        continue
+                    while latest:
+                        on_progress(*latest.popitem()[1])
+                    on_progress()
+                    self.check_workers()
+                    time.sleep(0.05)
         except OSError as error:
             raise Failure(
                 f"the scheduler at {self.scheduler or 'this machine'} was lost; finished runs are "
@@ -88,28 +105,6 @@ class Dask(Engine):
 
     def check_workers(self) -> None:
         """Raise UserError if no worker will come; called at least every half second."""
-
-    def _collect(
-        self, client: Client, jobs: Sequence[Job], on_progress: ProgressCallback
-    ) -> Records:
-        """Submit the jobs and yield the record of each as it ends."""
-        latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread of dask
-        client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
-        futures = {
-            client.submit(_perform, job, identity(job.run.model), pure=False): job for job in jobs
-        }
-        arriving = as_completed(futures)
-        while not arriving.is_empty():
-            if arriving.has_ready():
-                future = next(arriving)
-                yield _record(future, futures[future])
-                future.release()
-                continue
-            while latest:
-                on_progress(*latest.popitem()[1])
-            on_progress()
-            self.check_workers()
-            time.sleep(0.05)
 
 
 def create(options: Options) -> Dask:
@@ -154,9 +149,8 @@ def _record(future: Future[Record], job: Job) -> Record:
 
 # What a worker does:
 
-#: Slots of this process that no run uses.
-_idle: list[Slot] = []
-_lock = Lock()
+#: The slot of each thread that performs runs.
+_own = threading.local()
 
 
 def _perform(job: Job, caller: Mapping[str, str]) -> Record:
@@ -169,8 +163,8 @@ def _perform(job: Job, caller: Mapping[str, str]) -> Record:
             "machines share, see --data."
         )
     task, n_jobs = here.get_current_task(), here.state.nthreads
-    with _lock:
-        slot = _idle.pop() if _idle else run_slot()
+    if not hasattr(_own, "slot"):
+        _own.slot = run_slot()
     job = with_memory_limit(job, n_jobs, here.memory_manager.memory_limit)
     reported = time.monotonic()
 
@@ -185,10 +179,7 @@ def _perform(job: Job, caller: Mapping[str, str]) -> Record:
             reported = time.monotonic()
             here.log_event(TOPIC, progress)
 
-    try:
-        return perform(slot, job, on_progress)
-    finally:
-        _idle.append(slot)
+    return perform(_own.slot, job, on_progress)
 
 
 def identity(model: str) -> dict[str, str]:

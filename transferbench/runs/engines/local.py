@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import current_process
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
@@ -108,9 +107,9 @@ class Local(Engine):
             executor.shutdown(wait=False, cancel_futures=True)
             for slot in slots:  # a thread that has a job has its slot in this list
                 slot.closed = True
+            executor.shutdown()
             for slot in slots:
                 slot.close()
-            executor.shutdown()
 
 
 def create(options: Options) -> Local:
@@ -129,13 +128,12 @@ class Slot:
             number of tuples, the first when it has taken the value, and then the answer, which is
             no tuple. It ignores SIGINT.
 
-    One thread at a time may call; any thread may set `closed`, which ends a call.
+    One thread may call; any thread may set `closed`, which ends the call.
     """
 
     def __init__(self, target: Callable[..., None]) -> None:
         self.closed = False
         self._target = target
-        self._lock = Lock()
         self._process: BaseProcess | None = None
         self._connection: Connection
 
@@ -148,37 +146,35 @@ class Slot:
         arguments every PAUSE seconds; if it raises, the process is ended. Raise TimeoutError if the
         answer takes longer than `seconds`, ProcessDied if the process ended.
         """
-        with self._lock:
-            deadline = float("inf")
-            try:
-                if self._process is None or not self._process.is_alive():
-                    self._start()
-                self._connection.send(value)
-                while not self.closed:
-                    if time.monotonic() > deadline:
-                        raise TimeoutError
-                    if not self._connection.poll(PAUSE):
-                        on_message()
-                        continue
-                    message = self._connection.recv()
-                    if not isinstance(message, tuple):
-                        return message
-                    if seconds is not None:
-                        deadline = min(deadline, time.monotonic() + seconds)
-                    on_message(*message)
-                raise ProcessDied("was ended")
-            except (EOFError, ConnectionError) as error:
-                code = self._end(wait=GRACE)
-                raise ProcessDied(f"ended with code {code}") from error
-            except BaseException:
-                self._end()
-                raise
+        deadline = float("inf")
+        try:
+            if self._process is None or not self._process.is_alive():
+                self._start()
+            self._connection.send(value)
+            while not self.closed:
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if not self._connection.poll(PAUSE):
+                    on_message()
+                    continue
+                message = self._connection.recv()
+                if not isinstance(message, tuple):
+                    return message
+                if seconds is not None:
+                    deadline = min(deadline, time.monotonic() + seconds)
+                on_message(*message)
+            raise ProcessDied("was ended")
+        except (EOFError, ConnectionError) as error:
+            code = self._end(wait=GRACE)
+            raise ProcessDied(f"ended with code {code}") from error
+        except BaseException:
+            self._end()
+            raise
 
     def close(self) -> None:
-        """End the process, and the call in progress."""
+        """End the process; no thread may be calling."""
         self.closed = True
-        with self._lock:
-            self._end()
+        self._end()
 
     def _start(self) -> None:
         self._end()
