@@ -18,7 +18,6 @@ The files of built tasks have the same format, see `write_arrays`.
 import hashlib
 import inspect
 import json
-import os
 import platform
 import sys
 import time
@@ -56,7 +55,7 @@ SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_arra
 
 @dataclass(frozen=True)
 class Folder:
-    """Where artefacts are stored, and how many bytes of them; the least recently used go first."""
+    """Where artefacts are stored, and how many bytes of them; the oldest go first."""
 
     path: Path
     max_bytes: int
@@ -149,8 +148,6 @@ class _Cache:
         with suppress(Exception):  # whatever is wrong with the file, make it again
             with open_arrays(path) as ((packed, cost, peak), arrays):
                 result = unpack(packed, arrays, function.__globals__)
-            with suppress(OSError):
-                os.utime(path)  # the time of its last use, see `_make_room`
             costs.reused += cost
             costs.peak_mib = max(costs.peak_mib, peak)
             costs.correction += cost - (time.perf_counter() - asked)
@@ -201,7 +198,7 @@ class _Cache:
             write_arrays(temporary, header, arrays)
 
     def _make_room(self, size: int) -> None:
-        """Remove the least recently used artefacts until `size` more bytes have room."""
+        """Remove the oldest artefacts until `size` more bytes have room."""
         files = []
         for path in self.folder.path.iterdir():  # also what a killed process left
             with suppress(OSError):  # another process removed it

@@ -33,8 +33,9 @@ COMMANDS = {
         for id; do
             echo $id >> $HERE/cancelled
             [ ! -e $HERE/running/$id ] || kill -TERM -$(cat $HERE/running/$id)
-            # As Slurm's KillWait.
-            [ ! -e $HERE/running/$id ] || (sleep 30; kill -KILL -$(cat $HERE/running/$id)) &
+            # As Slurm does after its KillWait.
+            [ ! -e $HERE/running/$id ] ||
+                (sleep 30; kill -KILL -$(cat $HERE/running/$id)) > /dev/null 2>&1 &
         done
     """,
 }

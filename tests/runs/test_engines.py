@@ -375,7 +375,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(call):
         "run", "generated/small", "-m", "kmeans", "--scheduler", "tcp://127.0.0.1:9"
     )
     assert (code, len(lines(err))) == (2, 1)
-    assert "no dask scheduler answers at tcp://127.0.0.1:9" in err
+    assert "no dask scheduler with workers answers at tcp://127.0.0.1:9" in err
 
 
 @needs_dask

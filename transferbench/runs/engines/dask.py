@@ -58,7 +58,7 @@ class Dask(Engine):
                 logging.getLogger(name).setLevel(QUIET)
         try:
             with ExitStack() as stack:
-                client = self.connect(stack, jobs, on_progress)
+                client = self.connect(stack, jobs)
                 latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread
                 client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
                 futures = {
@@ -83,24 +83,16 @@ class Dask(Engine):
                 "saved, rerun the command to continue."
             ) from error
 
-    def connect(self, stack: ExitStack, jobs: list[Job], on_progress: ProgressCallback) -> Client:
+    def connect(self, stack: ExitStack, jobs: list[Job]) -> Client:
         """Return a client of the scheduler; `stack` closes it."""
         try:
             client: Client = stack.enter_context(Client(self.scheduler, timeout=5))
+            client.wait_for_workers(1, timeout=self.patience)
         except (OSError, ValueError) as error:
             raise UserError(
-                f"no dask scheduler answers at {self.scheduler}; start one there with "
-                "`dask scheduler`, or give the address of another."
+                f"no dask scheduler with workers answers at {self.scheduler}; start them with "
+                f"`dask scheduler` and `dask worker {self.scheduler}`, or give another address."
             ) from error
-        deadline = time.monotonic() + self.patience
-        while not client.scheduler_info()["workers"]:
-            if time.monotonic() > deadline:
-                raise UserError(
-                    f"the scheduler at {self.scheduler} has no workers; start some with "
-                    f"`dask worker {self.scheduler}`."
-                )
-            on_progress()
-            time.sleep(0.1)
         return client
 
     def check_workers(self) -> None:

@@ -4,7 +4,6 @@ The scheduler lives in this process. Connections are encrypted; the keys, made a
 command, are in a folder that all nodes see and that only its owner can read.
 """
 
-import shutil
 import signal
 import subprocess
 import time
@@ -22,7 +21,7 @@ from distributed.core import Status
 
 from transferbench.errors import UserError
 from transferbench.messages import shorten
-from transferbench.runs.engines import Options, ProgressCallback
+from transferbench.runs.engines import Options
 from transferbench.runs.engines.dask import QUIET, Dask, Scheduler
 from transferbench.runs.progress import notify
 from transferbench.runs.record import Job
@@ -52,12 +51,8 @@ class Slurm(Dask):
     poll: float = 5.0
     remind: float = 60.0
 
-    def connect(self, stack: ExitStack, jobs: list[Job], on_progress: ProgressCallback) -> Client:
+    def connect(self, stack: ExitStack, jobs: list[Job]) -> Client:
         """Submit Slurm jobs and return a client of their scheduler; `stack` cancels them."""
-        if not shutil.which("sbatch"):
-            raise UserError(
-                "Slurm is not installed here (sbatch not found); use a machine that has it."
-            )
         parent = self.options.folder.absolute()
         parent.mkdir(parents=True, exist_ok=True)
         self._folder = Path(
@@ -79,7 +74,9 @@ class Slurm(Dask):
         """Submit a lost job again. Raise UserError if Slurm refused a job or none is left."""
         now = time.monotonic()
         if _Job.errors:
-            raise UserError(f"sbatch: {shorten(_Job.errors[0])}; see --slurm.")
+            raise UserError(
+                f"sbatch: {shorten(_Job.errors[0])}; see --slurm, or use a machine that has Slurm."
+            )
         if now - self._checked < self.poll:
             return
         self._checked = now
