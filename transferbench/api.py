@@ -98,7 +98,10 @@ def compare(
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    plans = comparing.plan(problem, models, params, repeats=repeats)
+    if problem.family not in comparing.REFERENCE or not problem.targets:
+        raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
+    names = comparing.model_names(problem.family, models)
+    plans = comparing.plan(problem.family, names, params or {}, repeats=repeats)
     compared = comparing.compare(problem, plans)
     return comparing.table(compared, truth)
 

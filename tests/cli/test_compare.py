@@ -78,7 +78,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, here):
 def test_json_has_every_sign_and_measure(call, here):
     found = compared(call, "-m", "dtl", "--set", "dtl.k=12")
     assert set(found) == {"classes", "source_shares", "results", "warnings", "worthless",
-                          "recommended", "recommendation", "evidence"}  # fmt: skip
+                          "recommended", "recommendation"}  # fmt: skip
     assert found["source_shares"] == {"cat": 0.5, "sea": 0.5}
     assert [row["model"] for row in found["results"]] == ["lr", "dtl", "consensus"]
     row = found["results"][1]
@@ -482,7 +482,7 @@ def test_python_takes_the_name_of_one_model_and_a_target_without_labels(here):
     ("arguments", "message"),
     [
         ({"repeats": 0}, "repeats: expected integer ≥ 1, got 0."),
-        ({"params": {"nosuch": {"k": 1}}}, "parameters of 'nosuch', which is not compared; expec"),
+        ({"params": {"nosuch": {"k": 1}}}, "unknown compared model 'nosuch'. Known: consensus, lr"),
         ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
         ({"target": ()}, "expected a problem or the name of a task, or else source and target"),
         ({"models": "lskmtc"}, "lskmtc is a clustering model"),

@@ -15,22 +15,22 @@ import csv
 import math
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transferbench import models, parameters
 from transferbench.choose.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.core.priors import labelled_shares
-from transferbench.errors import Doubt, UserError, brief
+from transferbench.errors import Doubt, UserError, unknown
 from transferbench.measures import ALL, THRESHOLD, evaluate
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Count
-from transferbench.problem import Fit, Problem, Truth, Watch
+from transferbench.problem import Family, Fit, Problem, Truth
 from transferbench.settings import experiments_dir
 from transferbench.userdata.multilabel import fit_in_tasks
 
@@ -74,12 +74,6 @@ class FitPlan:
     params: Mapping[str, Any]
     seeds: tuple[int | None, ...]
 
-    @classmethod
-    def of(cls, model: str, params: Mapping[str, Any], repeats: int, seed: int) -> Self:
-        """Return the plan of a model; of a random one so many seeds, from `seed` on."""
-        random = parameters.takes_seed(models.load(model))
-        return cls(model, params, tuple(range(seed, seed + repeats)) if random else (None,))
-
 
 def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one.
@@ -91,71 +85,39 @@ def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def plan(
-    problem: Problem,
-    names: Sequence[str] = (),
-    params: Mapping[str, Mapping[str, object]] | None = None,
+    family: Family,
+    names: Sequence[str],
+    params: Mapping[str, Mapping[str, object]],
     *,
     repeats: int = 1,
     seed: int = 0,
 ) -> list[FitPlan]:
-    """Return what to compare on a problem; see `model_names`.
+    """Return what to fit on a problem of a family.
 
     params: given parameters by model. repeats: seeds of a random model, from `seed` on. Raise
-    UserError if the problem cannot be compared on, or for an unknown or unsuitable model or
-    parameter.
+    UserError for an unknown or unsuitable model or parameter.
     """
     repeats = parameters.convert(repeats, Count, "repeats")
-    labelled = {"transfer": bool(problem.sources), "multilabel": True}.get(problem.family, False)
-    if not labelled or not problem.targets:
-        raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
-    params = params or {}
-    names = model_names(problem.family, names)
     for name in params:
         if name not in names:
-            message = f"parameters of {brief(name)}, which is not compared"
-            raise UserError(f"{message}; expected some of {', '.join(names)}.")
+            raise unknown("compared model", name, names)
     plans = []
     for name in names:
-        models.check_family(name, problem.family)
-        resolved = parameters.resolve(models.load(name), params.get(name, {}), name)
-        plans.append(FitPlan.of(name, resolved, repeats, seed))
+        models.check_family(name, family)
+        function = models.load(name)
+        resolved = parameters.resolve(function, params.get(name, {}), name)
+        random = parameters.takes_seed(function)
+        seeds = tuple(range(seed, seed + repeats)) if random else (None,)
+        plans.append(FitPlan(name, resolved, seeds))
     return plans
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Regret of the recommended model in the experiment `choice`, in points of accuracy.
-
-    It is on tasks of 500 documents a domain and more where the model is advised, by the shares of
-    their classes. tasks and corpora are their numbers. mean: of the corpora's means; low, high: its
-    95 per cent t interval. worst: of a task.
-    """
-
-    shares: str
-    tasks: int
-    corpora: int
-    mean: float
-    low: float
-    high: float
-    worst: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.mean:.1f} points ({self.low:.1f} to {self.high:.1f}, at worst "
-            f"{self.worst:.1f}) {SHARES[self.shares]}"
-        )
-
-
-@dataclass(frozen=True)
 class Choice:
-    """The recommended model, a sentence that says why, and the evidence.
-
-    No model if none can be recommended; no evidence without a table of regrets.
-    """
+    """The recommended model, None if none can be, and why with the evidence."""
 
     model: str | None
     sentence: str
-    evidence: tuple[Evidence, ...] = ()
 
 
 def choose(problem: Problem, entry: Entry) -> Choice:
@@ -166,37 +128,26 @@ def choose(problem: Problem, entry: Entry) -> Choice:
     few = min(len(domain.seen) for domain in problem.domains)
     if few < FEW:
         return Choice(None, f"No model is recommended for {few} documents; {FEW} are needed.")
-    signs, found = entry.fits[0].diagnostics, evidence()
+    signs, shares = entry.fits[0].diagnostics, {"no shift"}
     agreement = signs.get("agreement", 1.0)
     if agreement < WEAK_AGREEMENT:
         why = f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
-        return Choice(None, f"No model is recommended: {why}. {REMEDY}", found)
+        return Choice(None, f"No model is recommended: {why}. {REMEDY}")
     if "agreement" in signs:
         why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-        found = tuple(each for each in found if each.shares != "no shift")
+        shares = {*SHARES} - shares
         if signs["alike"]:
             why += (
                 f", and {signs['alike']:.0f} of {len(problem.targets)} targets look like the source"
             )
     elif signs["alike"]:
         why = "source and target look alike, so it decides as the SVM"
-        found = tuple(each for each in found if each.shares == "no shift")
     else:
         why = "its decisions have the class shares of its parameter prior"
     if entry.params != parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
-        found = ()
-    if not found:
-        known = " No evidence is known for its parameters."
-    else:
-        tasks, corpora = sum(each.tasks for each in found), max(each.corpora for each in found)
-        known = (
-            f" In the experiment `choice` ({tasks} tasks from {corpora} corpora, with whose labels "
-            "it was designed) it is on average below the best of six single models by "
-            f"{'; '.join(map(str, found))}. In brackets: the 95 % interval over corpora."
-        )
-    return Choice(
-        RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{known}{_outside(problem)}", found
-    )
+        shares = set()
+    known = f"{_evidence(shares)}{_outside(problem)}"
+    return Choice(RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{known}")
 
 
 def _outside(problem: Problem) -> str:
@@ -212,26 +163,35 @@ def _outside(problem: Problem) -> str:
     )
 
 
-def evidence() -> tuple[Evidence, ...]:
-    """Return the regret of the recommended model, by SHARES; empty without a table."""
-    folder = experiments_dir()
+def _evidence(shares: Set[str]) -> str:
+    """Return a sentence on the regret of the recommended model in the experiment `choice`.
+
+    It is on tasks of 500 documents a domain and more where the model is advised, in points of
+    accuracy: the mean of the corpora's means, its 95 per cent t interval, and the worst of a task.
+    shares: those of the classes, of SHARES.
+    """
+    folder, found = experiments_dir(), list[dict[str, str]]()
     path = next((folder / name for name in REGRET if (folder / name).is_file()), None)
-    if path is None:
-        return ()
-    with path.open(encoding="utf-8", newline="") as file:
-        numbers = ("mean", "low", "high", "worst")
-        return tuple(
-            Evidence(
-                line["shares"],
-                int(line["tasks"]),
-                int(line["corpora"]),
-                *(float(line[name]) for name in numbers),
-            )
-            for line in csv.DictReader(file)
-            if line["strategy"] == f"{RECOMMENDED}, {ADVISED}"
-            and line["documents"] == ANY
-            and line["shares"] in SHARES
-        )
+    if path:
+        with path.open(encoding="utf-8", newline="") as file:
+            advised = f"{RECOMMENDED}, {ADVISED}", ANY
+            for line in csv.DictReader(file):
+                if (line["strategy"], line["documents"]) == advised and line["shares"] in shares:
+                    found.append(line)
+    if not found:
+        return " No evidence is known for its parameters."
+    tasks = sum(int(line["tasks"]) for line in found)
+    corpora = max(int(line["corpora"]) for line in found)
+    below = [
+        f"{float(line['mean']):.1f} points ({float(line['low']):.1f} to {float(line['high']):.1f}, "
+        f"at worst {float(line['worst']):.1f}) {SHARES[line['shares']]}"
+        for line in found
+    ]
+    return (
+        f" In the experiment `choice` ({tasks} tasks from {corpora} corpora, with whose labels "
+        "it was designed) it is on average below the best of six single models by "
+        f"{'; '.join(below)}. In brackets: the 95 % interval over corpora."
+    )
 
 
 @dataclass(frozen=True)
@@ -265,29 +225,18 @@ class Comparison:
     choice: Choice
 
 
-def compare(
-    problem: Problem,
-    plans: Sequence[FitPlan],
-    *,
-    names: Sequence[str] = (),
-    required: Collection[str] | None = None,
-    on_done: Callable[[Entry], object] = lambda entry: None,
-    watch: Watch | None = None,
-) -> Comparison:
+def compare(problem: Problem, plans: Iterable[FitPlan], *, names: Sequence[str] = ()) -> Comparison:
     """Fit the models, and recommend one if it is among them.
 
-    plans: see `plan`. names: how doubts call the targets. required: models without which there is
-    no comparison; by default the reference. on_done: called with the entry of each model that is
-    done. watch: see `api.fit`. Raise UserError if a required model cannot be fitted.
+    plans: see `plan`. names: how doubts call the targets. Raise UserError if the first model cannot
+    be fitted.
     """
-    required = [REFERENCE.get(problem.family, "")] if required is None else required
-    entries = {}
+    entries: dict[str, Entry] = {}
     for planned in plans:
-        entry = fit_plan(problem, names, planned, watch)
-        if not entry.fits and entry.model in required:
+        entry = fit_plan(problem, names, planned)
+        if not entry.fits and not entries:
             raise UserError(f"{entry.model}: {entry.doubts[0]}.")
         entries[entry.model] = entry
-        on_done(entry)
     doubts = tuple(check_data(problem, names))
     choice = Choice(None, f"{NONE_RECOMMENDED} {REMEDY}" if problem.family == "multilabel" else "")
     if RECOMMENDED in entries:
@@ -295,12 +244,10 @@ def compare(
     return Comparison(problem, entries, doubts, choice)
 
 
-def fit_plan(
-    problem: Problem, names: Sequence[str], planned: FitPlan, watch: Watch | None = None
-) -> Entry:
+def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
-    names: what doubts call the targets. watch: see `api.fit`.
+    names: what doubts call the targets.
     """
     fits, seconds = [], []
     with warnings.catch_warnings(record=True) as printed:
@@ -308,12 +255,10 @@ def fit_plan(
         try:
             for seed in planned.seeds:
                 start = time.perf_counter()
-                fit = fit_in_tasks(
-                    problem,
-                    partial(
-                        models.fit, planned.model, params=planned.params, seed=seed, watch=watch
-                    ),
+                fit_one = partial(
+                    models.fit, planned.model, params=planned.params, seed=seed, watch=None
                 )
+                fit = fit_in_tasks(problem, fit_one)
                 seconds.append(time.perf_counter() - start)
                 if problem.family == "transfer" and fit.columns == "clusters":
                     text = "it finds clusters, which have no names; choose another model"

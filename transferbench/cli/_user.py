@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,13 @@ import click
 
 from transferbench.cli._options import completing, declared, model_names, option, passing
 from transferbench.cli._terminal import echo
-from transferbench.errors import Doubt, UserError, unknown
+from transferbench.errors import Doubt, UserError
 from transferbench.messages import counted
-from transferbench.parameters import parse, resolve, schema
+from transferbench.parameters import parse, schema
 from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Comparison, Entry
-    from transferbench.parameters import Params
+    from transferbench.choose.compare import Comparison, Entry, FitPlan
     from transferbench.problem import Family, Fit
     from transferbench.userdata.load import Loaded
 
@@ -129,29 +128,25 @@ class UserData:
                 "(`transferbench list models`)."
             )
 
-    def params(self, models: Sequence[str]) -> dict[str, Params]:
-        """Return all parameters of the models by name.
+    def plans(self, models: Sequence[str], repeats: int = 1) -> list[FitPlan]:
+        """Return what to fit, with all parameters of the models.
 
         NAME is for all models that have it, MODEL.NAME overrides it. Raise UserError for an unknown
         model, another family than the first one's, an unknown parameter or value.
         """
         from transferbench import models as registry
+        from transferbench.choose.compare import plan
 
-        family = self.family
-        for name in models:
-            registry.check_family(name, family)
         functions = {name: registry.load(name) for name in models}
+        given: dict[str, dict[str, str]] = {}
         assigned = parse(self.assignments)
-        given: dict[str, dict[str, str]] = {name: {} for name in functions}
         for key in sorted(assigned, key=lambda key: "." in key):
             model, dot, name = key.rpartition(".")
-            if dot and model not in functions:
-                raise unknown("model in --set", model, functions)
             having = [n for n in functions if name in schema(functions[n])]
             # One that no model has is refused by `resolve`, which knows the names.
             for taker in [model] if dot else having or [*self.named, *functions][:1]:
-                given[taker][name] = assigned[key]
-        return {name: resolve(function, given[name], name) for name, function in functions.items()}
+                given.setdefault(taker, {})[name] = assigned[key]
+        return plan(self.family, models, given, repeats=repeats, seed=self.seed)
 
     def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
         """Return the files of the sources and of the targets."""
@@ -210,36 +205,14 @@ class UserData:
             if flag == "--label-file" and os.path.lexists(path):
                 raise UserError(f"{name} exists and may hold labels; name another file.")
 
-    def compare(
-        self, loaded: Loaded, params: Mapping[str, Params], repeats: int = 1,
-        required: Collection[str] | None = None,
-    ) -> Comparison:  # fmt: skip
-        """Fit models with a bar, and recommend one if it is among them.
-
-        params: of each model by name. repeats, required: see `choose.compare`.
-        """
+    def compare(self, loaded: Loaded, plans: Sequence[FitPlan]) -> Comparison:
+        """Fit models with a bar, and recommend one if it is among them."""
         from tqdm import tqdm
 
-        from transferbench.choose.compare import FitPlan, compare
+        from transferbench.choose.compare import compare
 
-        plans = [FitPlan.of(name, values, repeats, self.seed) for name, values in params.items()]
-        done: list[str] = []
-        with tqdm(
-            total=len(plans), leave=False, disable=None, bar_format="{desc} |{bar}| {elapsed}"
-        ) as bar:
-
-            def watch(iteration: int, planned: int, scores: object) -> None:
-                bar.set_description_str(f"{len(done)}/{len(plans)} models", refresh=False)
-                bar.update(len(done) + iteration / planned - bar.n)
-
-            def on_done(entry: Entry) -> None:
-                done.append(entry.model)
-                bar.update(len(done) - bar.n)
-
-            return compare(
-                loaded.problem, plans, names=target_names(loaded), required=required,
-                on_done=on_done, watch=watch,
-            )  # fmt: skip
+        bar = tqdm(plans, "models", leave=False, disable=None)
+        return compare(loaded.problem, bar, names=target_names(loaded))
 
     def write_sample(self, targets: Sequence[Documents]) -> None:
         """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""

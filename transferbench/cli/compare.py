@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 FEW_CLASSES = 4
 #: With fewer scored documents the accuracy has an interval.
 MANY_SCORED = 200
-#: Standard errors by which a model must be ahead to be called better.
-CLEAR = 2
 #: What the columns of the table mean; {}: the classes.
 LEGEND = {
     "transfer": "; *: recommended; shares: {} among the decisions; recall: the part of each that "
@@ -69,13 +66,13 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
     clusters = user.family == "clustering"
     if clusters:
         user.check_named()
-    params = user.params(user.compared())
+    plans = user.plans(user.compared(), repeats)
     loaded = user.read("some" if clusters else "any")
-    compared = user.compare(loaded, params, repeats, required=user.named if clusters else None)
-    frame, choice = table(compared, loaded.truth), asdict(compared.choice)
+    compared = user.compare(loaded, plans)
+    frame = table(compared, loaded.truth)
     lines = frame.to_dict("records")
     entries, doubts = compared.entries, compared.doubts
-    facts = {**frame.attrs, **{k: choice[k] for k in choice if k not in ("model", "sentence")}}
+    facts = frame.attrs
     used = [m for m in (facts["recommended"], *user.named) if m in entries and entries[m].fits]
     judged = [*doubts, *(doubt for model in used[:1] for doubt in entries[model].doubts)]
     worthless = any(doubt.worthless for doubt in judged)
@@ -87,8 +84,7 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
         _print(lines, loaded)
         print_shares(loaded, {model: entries[model].fits[0] for model in used})
         if sentence := facts.get("recommendation"):
-            for said in _said_by_labels(lines, loaded):
-                echo(said)
+            _print_labelled(loaded)
             echo(textwrap.fill(sentence, WIDTH))
     print_warnings(loaded, entries, doubts)
     if worthless and not user.force:
@@ -97,26 +93,15 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
     return int(worthless and not user.force)
 
 
-def _said_by_labels(lines: Sequence[Line], loaded: Loaded) -> Iterator[str]:
-    """Yield what the labels of a target say: their shares, if few, and a clearly better model."""
-    truth, classes = loaded.truth, loaded.problem.classes
+def _print_labelled(loaded: Loaded) -> None:
+    """Print the shares of the classes among the labels of a target, if these are few."""
+    truth = loaded.truth
     for name, Y, scored in zip(truth.names, truth.Y, truth.scored, strict=True):
-        here = [line for line in lines if line["target"] == name and line.get("scored")]
-        if truth.family != "transfer" or not here:
-            continue
         n = int(scored.sum())
-        if n < min(MANY_SCORED, len(scored)):
-            shares = zip(classes, Y[scored].mean(axis=0), strict=True)
+        if truth.family == "transfer" and 0 < n < min(MANY_SCORED, len(scored)):
+            shares = zip(truth.classes, Y[scored].mean(axis=0), strict=True)
             shown = ", ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
-            yield f"shares of your {n} labels in {name}: {shown}"
-        # That of a failed model is NaN.
-        right = {line["model"]: line["accuracy"] for line in here if line["accuracy"] >= 0}
-        best = max(right, key=right.__getitem__)
-        for own in (line["model"] for line in here if line["recommended"]):
-            noise = math.sqrt(sum(right[m] * (1 - right[m]) for m in (best, own)) / n)
-            if right[best] - right[own] > CLEAR * noise:
-                percent = f"{100 * right[best]:.1f} against {100 * right[own]:.1f} % are right"
-                yield f"By your labels in {name} {best} is better than {own}: {percent}."
+            echo(f"shares of your {n} labels in {name}: {shown}")
 
 
 def _print(lines: Sequence[Line], loaded: Loaded) -> None:

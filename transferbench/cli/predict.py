@@ -41,9 +41,9 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     if user.family != "transfer":
         user.check_named()
-    params = user.params(user.compared(only_advice=True) if user.auto else user.named)
+    plans = user.plans(user.compared(only_advice=True) if user.auto else user.named)
     loaded = user.read("none", clusters or 0)
-    compared = user.compare(loaded, params, required=None if user.auto else user.named)
+    compared = user.compare(loaded, plans)
     entries, doubts = compared.entries, compared.doubts
     reference = next(iter(entries))
     if user.auto:
