@@ -119,7 +119,7 @@ def left_out(err: str) -> list[str]:
 
 
 def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
-    out, err = beside("list", "--all")
+    out, err = beside("list")
     assert left_out(err) == sorted(LEFT_OUT_DATA | LEFT_OUT_MODELS)
     assert "good-model" in out
     assert "kmeans" in out

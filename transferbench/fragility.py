@@ -23,16 +23,20 @@ from transferbench.settings import Settings
 
 #: The other precision of a model.
 OTHER = {"float32": "float64", "float64": "float32"}
+#: Orders of the documents to try.
+ORDERS = 2
+#: Seconds that a committed run to be made again may have taken.
+MAX_SECONDS = 60
 
 
-def changes(run: Run, only: Collection[str], orders: int) -> Iterator[tuple[str, Run]]:
+def changes(run: Run, only: Collection[str]) -> Iterator[tuple[str, Run]]:
     """Yield the name of each change (see `Move`) and the run with it.
 
-    only: kinds of changes: order, dtype, threads, libraries. orders: number of orders to try.
+    only: kinds of changes: order, dtype, threads, libraries.
     With two threads, or with the libraries that are installed, the run itself stays the same.
     """
     task = tasks.Task.named(run.task)
-    for number in range(1, orders + 1) if "order" in only else ():
+    for number in range(1, ORDERS + 1) if "order" in only else ():
         yield f"order {number}", replace(run, task=replace(task, order=task.order + number).name)
     if "dtype" in only and run.params.get("dtype") in OTHER:
         yield "dtype", replace(run, params={**run.params, "dtype": OTHER[run.params["dtype"]]})
@@ -45,15 +49,13 @@ def changes(run: Run, only: Collection[str], orders: int) -> Iterator[tuple[str,
 
 
 def measure(
-    experiment: Experiment, settings: Settings, only: Collection[str], orders: int, seconds: float,
-    jobs: int,
-) -> tuple[list[Path], list[Record]]:  # fmt: skip
+    experiment: Experiment, settings: Settings, only: Collection[str], jobs: int
+) -> tuple[list[Path], list[Record]]:
     """Perform the first runs of a table's cells with changes; add them to its fragility.csv.
 
-    only, orders: see `changes`. seconds: the longest that a committed run to be made again may have
-    taken. jobs: runs at a time. Return the paths of the pages written and the records. A run that
-    has a finished record is not repeated: each change has its own folder of records. Raise
-    UserError for a figure, and if there are no runs.
+    only: see `changes`. jobs: runs at a time. Return the paths of the pages written and the
+    records. A run that has a finished record is not repeated: each change has its own folder of
+    records. Raise UserError for a figure, and if there are no runs.
     """
     if experiment.spec.figure:
         raise UserError(f"{experiment.name} is a figure; name a table.")
@@ -61,8 +63,8 @@ def measure(
     planned: dict[str, dict[Run, list[Cell]]] = {}
     for cell in read_cells(experiment, folder):
         first = next((each for each in cell.outcomes if each.status == "done"), None)
-        if first and first.seconds <= seconds and cell.metric not in COSTS:
-            for name, run in changes(first.run, only, orders):
+        if first and first.seconds <= MAX_SECONDS and cell.metric not in COSTS:
+            for name, run in changes(first.run, only):
                 planned.setdefault(name, {}).setdefault(run, []).append(cell)
     moves = {move[:3]: move for move in read_moves(folder / "fragility.csv")}
     for name, cells in planned.items():

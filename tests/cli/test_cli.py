@@ -85,8 +85,8 @@ def test_a_dry_run_without_data_fetches_nothing(call, home):
     code, out, err = call("run", "comp-vs-rec", "-m", "lr", "--dry-run")
     header, line = out.splitlines()
     assert (code, err) == (0, "")
-    assert header.split() == ["task", "model", "seeds", "done", "to", "run"]
-    assert line.split() == ["gtl/comp-vs-rec", "lr", "none", "0", "1"]
+    assert header.split() == ["task", "model", "seed"]
+    assert line.split() == ["gtl/comp-vs-rec", "lr", "none", "to", "run"]
     assert not home.data.exists()
 
 

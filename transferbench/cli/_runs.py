@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,9 +89,12 @@ class Execution:
         )
         chosen = engines.choose(self.engine, options)
         if self.dry_run:
-            states = [done and not self.force for done in runner.done(runs, settings)]
-            by_task = [(run.task, run) for run in runs]
-            echo_table(planned_table("task", by_task, dict(zip(runs, states, strict=True))))
+            lines = [["task", "model", "seed", ""]]
+            for run, done in zip(runs, runner.done(runs, settings), strict=True):
+                seed = "none" if run.seed is None else f"{run.seed}"
+                state = "done" if done and not self.force else "to run"
+                lines.append([run.task, run.model, seed, state])
+            echo_table(lines)
             return []
 
         def limits(run: Run) -> Limits:
@@ -123,21 +126,3 @@ class Execution:
 
 #: Add the options, whose values a command takes as `execution`.
 execution_options = passing("execution", Execution, declared(Execution))
-
-
-def planned_table(
-    what: str, planned: Iterable[tuple[str, Run]], done: Mapping[Run, bool]
-) -> list[list[str]]:
-    """Return a header and a line for each label and model of the planned runs.
-
-    what: heading of the labels; planned: label and run, of which equal ones count once.
-    """
-    groups: dict[tuple[str, str], set[Run]] = {}
-    for label, run in planned:
-        groups.setdefault((label, run.model), set()).add(run)
-    lines = [[what, "model", "seeds", "done", "to run"]]
-    for (label, model), runs in groups.items():
-        seeds = {run.seed for run in runs} - {None}
-        ready = sum(done[run] for run in runs)
-        lines.append([label, model, f"{len(seeds) or 'none'}", f"{ready}", f"{len(runs) - ready}"])
-    return lines

@@ -17,7 +17,7 @@ from transferbench.settings import Settings, config_path
 def command(settings: Settings) -> int:
     """Show what is installed, and which folders, settings and mirrors are used.
 
-    The exit code is 1 if a required library is missing or a folder cannot be written. `list tasks`
+    The exit code is 1 if a folder cannot be written. `list tasks`
     shows which original files are here, `fetch --dry-run` where each comes from.
     """
     import platform
@@ -30,12 +30,10 @@ def command(settings: Settings) -> int:
     libraries = [f"transferbench {__version__}"]
     for line in metadata.requires("transferbench") or ():
         name, *extra = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
-        if version := _version(name):
-            libraries.append(f"{name} {version}")
-        elif not extra:
-            faults.append(f"{name} is missing; reinstall transferbench.")
-        else:
-            missing.append(f"{name} (extra {extra[0]})")
+        try:
+            libraries.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(f"{name} (extra {extra[0]})" if extra else name)
     found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
     found["libraries"] = ", ".join(dict.fromkeys(libraries))
     found["missing"] = ", ".join(missing) or "none"
@@ -55,11 +53,3 @@ def command(settings: Settings) -> int:
     for fault in faults:
         echo(f"faults     {fault}")
     return 1 if faults else 0
-
-
-def _version(distribution: str) -> str:
-    """Return the version of an installed distribution, else ""."""
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""

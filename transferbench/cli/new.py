@@ -1,6 +1,5 @@
 """transferbench new."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -65,7 +64,7 @@ def command(kind: str, name: str, folder: Path) -> None:
     texts = {
         folder / path.removesuffix(".j2").replace("PACKAGE", package).replace("NAME", name):
         environment.get_template(path).render(
-            name=name, package=package, file=f"{name}.yaml", params=_params
+            name=name, package=package, file=f"{name}.yaml"
         )
         for path in sorted(environment.list_templates())
     }  # fmt: skip
@@ -94,11 +93,3 @@ def _check(kind: str, name: str, folder: Path) -> None:
     taken = {"model": models.registry(), "dataset": prefixes}.get(kind, ())
     if name in taken:
         raise UserError(f"there is a {kind} {name} already; choose another name.")
-
-
-def _params(model: str) -> str:
-    """Return all parameters of a model with their defaults, as YAML on one line."""
-    from transferbench import models, parameters
-
-    known = parameters.schema(models.load(model)).values()
-    return json.dumps({each.name: each.default for each in known})

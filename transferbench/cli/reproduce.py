@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench.cli._options import several_experiments
-from transferbench.cli._runs import REPEATS, Execution, execution_options, planned_table
+from transferbench.cli._runs import REPEATS, Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
 
@@ -73,7 +73,7 @@ def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -
     from transferbench.files import exclusive
 
     if execution.dry_run:
-        _show(rebuilds, settings, force=execution.force)
+        _show(rebuilds, settings)
         return 0
     seconds = None
     if not execution.force:
@@ -86,26 +86,16 @@ def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -
         return reproduce.perform(rebuilds, execute, say)
 
 
-def _show(rebuilds: list[Rebuild], settings: Settings, *, force: bool) -> None:
-    """Print what would run: of one experiment its columns, of several a line for each."""
+def _show(rebuilds: list[Rebuild], settings: Settings) -> None:
+    """Print what would run, a line for each experiment."""
     from transferbench import reproduce
-    from transferbench.runs import runner
 
     expected, sentence, _ = reproduce.forecast(rebuilds, settings)
-    if len(rebuilds) == 1:
-        (rebuild,) = rebuilds
-        runs = list(rebuild.waiting)
-        ready = dict(zip(runs, runner.done(runs, settings), strict=True))
-        kept = dict.fromkeys(rebuild.kept, True)
-        states = {run: done and not force for run, done in ready.items()} | kept
-        by_column = [(each.column, each.run) for each in rebuild.planned]
-        echo_table(planned_table("column", by_column, states))
-    else:
-        lines = [["experiment", "done", "to run", "minutes of one core"]]
-        for rebuild in rebuilds:
-            one = expected.loc[rebuild.name]
-            unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
-            counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
-            lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
-        echo_table(lines)
+    lines = [["experiment", "done", "to run", "minutes of one core"]]
+    for rebuild in rebuilds:
+        one = expected.loc[rebuild.name]
+        unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
+        counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
+        lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
+    echo_table(lines)
     echo(sentence)
