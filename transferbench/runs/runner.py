@@ -63,9 +63,10 @@ def run(
     ):
         files = task_files or TaskFiles(settings)
         size = int(settings.max_artefacts * 2**30)
-        folder = Folder(settings.data.absolute() / "artefacts", size)
+        folder = Folder(settings.data.absolute() / "artefacts", size) if size else None
         with suppress(OSError):  # without it, runs make their artefacts themselves
-            folder.path.mkdir(parents=True, exist_ok=True)
+            if folder:
+                folder.path.mkdir(parents=True, exist_ok=True)
         store = Store(settings.results)
         batch = Batch(store, files, limits, force, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
@@ -106,7 +107,7 @@ class Batch:
     on_record: Callable[[Run, Record], None]
     interrupt: DeferInterrupt
     bar: ProgressBar
-    artefacts: Folder
+    artefacts: Folder | None
     records: dict[Run, Record] = field(default_factory=dict)
     _running: dict[str, Run] = field(default_factory=dict)  # by key
     _written: set[str] = field(default_factory=set)  # keys of records that `on_done` wrote
