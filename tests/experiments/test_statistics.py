@@ -47,7 +47,7 @@ def test_a_figure_is_compared_to_the_printed_decimals(printed, ours, verdict):
 def test_every_row_is_of_a_paper_and_says_why_nothing_is_known():
     for row in ROWS:
         assert row["paper"] in statistics.PAPERS
-        unknown = {entry.verdict for entry in statistics.entries(row)} == {"unknown"}
+        unknown = {entry["verdict"] for entry in statistics.entries(row)} == {"unknown"}
         assert not unknown or "note" in row or row["printed"].keys() <= {"documents", "classes"}
 
 

@@ -1,7 +1,7 @@
 """Data statistics that the papers print, beside those of our tasks: results/data-statistics/."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -13,19 +13,6 @@ NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
 
 
-class Entry(NamedTuple):
-    """A printed figure and ours; verdict: equal, differs, rough (not judged) or unknown (here)."""
-
-    paper: str
-    place: str
-    row: str
-    statistic: str
-    printed: str
-    ours: str
-    verdict: str
-    task: str
-
-
 def read() -> dict[str, Any]:
     """Return the title and the rows of the file of printed statistics."""
     path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
@@ -33,17 +20,25 @@ def read() -> dict[str, Any]:
     return content
 
 
-def entries(row: dict[str, Any]) -> list[Entry]:
-    """Return an entry for each figure of a printed row; its task and domain must exist."""
-    task, place = row.get("task", ""), (row["paper"], row["place"], row["row"])
+def entries(row: dict[str, Any]) -> list[dict[str, str]]:
+    """Return an entry for each figure of a printed row; its task and domain must exist.
+
+    verdict: equal, differs, rough (not judged) or unknown (here).
+    """
+    task = row.get("task", "")
     known = of_task(task, row.get("domain"), row.get("class")) if task else {}
     known |= row.get("measured", {})
     made = []
     for name, printed in row["printed"].items():
         value = known.get(name, "")
-        ours = f"{value:#.4g}" if isinstance(value, float) else str(value)
-        verdict = judge(printed, value) if name in known else "unknown"
-        made.append(Entry(*place, name, printed, ours, verdict, task))
+        entry = {key: row[key] for key in ("paper", "place", "row")} | {
+            "statistic": name,
+            "printed": printed,
+            "ours": f"{value:#.4g}" if isinstance(value, float) else str(value),
+            "verdict": judge(printed, value) if name in known else "unknown",
+            "task": task,
+        }
+        made.append(entry)
     return made
 
 
@@ -78,16 +73,8 @@ def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
     content = read()
     found = [entry for row in content["rows"] for entry in entries(row)]
-    marks = {"equal": "", "differs": " ≠ {}", "rough": " ({})", "unknown": " –"}
+    counts = Counter(entry["verdict"] for entry in found)
     page = pages.fill(
-        "statistics.md.j2",
-        name=NAME,
-        title=content["title"],
-        rows=content["rows"],
-        papers=PAPERS,
-        entries=found,
-        counts=Counter(entry.verdict for entry in found),
-        # The printed figure, and ours if it is another.
-        cells={each[:4]: each.printed + marks[each.verdict].format(each.ours) for each in found},
+        "statistics.md.j2", name=NAME, papers=PAPERS, entries=found, counts=counts, **content
     )
     return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": page}
