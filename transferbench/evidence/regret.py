@@ -22,11 +22,6 @@ from transferbench.experiments.experiment import Experiment
 ELSEWHERE = "chosen on the other corpora"
 
 
-def corpora(experiment: Experiment) -> list[str]:
-    """Return the corpora of the rows."""
-    return list(dict.fromkeys(map(experiment.corpus, experiment.spec.rows)))
-
-
 def variants(experiment: Experiment) -> dict[str, list[str]]:
     """Return the values that rows have of each variant, in the order of the file."""
     found: dict[str, dict[str, None]] = {}
@@ -88,7 +83,8 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 | by_corpus.to_dict()
             )
     columns = ["strategy", *variants(experiment), "tasks", "corpora", "mean", "low", "high"]
-    columns += ["worst", "worst_row", "below_reference", *corpora(experiment)]
+    columns += ["worst", "worst_row", "below_reference"]
+    columns += dict.fromkeys(map(experiment.corpus, experiment.spec.rows))
     return pd.DataFrame(lines, columns=columns)
 
 

@@ -3,7 +3,7 @@
 import base64
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,11 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             "claims": outcomes,
             "own": own_outcomes,
             "columns": shown["columns"],
-            "rows": {} if spec.regret else _searched(experiment, shown),
+            "rows": {
+                row: [_words(experiment, here[c]) if c in here else "" for c in shown["columns"]]
+                for row, here in shown["rows"].items()
+                if not spec.regret
+            },
         },
         "verdicts": Counter(verdict for _, verdict in printed.elements()),
         "outcomes": outcomes,
@@ -132,14 +136,6 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
             for name, svg in pictures.items()
             if (pdf := svg.with_suffix(".pdf")).is_file()
         },
-    }
-
-
-def _searched(experiment: Experiment, shown: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the texts of a table's cells by row, in the order of the columns."""
-    return {
-        row: [_words(experiment, here[c]) if c in here else "" for c in shown["columns"]]
-        for row, here in shown["rows"].items()
     }
 
 
