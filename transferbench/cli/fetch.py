@@ -28,10 +28,9 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     missing = []
     for file in files.values():
         if dry_run:
-            plan = fetch.plan(file, settings)
             size = f"{file.size / 1e6:.1f} MB" if file.size else "of unknown size"
-            source = plan.source or "no allowed source"
-            echo(f"{file.name}  {size}  from {source}  to {plan.destination}")
+            source = fetch.source(file, settings) or "no allowed source"
+            echo(f"{file.name}  {size}  from {source}  to {settings.data / 'raw' / file.name}")
             continue
         try:
             echo(f"{file.name}  verified  {fetch.get(file, settings)}")

