@@ -34,20 +34,17 @@ def needed(task: str) -> list[str]:
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
-    column_of: dict[str, int] = {}
-    columns, values, starts, labels = [], [], [0], []
+    from sklearn.feature_extraction import DictVectorizer
+
+    reviews, labels = [], []
     for path in (files[name] for name in needed(task)):
         for line in path.read_text(encoding="utf-8").strip().split("\n"):
             *pairs, label = line.strip().split(" ")
             labels.append(CLASSES.index(label.removeprefix("#label#:")))
-            for pair in pairs:
-                term, _, count = pair.rpartition(":")
-                columns.append(column_of.setdefault(term, len(column_of)))
-                values.append(int(count))
-            starts.append(len(columns))
-    counts = sp.csr_array((values, columns, starts), shape=(len(labels), len(column_of)))
-    counts.sum_duplicates()
-    counts, y = counts[:, np.argsort(list(column_of))], np.array(labels)
+            split = (pair.rpartition(":") for pair in pairs)
+            reviews.append({term: int(count) for term, _, count in split})
+    counts = sp.csr_array(DictVectorizer(dtype=np.int64).fit_transform(reviews))
+    y = np.array(labels)
     half = len(y) // 2
     return CLASSES, {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
 

@@ -68,15 +68,8 @@ TAGS = "NUS-WIDE-Lite_tags/Lite_Tags1k_{1}.txt"
 KINDS = ("CH", "CORR", "EDH", "WT", "CM55", "tags", "BoW")
 #: Digests of the files of all kinds but BoW.
 KNOWN = originals("nus-wide")
-#: What must be true of the labels.
-LABEL_FACTS = {
-    "Train images": 27_807,
-    "Test images": 27_808,
-    "concepts": 81,
-    "labels per image": 4.211,
-    "label sets": 15_114,
-    "images without a label": 2_989,
-}
+#: Train images, Test images, concepts, labels an image, label sets, images without a label.
+LABEL_FACTS = (27_807, 27_808, 81, 4.211, 15_114, 2_989)
 REMEDY = (
     "run `git clone https://github.com/Umauro/Taller2-Machine-Learning FOLDER` and "
     "`git -C FOLDER checkout 8bf9e9bcdf4934ccf0cd81d5e968ac84f587e5b3`, or unpack NUS-WIDE-LITE"
@@ -157,18 +150,12 @@ def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
         np.stack([_numbers(file)[:, 0] for file in each] or [np.empty(0)], axis=1) for each in files
     ]
     Y = np.vstack(parts)
-    found = {
-        "Train images": len(parts[0]),
-        "Test images": len(parts[1]),
-        "concepts": Y.shape[1],
-        "labels per image": round(float(Y.sum()) / max(len(Y), 1), 3),
-        "label sets": len(np.unique(np.packbits(Y > 0, axis=1), axis=0)),
-        "images without a label": int((~Y.any(axis=1)).sum()),
-    }
-    for fact, expected in LABEL_FACTS.items():
-        if found[fact] != expected:
-            place = LABELS.partition("/")[0]
-            raise ValueError(f"{place}: {found[fact]:,} {fact}, expected {expected:,}; {REMEDY}")
+    sets = len(np.unique(np.packbits(Y > 0, axis=1), axis=0))
+    mean = round(float(Y.sum()) / max(len(Y), 1), 3)
+    found = (*map(len, parts), Y.shape[1], mean, sets, int((~Y.any(axis=1)).sum()))
+    if found != LABEL_FACTS:
+        place = LABELS.partition("/")[0]
+        raise ValueError(f"{place}: numbers {found}, expected {LABEL_FACTS}; {REMEDY}")
     return concepts, [part.astype(np.int8) for part in parts]
 
 

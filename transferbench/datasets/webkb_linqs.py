@@ -15,7 +15,6 @@ from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts, originals
 from transferbench.datasets.webkb import CLASSES, UNIVERSITIES
 
-WORDS = 1703
 FILES = originals("webkb-linqs")
 TASKS = {"mtc/webkb4-linqs": "WebKB in the LINQS group's binary form: 4 clustering tasks"}
 FACTS = facts(TASKS)
@@ -25,17 +24,11 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
     contents = dict(members(*files.values()))
     parts = {}
     for name in UNIVERSITIES:
-        words: list[int] = []
-        starts, labels = [0], []
         # One page a line: its address, 0 or 1 for each word, its class.
-        for line in contents[f"webkb/{name}.content"].decode().splitlines():
-            _, *marks, label = line.split("\t")
-            if label in CLASSES:
-                words += [word for word, mark in enumerate(marks) if mark == "1"]
-                starts.append(len(words))
-                labels.append(CLASSES.index(label))
-        marked = (np.ones(len(words)), words, starts)
-        parts[name] = sp.csr_array(marked, shape=(len(labels), WORDS)), np.array(labels)
+        lines = contents[f"webkb/{name}.content"].decode().splitlines()
+        pages = [line.split("\t") for line in lines if line.endswith(CLASSES)]
+        marks = sp.csr_array(np.array([marks for _, *marks, _ in pages], float))
+        parts[name] = marks, np.array([CLASSES.index(page[-1]) for page in pages])
     return CLASSES, parts
 
 
