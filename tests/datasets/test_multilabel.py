@@ -12,6 +12,7 @@ from transferbench.data import tasks
 from transferbench.data.problems import (
     assign_tasks,
     assign_tasks_from,
+    largest_categories,
     problem_from_views,
     topic_view,
     train_mask,
@@ -24,10 +25,10 @@ def test_sub_categories_are_assigned_in_turn_by_size():
     names = ["a2", "a1", "b1", "a3", "b2"]
     has = ["a1", "a1 a2", "a1", "a2", "a3", "b1", "b1", "b2", "", ""]
     Y = np.array([[name in document.split() for name in names] for document in has])
-    assigned = assign_tasks(Y, [name[0] for name in names], 2)
-    assert assigned.tolist() == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
-    assert assign_tasks(Y, [name[0] for name in names], 1).tolist() == [0] * 10
-    assert assign_tasks(Y, [name[0] for name in names], 3).tolist()[:8] == [0, 0, 0, 1, 2, 0, 0, 1]
+    category, tops = largest_categories(Y), [name[0] for name in names]
+    assert assign_tasks(category, tops, 2).tolist() == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
+    assert assign_tasks(category, tops, 1).tolist() == [0] * 10
+    assert assign_tasks(category, tops, 3).tolist()[:8] == [0, 0, 0, 1, 2, 0, 0, 1]
 
 
 def test_a_document_belongs_to_its_largest_sub_category():
@@ -35,7 +36,7 @@ def test_a_document_belongs_to_its_largest_sub_category():
     names = ["a1", "a11", "a12", "a2"]
     has = ["a1 a11", "a1 a11", "a1 a12", "a1", "a2"]
     Y = np.array([[name in document.split() for name in names] for document in has])
-    assert assign_tasks(Y, ["a"] * 4, 4).tolist() == [0, 0, 0, 0, 1]
+    assert assign_tasks(largest_categories(Y), ["a"] * 4, 4).tolist() == [0, 0, 0, 0, 1]
 
 
 def test_an_unseen_document_belongs_to_the_nearest_mean_of_seen_ones():

@@ -151,9 +151,9 @@ def test_an_option_of_both_row_and_column_is_refused():
 
 def test_options_of_a_column_are_checked_on_every_task():
     rows = "comp-vs-rec}\n  two: {task: generated/small}"
-    text = GOOD.replace("comp-vs-rec}", rows).replace(*options("{min_df: 5}"))
+    text = GOOD.replace("comp-vs-rec}", rows).replace(*options("{stop_words: none}"))
     with pytest.raises(
-        UserError, match=r"mine\.yaml:11: unknown option of task generated/small 'min_df'"
+        UserError, match=r"mine\.yaml:11: unknown option of task generated/small 'stop_words'"
     ):
         experiments.read(text, PATH)
 

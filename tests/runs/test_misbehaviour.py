@@ -25,10 +25,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked 
 BODIES = {
     # What a model returns.
     "trace32": ("trace = np.arange(3, dtype=np.float32)", "done", ""),
-    "trace-text": ("trace = ('a', 2.0)", "failed", "returned the objective 'a' at 0"),
-    "trace-nan": ("trace = (1.0, np.nan)", "failed", "returned the objective nan at 1"),
-    "trace-object": ("trace = (object(),)", "failed", "returned the objective"),
-    "trace-large": ("trace = (10**400,)", "failed", "returned the objective"),
+    "trace-text": ("trace = ('a', 2.0)", "failed", "could not convert string to float: 'a'"),
+    "trace-nan": ("trace = (1.0, np.nan)", "failed", "an objective that is NaN or infinite"),
+    "trace-object": ("trace = (object(),)", "failed", "TypeError"),
+    "trace-large": ("trace = (10**400,)", "failed", "OverflowError"),
     "trace-long": ("trace = np.random.rand(10**6)", "failed", "its record cannot be written"),
     # What it passes to `watch`.
     "watch-zero": ("watch(1, 0, scores); watch(0, 0, scores)", "done", ""),

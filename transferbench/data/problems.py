@@ -1,8 +1,9 @@
 """Build problems from matrices and labels: by domain, cut to fewer documents, or with tasks."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,8 +22,9 @@ TrainFraction = Annotated[float, Gt(0), Lt(1)]
 #: Domains whose classes the option `class_sizes` cuts; see `cut`.
 UnequalIn = Literal["target", "source", "both"]
 P = TypeVar("P")
-#: Reads a task from its files: returns the names of the classes, and a part by domain name.
-Reader = Callable[[str, dict[str, Path]], tuple[Sequence[str], Mapping[str, P]]]
+#: Reads a task from its files: returns the names of the classes, and a part by domain name. Its
+#: keyword-only arguments are options of the dataset.
+Reader = Callable[..., tuple[Sequence[str], Mapping[str, P]]]
 Builder = Callable[..., tuple[Problem, Truth]]
 #: Counts (n, d) of a domain, and its class indices (n,), −1 for an unknown class.
 Counts = tuple[sp.csr_array, np.ndarray]
@@ -30,13 +32,16 @@ Counts = tuple[sp.csr_array, np.ndarray]
 
 def builder(
     read: Reader[Counts],
-    family: Family = "transfer",
+    family: Family | Callable[[str], Family] = "transfer",
     *,
     min_df: int = 1,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> Builder:
-    """Return the function `build` of a dataset of counts, with these defaults of its options."""
+    """Return the function `build` of a dataset of counts, with these defaults of its options.
+
+    family: that of all tasks, or a function of a task's name.
+    """
 
     def build(
         task: str,
@@ -45,16 +50,17 @@ def builder(
         min_df: Count = min_df,
         weighting: Weighting = weighting,
         unit_length: bool = unit_length,
+        **options: Any,
     ) -> tuple[Problem, Truth]:
         """Build one task.
 
         min_df: drop features in fewer documents, counted over all domains. weighting, unit_length:
-        see `text.weight`; fitted on all domains together.
+        see `text.weight`; fitted on all domains together. The other options are those of `read`.
         """
-        classes, parts = read(task, files)
+        classes, parts = read(task, files, **options)
         return problem_from_counts(
             task,
-            family,
+            family if isinstance(family, str) else family(task),
             classes,
             parts,
             min_df=min_df,
@@ -62,40 +68,28 @@ def builder(
             unit_length=unit_length,
         )
 
+    _, _, *options = inspect.signature(read).parameters.values()
+    *common, _ = inspect.signature(build).parameters.values()
+    arguments = [*common[:2], *options, *common[2:]]
+    build.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
     return build
 
 
 def text_builder(read: Reader[tuple[list[str], np.ndarray]]) -> Builder:
     """Return the function `build` of a transfer dataset of texts; a part has class indices, too."""
 
-    def build(
-        task: str,
-        files: dict[str, Path],
-        *,
-        token_pattern: str = r"[^\W_]{2,}",
-        min_df: Count = 2,
-        weighting: Weighting = "tf-idf",
-        unit_length: bool = True,
-    ) -> tuple[Problem, Truth]:
-        """Build one task. token_pattern: tokens to count. The other options: see `builder`."""
+    def read_counts(
+        task: str, files: dict[str, Path], *, token_pattern: str = r"[^\W_]{2,}"
+    ) -> tuple[Sequence[str], Mapping[str, Counts]]:
         classes, parts = read(task, files)
         counts, _ = count((text for texts, _ in parts.values() for text in texts), token_pattern)
         ends = np.cumsum([len(y) for _, y in parts.values()])
-        counted = {
+        return classes, {
             name: (counts[end - len(y) : end], y)
             for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
         }
-        return problem_from_counts(
-            task,
-            "transfer",
-            classes,
-            counted,
-            min_df=min_df,
-            weighting=weighting,
-            unit_length=unit_length,
-        )
 
-    return build
+    return builder(read_counts, min_df=2)
 
 
 def problem_from_counts(
@@ -194,53 +188,39 @@ def cut(
         raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
-    # By domain: its name, the domain it is from, rows of that, whether their labels are seen.
-    parts = [
-        (domain.name, i, np.arange(len(domain.seen)), domain.seen)
-        for i, domain in enumerate(problem.domains)
-    ]
+    Y, seen = np.vstack(truth.Y), np.concatenate([domain.seen for domain in problem.domains])
+    ends = np.cumsum([len(domain.seen) for domain in problem.domains])
+    # Rows of all documents by domain.
+    parts = dict(zip(truth.names, np.split(np.arange(len(Y)), ends[:-1]), strict=True))
     if halves:
-        labelled = next((part for part in parts if part[3].all()), None)
+        labelled = next((rows for rows in parts.values() if seen[rows].all()), None)
         if labelled is None:
             raise ValueError("halves = true for a task without a labelled domain")
-        _, i, rows, seen = labelled
-        ends = np.split(np.random.default_rng(0).permutation(rows), [len(rows) // 2])
-        parts = [
-            (name, i, np.sort(half), np.full(len(rows), name == "source"))
-            for name, half in zip(("source", "target"), ends, strict=True)
-        ]
+        order = np.random.default_rng(0).permutation(labelled)
+        half = len(order) // 2
+        parts = {"source": np.sort(order[:half]), "target": np.sort(order[half:])}
+        seen[parts["target"]] = False
     ratio = _ratio(class_sizes, problem.classes) if class_sizes else None
-    remaining = []
-    for name, i, rows, seen in parts:
-        Y = truth.Y[i][rows]
+    for name, rows in parts.items():
         is_cut = unequal_in in ("both", "source" if seen[rows].all() else "target")
-        drawn = _draw(Y, ratio if is_cut else None, documents)
-        if (Y.any(axis=0) & ~Y[drawn].any(axis=0)).any():
+        parts[name] = rows[_draw(Y[rows], ratio if is_cut else None, documents)]
+        if (Y[rows].any(axis=0) & ~Y[parts[name]].any(axis=0)).any():
             asked = f"class_sizes {class_sizes}" if ratio is not None else f"documents {documents}"
             raise ValueError(f"{asked} leaves a class of {name} empty")
-        remaining.append((name, i, rows[drawn], seen[rows[drawn]]))
+    rows = np.concatenate(list(parts.values()))
     views: list[Matrix] = []
-    for j, view in enumerate(problem.domains[0].views):
-        stacked = [problem.domains[i].views[j][rows] for _, i, rows, _ in remaining]
-        if sp.issparse(view):
-            X = sp.csr_array(sp.vstack(stacked, format="csr"))
-            X = X[:, _frequent(X, min_df)]
-            views.append(weight(X, weighting, unit_length))
+    for stacked in zip(*(domain.views for domain in problem.domains), strict=True):
+        if sp.issparse(stacked[0]):
+            X = sp.csr_array(sp.vstack(stacked, format="csr"))[rows]
+            views.append(weight(X[:, _frequent(X, min_df)], weighting, unit_length))
         else:
-            views.append(np.vstack(stacked))
-    Y = np.vstack([truth.Y[i][rows] for _, i, rows, _ in remaining])
-    seen = np.concatenate([seen & (not unlabelled) for *_, seen in remaining])
-    domain = np.repeat(np.arange(len(remaining)), [len(rows) for _, _, rows, _ in remaining])
+            views.append(np.vstack(stacked)[rows])
+    domain = np.repeat(np.arange(len(parts)), list(map(len, parts.values())))
+    Y, seen, names = Y[rows], seen[rows] & (not unlabelled), list(parts)
+    family: Family = "clustering" if unlabelled else "transfer"
+    scored = ~seen & Y.any(axis=1)
     return split_by_domain(
-        problem.name,
-        "clustering" if unlabelled else "transfer",
-        problem.classes,
-        [name for name, *_ in remaining],
-        domain,
-        views,
-        Y,
-        seen,
-        scored=~seen & Y.any(axis=1),
+        problem.name, family, problem.classes, names, domain, views, Y, seen, scored
     )
 
 
@@ -297,7 +277,8 @@ def assign_tasks_from(
 ) -> np.ndarray:
     """Return (n,) the task 0, 1, … of each document.
 
-    how: "labels" uses the sub-categories Y (n, m) of all documents; see `assign_tasks`.
+    how: "labels" uses the sub-categories Y (n, m) of all documents: each belongs to its largest;
+    see `assign_tasks`.
     "train-labels" uses Y of the documents that are seen (n,) alone. Each other document belongs to
     the sub-category whose mean in X (n, d), over the seen documents that belong to it, has the
     largest cosine with the document. "random" draws tasks of equal size; each split another draw.
@@ -305,27 +286,16 @@ def assign_tasks_from(
     """
     if tasks > len(Y):
         raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")
-    if how == "labels":
-        return assign_tasks(Y, tops, tasks)
     if how == "random":  # (split, 1): not the permutation of `train_mask`
         return np.random.default_rng((split, 1)).permutation(len(Y)) % tasks
-    category = _largest_categories(np.where(seen[:, None], Y, 0))
+    if how == "labels":
+        return assign_tasks(largest_categories(Y), tops, tasks)
+    category = largest_categories(np.where(seen[:, None], Y, 0))
     category[~seen] = _nearest_categories(X[~seen], X[seen], category[seen], len(tops))
-    return _assign_categories(category, tops, tasks)
+    return assign_tasks(category, tops, tasks)
 
 
-def assign_tasks(Y: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
-    """Return (n,) the task 0, 1, … of each document.
-
-    Y (n, m) 0/1 are sub-categories, `tops` (m,) the top category of each. A document belongs to its
-    largest sub-category. The sub-categories of each top category, largest first, are assigned to
-    the tasks in turn, so that every task has documents of all top categories. Documents without a
-    sub-category are assigned in turn, one by one.
-    """
-    return _assign_categories(_largest_categories(Y), tops, tasks)
-
-
-def _largest_categories(Y: np.ndarray) -> np.ndarray:
+def largest_categories(Y: np.ndarray) -> np.ndarray:
     """Return (n,) the largest sub-category of each document, −1 for a document without one."""
     by_size = np.argsort(-Y.sum(axis=0), kind="stable")
     return np.where(Y.any(axis=1), by_size[Y[:, by_size].argmax(axis=1)], -1)
@@ -346,8 +316,13 @@ def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) 
     return np.where(cosine.max(axis=1) > 0, cosine.argmax(axis=1), -1)
 
 
-def _assign_categories(category: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
-    """Return (n,) the task of each document from its sub-category; see `assign_tasks`."""
+def assign_tasks(category: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
+    """Return (n,) the task 0, 1, … of each document from its sub-category (n,), −1 for none.
+
+    `tops` (m,) are the top categories of the sub-categories. The sub-categories of each top
+    category, largest first, are assigned to the tasks in turn, so that every task has documents of
+    all top categories. Documents without a sub-category are assigned in turn, one by one.
+    """
     size = np.bincount(category[category >= 0], minlength=len(tops))
     task_of_category = np.zeros(len(tops), np.intp)
     for top in dict.fromkeys(tops):

@@ -14,7 +14,6 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 """
 
 import importlib
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -47,28 +46,21 @@ def modules() -> dict[str, ModuleType]:
 
 
 def _check(module: ModuleType, taken: set[str]) -> None:
-    """Raise TypeError or ValueError if a module is not a dataset as described above.
+    """Raise an error if a module is not a dataset as described above.
 
     taken: names of other tasks.
     """
-    kinds = {"FILES": File, "TASKS": str, "FACTS": Mapping}
-    for name, kind in kinds.items():
-        content = getattr(module, name, None)
-        if not isinstance(content, Mapping):
-            raise TypeError(f"expected a mapping {name}, got {type(content).__name__}")
-        for key, value in content.items():
-            if not isinstance(key, str) or not isinstance(value, kind):
-                raise TypeError(f"{name}: expected {kind.__name__} by name, got {key!r}: {value!r}")
-    if not callable(getattr(module, "build", None)):
-        raise TypeError("expected a function build")
     parameters.schema(module.build)
-    for task in module.TASKS:
-        if task in taken:
-            raise ValueError(f"its task {task} is one of another dataset")
-        if hasattr(module, "needed"):
-            lost = set(module.needed(task)) - set(module.FILES)
-            if lost:
-                raise ValueError(f"needed: {task} needs {', '.join(lost)}, not in FILES")
+    if not all(isinstance(file, File) for file in module.FILES.values()):
+        raise TypeError("expected a fetch.File for each name in FILES")
+    if twice := taken & module.TASKS.keys():
+        raise ValueError(f"tasks of another dataset: {', '.join(twice)}")
+    if stray := module.FACTS.keys() - module.TASKS.keys():
+        raise ValueError(f"FACTS of other tasks: {', '.join(stray)}")
+    if hasattr(module, "needed"):
+        lost = {name for task in module.TASKS for name in module.needed(task)} - module.FILES.keys()
+        if lost:
+            raise ValueError(f"needed: {', '.join(lost)} not in FILES")
 
 
 @cache

@@ -14,11 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.fetch import File
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import Weighting
+from transferbench.data.problems import Counts, builder
 from transferbench.datasets._published import facts
 from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Problem, Truth
 
 FILES: dict[str, File] = {}  # nothing to fetch
 DOCUMENTS = {
@@ -34,7 +32,7 @@ TASKS = {
 FACTS = facts(TASKS)
 
 
-def build(
+def _read(
     task: str,
     files: dict[str, Path],
     *,
@@ -44,16 +42,13 @@ def build(
     features: CountOrZero = 0,
     words: CountOrZero = 0,
     random_state: CountOrZero = 0,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build the task.
+) -> tuple[list[str], dict[str, Counts]]:
+    """Make the documents of a task.
 
     documents: number of all tasks together; 0 means the number in the task's description. tasks:
     number of tasks, or of domains. features: words that no document contains are dropped; 0 means
     2,000, or 50,000 for generated/transfer. words: mean number of words of a document; 0 means 60,
-    or 100 for generated/transfer. weighting, unit_length: see `text.weight`. Raise ValueError if a
-    class would have no document.
+    or 100 for generated/transfer. Raise ValueError if a class would have no document.
     """
     transfer = task.endswith("transfer")
     documents = documents or DOCUMENTS[task]
@@ -67,18 +62,12 @@ def build(
         frequency = np.exp(rng.standard_normal(features) / 2) / np.arange(1, features + 1)
         y = rng.permutation(np.arange(t, documents, tasks) // tasks % classes)
         name = ("target" if t else "source") + (f"-{t}" if t and tasks > 2 else "")
-        parts[name if transfer else f"task-{t + 1}"] = (
-            _draw_counts(rng, frequency, y, classes, words),
-            y,
-        )
-    return problem_from_counts(
-        task,
-        "transfer" if transfer else "clustering",
-        [f"class-{c + 1}" for c in range(classes)],
-        parts,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+        counts = _draw_counts(rng, frequency, y, classes, words)
+        parts[name if transfer else f"task-{t + 1}"] = counts, y
+    return [f"class-{c + 1}" for c in range(classes)], parts
+
+
+build = builder(_read, lambda task: "transfer" if task.endswith("transfer") else "clustering")
 
 
 def _draw_counts(

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.archive import members
-from transferbench.data.problems import problem_from_counts
-from transferbench.data.text import StopWords, Weighting, count, select
+from transferbench.data.problems import Counts, builder
+from transferbench.data.text import StopWords, count, select
 from transferbench.datasets._published import facts, originals
 from transferbench.parameters import Count
-from transferbench.problem import Problem, Truth
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
@@ -38,22 +37,18 @@ TASKS = {
 FACTS = facts(TASKS)
 
 
-def build(
+def _read(
     task: str,
     files: dict[str, Path],
     *,
     stop_words: StopWords = "english",
     token_pattern: str = "[a-z]{2,}",
-    min_df: Count = 1,
     max_features: Count = 2000,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-) -> tuple[Problem, Truth]:
-    """Build one task.
+) -> tuple[tuple[str, ...], dict[str, Counts]]:
+    """Read one task.
 
-    stop_words, token_pattern: tokens to count. min_df: drop features in fewer pages. max_features:
-    keep only so many, of highest document frequency. weighting, unit_length: see `text.weight`. All
-    are computed over the universities of the task together.
+    stop_words, token_pattern: tokens to count. max_features: keep only so many, of highest document
+    frequency over the universities of the task together.
     """
     split = SPLITS[task]
     texts, labels, universities = [], [], []
@@ -65,21 +60,13 @@ def build(
         labels.append(CLASSES.index(label))
         universities.append(university)
     counts, vocabulary = count(texts, token_pattern)
-    columns = select(
-        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features
-    )
+    columns = select(counts, vocabulary, stop_words=stop_words, min_df=1, max_features=max_features)
     y, university_of = np.array(labels), np.array(universities)
     rows = {domain: np.flatnonzero(university_of == name) for domain, name in split.items()}
-    parts = {domain: (counts[r], y[r]) for domain, r in rows.items()}
-    return problem_from_counts(
-        task,
-        "clustering" if task == "mtc/webkb4" else "transfer",
-        CLASSES,
-        parts,
-        columns=columns,
-        weighting=weighting,
-        unit_length=unit_length,
-    )
+    return CLASSES, {domain: (counts[r][:, columns], y[r]) for domain, r in rows.items()}
+
+
+build = builder(_read, lambda task: "clustering" if task == "mtc/webkb4" else "transfer")
 
 
 def _text(html: str) -> str:

@@ -127,22 +127,15 @@ def path(name: str, results: Path | None = None) -> Path:
 
 
 def _unknown(name: str, results: Path | None) -> UserError:
-    """Return the error for an unknown experiment; for a task it names the experiments with it."""
-    from transferbench import datasets, strict_yaml
+    """Return the error for an unknown experiment; for a task it names the command."""
+    from transferbench import datasets
 
     try:
-        task = datasets.full_name(name.partition(":")[0])
+        datasets.full_name(name.partition(":")[0])
     except UserError:
         remedy = "See `transferbench list experiments`, or give the path of a YAML file."
         return unknown("experiment", name, titles(results), remedy)
-    having = []
-    for each in names():
-        rows = strict_yaml.load(path(each))[0]["rows"].values()
-        if any(row["task"].partition(":")[0] == task for row in rows):
-            having.append(each)
-    having.sort(key=lambda each: not PUBLISHED.fullmatch(each))
-    remedy = f"`transferbench run {name} --model MODEL`, or name an experiment that has it"
-    return UserError(f"{name} is a task: use {remedy}: {', '.join(having) or 'none'}.")
+    return UserError(f"{name} is a task: use `transferbench run {name} --model MODEL`.")
 
 
 def load(name: str, results: Path | None = None) -> Experiment:
@@ -198,7 +191,7 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     try:
         spec = Schema.model_validate(data)
     except ValidationError as error:
-        errors.add_all(error, Schema)
+        errors.add_all(error)
         errors.check()
     checks.check(spec, errors)
     errors.check()

@@ -17,13 +17,14 @@ from transferbench.experiments.experiment import (
     Experiment,
     Figure,
     Schema,
+    StrictModel,
 )
 from transferbench.measures import COSTS, MEASURES
 from transferbench.problem import Family
 from transferbench.strict_yaml import LineMap
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import ValidationError
 
 MAX_SETTINGS = 10_000  # of a grid
 
@@ -60,22 +61,21 @@ class ErrorList:
             key = name if isinstance(names, Mapping) else i
             self.expect(name in known, str(unknown(what, name, known)), *keys, key)
 
-    def add_all(self, error: ValidationError, model: type[BaseModel]) -> None:
+    def add_all(self, error: ValidationError) -> None:
         """Collect the mistakes that pydantic found, one for each place.
 
         A missing key is left out if an unknown one beside it is a misspelling of it, and of the
         alternatives of a union the first stays.
         """
         places: set[tuple[object, ...]] = set()
+        known = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
         # Unknown keys first: they may explain missing ones.
         for detail in sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden"):
             keys, kind = detail["loc"], detail["type"]
             if kind == "extra_forbidden":
-                known = _known_keys(model, keys[:-1])
                 close = did_you_mean(str(keys[-1]), known)
                 places |= {(*keys[:-1], name) for name in known if repr(name) in close}
-                message = f"unknown key {brief(str(keys[-1]))}.{close} Known: {', '.join(known)}."
-                self.add(message, *keys)
+                self.add(f"unknown key {brief(str(keys[-1]))}.{close}", *keys)
                 continue
             place = keys if kind == "missing" else self.lines.known(keys)
             if place not in places:
@@ -96,17 +96,6 @@ def _message(detail: Any) -> str:
         return f"missing key {name}."
     message = detail["msg"].replace("Input should be", "expected").replace(" after validation", "")
     return f"{name}: {message}, got {reprlib.repr(detail['input'])}."
-
-
-def _known_keys(model: Any, keys: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that the part of the file at `keys` may have."""
-    part = model
-    for key in keys:
-        field = getattr(part, "model_fields", {}).get(key)
-        if field:
-            inner = getattr(field.annotation, "__args__", ())
-            part = next((each for each in inner if hasattr(each, "model_fields")), field.annotation)
-    return list(getattr(part, "model_fields", {}))
 
 
 def check(spec: Schema, errors: ErrorList) -> None:
