@@ -34,6 +34,8 @@ def test_every_experiment_in_the_folder_is_complete(name):
             "choice",
             "class",
             "skada",
+            "clustering",
+            "multilabel",
         )
     }
     assert all(len(tolerance.reason) > 40 for tolerance in spec.tolerance)
