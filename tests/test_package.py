@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transferbench import models
+from transferbench import experiments, models
 from transferbench.cli import invoke
 
 ROOT = Path(__file__).parent.parent
@@ -67,6 +67,10 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     assert list((tmp_path / "results" / "records").glob("*/*.json"))
     dry = [program, "--data", str(real.data), "reproduce", "gtl-unit-length", "--dry-run"]
     assert "494 runs to do, 1 finished" in run(dry, **options)
+    bench = [program, "--data", str(tmp_path), "--offline", "bench", "lr", "--set", "C=3"]
+    planned = run([*bench, "--suite", "transfer-small", "--dry-run"], **options)
+    rows = len(experiments.load("transfer-small").spec.rows)
+    assert f"{rows} runs to do" in planned  # the wheel has the runs of the others
     for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
         assert "Next:" in run([program, "new", kind, f"my-{kind}"], **options)
 

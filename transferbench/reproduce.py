@@ -174,8 +174,10 @@ def forecast(
     """Return the forecast of each experiment, a sentence about all, and the seconds by run.
 
     The frame has todo and finished runs, seconds of one core for the runs to do of which earlier
-    runs are known, and the number of unknown others. Finished runs take no seconds, unknown ones
-    are left out. Also sort the experiments, the quickest first, so that failures come early.
+    runs are known, how many of these are guessed, and the number of unknown others. A model without
+    earlier runs is guessed to take the median of the others on its task. Finished runs take no
+    seconds, unknown ones are left out. Also sort the experiments, the quickest first, so that
+    failures come early.
     """
     plan = pd.DataFrame(
         [
@@ -194,9 +196,12 @@ def forecast(
     spent = spent.assign(seconds=spent["seconds"] + extra).dropna(subset="seconds")
     plan = plan.merge(spent.groupby(IDENTITY[:3])["seconds"].mean(), on=IDENTITY[:3], how="left")
     by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())
-    plan["seconds"] = plan["seconds"].fillna(by_model).where(plan["todo"])
+    plan["seconds"] = plan["seconds"].fillna(by_model)
+    by_task = plan["task"].map(spent.groupby("task")["seconds"].median())
+    plan["guessed"] = plan["todo"] & plan["seconds"].isna() & by_task.notna()
+    plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
     plan["unknown"] = plan["todo"] & plan["seconds"].isna()
-    columns = ["todo", "finished", "seconds", "unknown"]
+    columns = ["todo", "finished", "seconds", "guessed", "unknown"]
     names = [each.name for each in rebuilds]
     expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
     rebuilds.sort(key=lambda each: expected["seconds"][each.name])
@@ -215,6 +220,7 @@ def _summary(forecast: pd.DataFrame) -> str:
     if not total.todo:
         return count
     known = f"about {duration(total.seconds)} of one core, from the times of earlier runs"
+    known += f" ({total.guessed:.0f} as the median of the others)" if total.guessed else ""
     unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
     return f"{count}; {known}{unknown}"
 

@@ -83,6 +83,7 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     assert "guess, power=2" in out
     assert "transferbench share suite+guess-power-2" in out
     assert "4 runs to do" in err
+    assert "from the times of earlier runs (4 as the median of the others)" in err
     standings = board(home, "suite+guess-power-2")
     assert standings.keys() == {"LR", "NMF", "guess, power=2"}
     assert standings["guess, power=2"]["rows"] == "2"

@@ -82,6 +82,8 @@ def test_the_suite_is_cited_as_its_citation_file_says(call):
     ("name", "keys"),
     [
         ("cocc", ["dai2007coclustering", "transferbench"]),
+        ("arrls", ["long2014adaptation", "transferbench"]),
+        ("cd-plsa", ["zhuang2010collaborative", "transferbench"]),
         ("comp-vs-rec", ["data-newsgroups", "transferbench"]),
         ("rcv1", ["lewis2004rcv1", "data-rcv1", "transferbench"]),
         ("lr", ["transferbench"]),
