@@ -36,13 +36,15 @@ SUFFIX = ".py"
 FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 #: Arguments of an estimator that are no parameters of a run: the seed, other estimators, output.
 NOT_SET = ("random_state", "base_estimator", "verbose", "n_jobs")
-#: Type of a parameter, by that of its default; a text becomes the first that it can be.
+#: A parameter that may also be a text; a text becomes the first that it can be.
+ANY = Annotated[int | float | str | None, Field(union_mode="left_to_right")]
+#: Type of a parameter, by that of its default.
 TYPES: dict[type, Any] = {
     bool: bool | None,
     int: int | float | None,
     float: float | None,
-    str: str | None,
-    type(None): Annotated[int | float | str | None, Field(union_mode="left_to_right")],
+    str: ANY,
+    type(None): ANY,
 }
 
 
