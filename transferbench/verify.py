@@ -30,12 +30,17 @@ COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "commit
 
 
 def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return `measured` of experiments by name.
+    """Return `measured` of the planned runs of experiments by name.
 
     Raise UserError if a runs.csv is missing, or if there is none.
     """
-    known = [experiments.load(name, settings.results).name for name in names]
-    parts = [measured(read_runs(settings.results / name / "runs.csv"), name) for name in known]
+    parts = []
+    for name in names:
+        file = experiments.load(name, settings.results)
+        runs = read_runs(settings.results / file.name / "runs.csv")
+        planned = {each.run.identity for each in file.runs()}
+        known = [place in planned for place in runs[IDENTITY].itertuples(index=False, name=None)]
+        parts.append(measured(runs[known], file.name))
     if not parts:
         raise no_runs(settings.results)
     return pd.concat(parts, ignore_index=True)
