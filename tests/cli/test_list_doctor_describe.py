@@ -9,8 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+import click
 import pytest
 
+from transferbench.cli import _terminal
 from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
 
@@ -26,6 +28,19 @@ def test_list_has_columns_and_is_not_cut_where_it_is_piped(call):
     assert max(map(len, lines)) > 100
     columns = lines[0].replace("missing", "").split()  # shown where a library is not installed
     assert columns == ["models", "family", "summary"], "there are no committed runs"
+
+
+def test_verdicts_have_colours_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    rows = [["", "runs"], ["NO", "a = b\x1b[5m"], ["other", "line"]]
+    with click.Context(click.Command("list"), color=True):
+        _terminal.echo_table(rows)
+        assert capsys.readouterr().out.splitlines() == [
+            "\x1b[1m       runs\x1b[0m", "\x1b[31mNO\x1b[0m     a = b\\u001b[5m", "other  line"
+        ]  # fmt: skip
+        monkeypatch.setenv("NO_COLOR", "1")
+        _terminal.echo_table(rows)
+        assert "\x1b" not in capsys.readouterr().out
 
 
 def test_list_is_cut_at_the_width_of_a_terminal(call, monkeypatch):
@@ -59,6 +74,23 @@ def test_list_has_sizes_times_and_what_is_cached(call, home):
     assert by_name["dkt"]["seconds"] == pytest.approx(median(seconds))
     lines = {line.split()[0]: line.split() for line in call("list")[1].splitlines() if line}
     assert lines["gtl/comp-vs-rec"][1:3] == ["7,862", "yes"]
+
+
+def test_other_forms_of_tasks_are_listed_where_all_are_asked_for(call):
+    listed = {line.split()[0] for line in call("list", "tasks")[1].splitlines() if line}
+    everything = {
+        line.split()[0] for line in call("list", "tasks", "--all")[1].splitlines() if line
+    }
+    assert {"gtl/comp-vs-rec", "mtc/comp-vs-sci", "mrtl/comp-vs-rec"} <= listed < everything
+    other = {
+        "dtl/comp-vs-rec",
+        "generated/small",
+        "mtc/comp-vs-sci-rebuilt",
+        "embedded/rec-vs-talk",
+    }
+    assert other <= everything - listed
+    found = json.loads(call("list", "tasks", "--json")[1])["tasks"]
+    assert {each["name"] for each in found} == everything - {"tasks"}
 
 
 def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ from conftest import ROOT
 from jinja2 import Environment
 
 from transferbench import experiments
-from transferbench.evidence import claims, readings, regret, tables
+from transferbench.evidence import boards, claims, readings, regret, tables
 from transferbench.evidence.frame import Cell, read_cells
 
 LISTED = yaml.safe_load(Path(__file__).with_name("statements.yaml").read_text(encoding="utf-8"))
@@ -172,6 +172,10 @@ def value(address: str, within: str = "") -> Any:
         for axis, _, chosen in (each.partition("=") for each in rest[2:]):
             shown = shown[shown[axis] == chosen]
         return Value(shown.set_index("strategy").at[rest[0], rest[1]])
+    if kind == "board":
+        board = boards.of(*loaded(name), ROOT / "results")
+        counts = {"methods": len(board.standings), "corpora": len(board.corpora)}
+        return Value(counts.get(rest[1]) or board.standings.set_index("method").at[*rest])
     if kind == "readings":
         return of_readings(*loaded(name), rest[0])
     columns, kept = rest[0], rest[1] if len(rest) > 1 else "ours"

@@ -254,11 +254,6 @@ def test_an_svg_has_the_colours_of_both_schemes():
     )
 
 
-def test_an_x_for_some_rows_alone_is_refused():
-    with pytest.raises(UserError, match="an x for every row or for none"):
-        experiments.read(ROWS.replace("rec-vs-talk}", "rec-vs-talk, x: 10}"), PATH)
-
-
 GROWTH = """
 title: t
 paper: {title: t, authors: a, venue: v, place: p}

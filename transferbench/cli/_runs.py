@@ -40,28 +40,29 @@ class Execution:
     """Values of the options that say where and how runs are performed, and with which limits."""
 
     jobs: int = option(
-        "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time."
-    )
+        "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
+        help="Runs at a time. Rare: --threads, --memory-limit, and --engine, --scheduler and "
+        "--slurm for clusters.",
+    )  # fmt: skip
     threads: int = option(
-        "--threads", type=click.IntRange(1), default=1, show_default=True,
-        help="Threads of each run.",
+        "--threads", type=click.IntRange(1), default=1, hidden=True, help="Threads of each run.",
     )  # fmt: skip
     time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
     memory_limit: float | None = option(
-        "--memory-limit", metavar="GIB", type=click.FloatRange(0.001, 2**20),
+        "--memory-limit", metavar="GIB", hidden=True, type=click.FloatRange(0.001, 2**20),
         help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
     engine: str | None = option(
-        "--engine", metavar="NAME",
+        "--engine", metavar="NAME", hidden=True,
         help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}.  [default: local]",
     )  # fmt: skip
     scheduler: str | None = option(
-        "--scheduler", metavar="ADDRESS",
+        "--scheduler", metavar="ADDRESS", hidden=True,
         help="Dask scheduler to use, for example tcp://host:8786.",
     )  # fmt: skip
     slurm: tuple[str, ...] = option(
-        "--slurm", multiple=True, metavar="NAME=VALUE",
+        "--slurm", multiple=True, metavar="NAME=VALUE", hidden=True,
         help="Option of Slurm jobs, for example partition=long; repeatable.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")

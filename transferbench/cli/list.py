@@ -1,6 +1,7 @@
 """transferbench list."""
 
 import csv
+import re
 import shutil
 import sys
 from collections import defaultdict
@@ -18,6 +19,8 @@ from transferbench.messages import aligned
 from transferbench.settings import Settings
 
 WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
+#: Tasks that are other forms of listed ones, or made up; only --all prints them.
+OTHER_FORM = re.compile(r"(embedded|generated|dtl)/.*|.*-rebuilt")
 #: Printed where anything listed has them.
 COLUMNS = (
     *("name", "family", "documents", "cached", "seconds"),
@@ -27,9 +30,10 @@ COLUMNS = (
 
 @click.command()
 @click.argument("what", type=WHAT, default="all")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--all", "everything", is_flag=True, help="Also other forms of tasks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
 @click.pass_obj
-def command(settings: Settings, what: str, as_json: bool) -> None:
+def command(settings: Settings, what: str, everything: bool, as_json: bool) -> None:
     """List models, tasks and experiments, or the experiments of a paper.
 
     Seconds are those of a committed fit (the median) or of all fits of an experiment. A task is
@@ -43,8 +47,9 @@ def command(settings: Settings, what: str, as_json: bool) -> None:
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     for kind, listed in found.items():
-        columns = [name for name in COLUMNS if any(each.get(name) for each in listed)]
-        rows = [[_text(each.get(name)) for name in columns] for each in listed]
+        shown = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
+        columns = [name for name in COLUMNS if any(each.get(name) for each in shown)]
+        rows = [[_text(each.get(name)) for name in columns] for each in shown]
         for line in aligned([[kind, *columns[1:]], *rows]):
             echo(line if len(line) <= width else f"{line[: width - 1].rstrip()}…")
         echo()

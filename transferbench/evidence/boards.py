@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -143,20 +144,36 @@ def draw(board: Board, folder: Path) -> list[Path]:
     name = board.experiment.name
     with figures.style(name):
         import matplotlib.pyplot as plt
+        from matplotlib.ticker import LogLocator, NullFormatter
 
         drawing, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-        for each in board.standings.itertuples():
-            colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
-            ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
-            ax.annotate(
-                each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
-                fontsize=8, color=colour,
-            )  # fmt: skip
         front = board.standings[board.standings["front"]].sort_values("seconds")
         ax.step(front["seconds"], front["regret"], where="post", color=figures.COLOURS[1], lw=1)
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.invert_yaxis()
         ax.set_xlabel("seconds for a task, geometric mean")
         unit = "points" if board.experiment.spec.unit == "percent" else "fractions"
         ax.set_ylabel(f"mean regret, {unit} (0 is best)")
+        labels = []
+        for each in board.standings.itertuples():
+            colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
+            ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
+            labels.append(
+                ax.annotate(
+                    each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
+                    fontsize=8, color=colour,
+                )
+            )  # fmt: skip
+        drawing.draw_without_rendering()
+        boxes: list[Any] = []
+        for label in labels:  # above its point, or where it covers no other label
+            for above in (3, -9, 13, -19, 23):
+                label.set_position((5, above))
+                box = label.get_window_extent()
+                if not any(box.overlaps(other) for other in boxes):
+                    break
+            boxes.append(box)
         return figures.save(drawing, folder / name)
