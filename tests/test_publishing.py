@@ -71,6 +71,43 @@ def test_a_workflow_is_bounded_and_has_no_more_rights_than_it_needs(path):
             assert "secrets." not in str(step)
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_action_is_pinned_by_its_commit(path):
+    used = re.findall(
+        r"^ *(?:- )?uses: (?!\./)(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+def test_an_action_has_one_commit_in_all_workflows():
+    text = "".join(map(read, WORKFLOWS))
+    pins = set(re.findall(r"uses: (\S+)@([0-9a-f]{40})", text))
+    assert len({action for action, _ in pins}) == len(pins)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_checkout_keeps_no_credentials_and_a_cache_key_names_files(path):
+    for job in yaml.safe_load(read(path))["jobs"].values():
+        for step in job.get("steps", []):
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+            for patterns in re.findall(r"hashFiles\((.*?)\)", str(step)):
+                for pattern in re.findall(r"[\w/.*-]+", patterns):
+                    assert list(ROOT.glob(pattern)), pattern
+
+
+def test_the_wheel_is_tested_on_every_python_and_the_locked_versions_are_audited():
+    jobs = yaml.safe_load(read(".github/workflows/tests.yml"))["jobs"]
+    pythons = jobs["wheel"]["strategy"]["matrix"]["python"]
+    assert pythons == [f"3.{minor}" for minor in range(11, 11 + len(pythons))]
+    classifiers = tomllib.loads(read("pyproject.toml"))["project"]["classifiers"]
+    stated = {line.rpartition(" ")[2] for line in classifiers if ":: Python :: 3." in line}
+    assert set(jobs["locked"]["strategy"]["matrix"]["python"]) == stated <= set(pythons)
+    assert any("pip_audit --strict" in step.get("run", "") for step in jobs["audit"]["steps"])
+
+
 def test_nothing_is_uploaded_that_was_not_tested_and_attested():
     jobs = yaml.safe_load(read(".github/workflows/release.yml"))["jobs"]
     order = ["upload"]
@@ -90,6 +127,13 @@ def test_an_issue_form_has_the_fields_that_it_needs(path):
     for field in form["body"]:
         assert field["type"] in ("input", "textarea", "dropdown", "checkboxes")
         assert field["attributes"]["label"]
+
+
+def test_the_image_is_pinned_by_its_digest():
+    images = re.findall(r"^FROM (.+)$", read("Containerfile"), re.MULTILINE)
+    assert images
+    for image in images:
+        assert re.fullmatch(r"docker\.io/library/python:3\.\d+-\S+@sha256:[0-9a-f]{64}", image)
 
 
 def test_the_container_installs_what_make_test_needs():
