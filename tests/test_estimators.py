@@ -12,10 +12,11 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 import transferbench
+from transferbench import models
 from transferbench.errors import UserError
 from transferbench.estimators import (
     MultiLabelClassifier,
@@ -25,6 +26,34 @@ from transferbench.estimators import (
 from transferbench.measures import normalize_scores
 
 SMALL = {"k": 6, "p": 4, "max_iter": 10}
+
+
+CLASSES = {
+    "transfer": TransferClassifier,
+    "multilabel": MultiLabelClassifier,
+    "clustering": MultiTaskClusterer,
+}
+UNLABELLED = "one of its two classes is −1, which means unlabelled, as in skada"
+CENTRED = "it centres the features despite the tag positive_only; models need nonnegative ones"
+#: Checks of scikit-learn that no estimator of a family can pass, with the reason.
+EXPECTED_FAILURES = {
+    "transfer": {"check_classifiers_classes": UNLABELLED},
+    "multilabel": {"check_classifiers_classes": UNLABELLED},
+    "clustering": {"check_clustering": CENTRED},
+}
+#: The checks have 10 to 50 documents; these models take 30 eigenvectors by default.
+FEWER = {"lnkmtc": {"b": 3.0}, "lskmtc": {"r": 3}}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", models.registry())
+def test_every_model_passes_scikit_learn_checks(name):
+    family = models.get(name).family
+    estimator = CLASSES[family](name, **FEWER.get(name, {}))
+    expected = EXPECTED_FAILURES[family]
+    results = check_estimator(estimator, expected_failed_checks=expected, on_skip=None)
+    assert {r["check_name"] for r in results if r["status"] == "xfail"} == {*expected}
 
 
 class Quartered(TransferClassifier):
@@ -45,45 +74,16 @@ class PartlyLabelled(MultiLabelClassifier):
         return super().fit(X, y, sample_domain)
 
 
-def exempt(estimator) -> dict[str, str]:
-    """Return the checks that are expected to fail, with the reason."""
-    if type(estimator) in (TransferClassifier, MultiLabelClassifier):
-        return {
-            "check_classifiers_classes": "one class is −1, which without sample_domain means "
-            "unlabelled, as in skada"
-        }
-    if isinstance(estimator, MultiTaskClusterer):
-        return {
-            "check_clustering": "it centres the features despite the tag positive_only; the models "
-            "need nonnegative ones"
-        }
-    return {}
-
-
 @parametrize_with_checks(
     [
         Quartered("gcmf", k=3, p=3, max_iter=4),
         PartlyLabelled("linear-svm"),
+        PartlyLabelled("himls", p=(4,), q=(4,), pretrain=5),
         MultiTaskClusterer("kmeans", 3),
     ],
-    expected_failed_checks=exempt,
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES[models.get(estimator.model).family],
 )
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*nothing is transferred")
-@parametrize_with_checks(
-    [
-        TransferClassifier(),
-        MultiLabelClassifier("linear-svm"),
-        PartlyLabelled("himls", p=(4,), q=(4,), pretrain=20),
-        MultiTaskClusterer(b=3.0, p=3),
-    ],
-    expected_failed_checks=exempt,
-)
-def test_scikit_learn_checks_without_targets_and_of_other_models(estimator, check):
+def test_scikit_learn_checks_with_targets(estimator, check):
     check(estimator)
 
 
@@ -136,13 +136,44 @@ def test_labels_of_targets_are_ignored():
     np.testing.assert_array_equal(auto.label_distributions_, plain.label_distributions_)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, float, object])
+@pytest.mark.parametrize("estimator", [TransferClassifier(**SMALL), MultiLabelClassifier("tram")])
+def test_documents_of_sources_labelled_minus_one_are_unlabelled(estimator, dtype):
+    X, y, domain = stacked(*make_problem())
+    names = y.astype(dtype) if dtype is not object else np.array(["ham", "spam"], object)[y]
+    hidden = (domain > 0) & (np.arange(len(y)) % 2 == 0)
+    given = np.where(hidden, -1, names)
+    tasks = domain.astype(np.int8)
+    fitted = clone(estimator).fit(X, given, tasks)
+    assert fitted.classes_.tolist() == sorted({*names})
+    assert (fitted.transduction_[hidden] == names[hidden]).mean() > 0.8
+    if isinstance(estimator, TransferClassifier):  # a target of their own
+        other = clone(estimator).fit(X, names, np.where(hidden, -9, domain))
+        np.testing.assert_array_equal(fitted.label_distributions_, other.label_distributions_)
+    sources = clone(estimator).fit(X, given, abs(domain).astype(np.uint8))
+    np.testing.assert_array_equal(sources.transduction_[~hidden], names[~hidden])
+
+
+@pytest.mark.filterwarnings("ignore:.*largest number")
+@pytest.mark.parametrize(("scale", "offset"), [(1e-50, 1e-50), (1e-9, 1), (1, 1), (1e39, 1e39)])
+@pytest.mark.parametrize("estimator", [TransferClassifier(**SMALL), MultiLabelClassifier("tram")])
+def test_fitted_documents_are_known_at_any_scale(estimator, scale, offset):
+    """Single precision has 0 in place of 1e-50, 1 in place of 1 + 1e-9 and no 1e39."""
+    X, y, domain = stacked(*make_problem())
+    dense = X.toarray() * scale + offset
+    fitted = clone(estimator).fit(dense, y, domain)
+    # What was decided about a document is another decision than that of its neighbours.
+    fitted.label_distributions_ = np.eye(2)[np.random.default_rng(0).integers(2, size=len(y))]
+    np.testing.assert_array_equal(fitted.predict_proba(dense), fitted.label_distributions_)
+
+
 def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
     problem, truth = make_problem(documents=120)
     X, y, domain = stacked(problem, truth)
     fitted = np.arange(len(y)) % 3 > 0
     estimator = TransferClassifier(**SMALL).fit(X[fitted], y[fitted], domain[fitted])
     np.testing.assert_array_equal(estimator.predict(X[fitted]), estimator.transduction_)
-    same = (X[fitted][10:30] * 3 / 3).toarray()  # other last digits, dense
+    same = X[fitted][10:30].toarray()
     np.testing.assert_array_equal(estimator.predict(same), estimator.transduction_[10:30])
     new = X[~fitted].toarray()
     unit = X[fitted].toarray()
@@ -184,9 +215,13 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
         ({"model": "lnkmtc"}, UserError, "clustering model"),
         ({"model": "nmf"}, ValueError, "finds clusters, not classes"),
         ({"kk": 3}, UserError, "unknown parameter of gcmf 'kk'"),
+        ({"model": "gmcf", "sample_domain": None}, UserError, "Did you mean 'gcmf'"),
+        ({"model": "tram", "sample_domain": None}, UserError, "multilabel model"),
+        ({"k": 0, "sample_domain": None}, UserError, "gcmf: parameter k"),
     ],
 )
 def test_invalid_input_raises(given, error, message):
+    """Also without a target, when no model is fitted."""
     X, y, domain = stacked(*make_problem())
     given = {"model": "gcmf", "y": y, "sample_domain": domain} | given
     y, domain = given.pop("y"), given.pop("sample_domain")

@@ -9,7 +9,7 @@ from transferbench import measures, models, parameters, settings
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.parameters import Params
-from transferbench.problem import Fit, Problem, Truth, Watch
+from transferbench.problem import Family, Fit, Problem, Truth, Watch
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,9 +42,14 @@ def fit(
     unknown model or parameter, an invalid value, or a model for another family of problems;
     ValueError or FloatingPointError if the model cannot solve the problem.
     """
-    models.check_family(model, problem.family)
-    resolved = parameters.resolve(models.load(model), params, model)
+    resolved = resolve(model, problem.family, params)
     return models.fit(model, problem, resolved, seed=seed, watch=watch)
+
+
+def resolve(model: str, family: Family, params: Params) -> Params:
+    """Return all parameters of a model for problems of a family. Raise UserError as `fit`."""
+    models.check_family(model, family)
+    return parameters.resolve(models.load(model), params, model)
 
 
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:

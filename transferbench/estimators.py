@@ -77,6 +77,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
             dtype=(np.float64, np.float32),
             ensure_non_negative=True,
             ensure_min_samples=2 if reset else 1,
+            # Documents of one feature are all alike by cosine.
+            ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
             reset=reset,
         )
         return canonical(sp.csr_array(X))
@@ -159,6 +161,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
         Seen documents have their labels Y (n, c). If all are seen, warn of it, with the remedy.
         """
+        api.resolve(self.model, family, self._params)
         confidence = Y.copy()
         if seen.all():
             name = type(self).__name__
@@ -198,7 +201,7 @@ class TransferClassifier(TransductiveClassifier):
     label_distributions_ (n, c) the confidence in each class, which is not a calibrated probability;
     sources have the given classes. classes_ (c,) the classes.
 
-    `predict` looks up a fitted document by its features (to seven digits). If fitted documents are
+    `predict` looks up a fitted document by its features, to the last digit. If fitted documents are
     equal, the last one counts, targets after sources. A new document gets the class with the
     nearest mean by cosine, over the targets' documents and their predicted classes; no paper
     describes this step. To label new documents by the model itself, fit it with them as a target.
@@ -214,17 +217,16 @@ class TransferClassifier(TransductiveClassifier):
         """Label the targets' documents.
 
         X (n, d): nonnegative. y (n,): classes; those of targets are ignored. sample_domain (n,):
-        the domain of each document, 0 or more for sources, negative for targets. Without it, a
-        document with the integer label −1 belongs to a single target. Warn if there is no target.
-        Raise ValueError for invalid input, UserError for an unknown model or parameter.
+        the domain of each document, 0 or more for sources, negative for targets; by default all are
+        of one source. Documents of sources with the label −1 are unlabelled: together they are a
+        target of their own. Warn if there is no target. Raise ValueError for invalid input,
+        UserError for an unknown model or parameter.
         """
         X = self._validated(X, y)
         y = column_or_1d(y, warn=True)
-        if sample_domain is None:
-            sample_domain = np.full(len(y), SOURCE)
-            if y.dtype.kind in "iu":
-                sample_domain[y == MASKED] = TARGET
-        domain = _checked_domains(sample_domain, X, y)
+        given = np.full(len(y), SOURCE) if sample_domain is None else sample_domain
+        domain = _checked_domains(given, X, y)
+        domain = np.where((domain >= 0) & (y == MASKED), domain.min(initial=MASKED) - 1, domain)
         seen = domain >= 0
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
@@ -254,7 +256,7 @@ class MultiLabelClassifier(TransductiveClassifier):
     given; labelled documents have the given labels. classes_ (c,) the column names of a DataFrame
     Y, else 0, 1, …; of a Y (n,) its classes. Then a document has the one with the best confidence.
 
-    `predict` looks up a fitted document by its features (to seven digits). A new document has the
+    `predict` looks up a fitted document by its features, to the last digit. A new document has the
     mean confidences of the 10 nearest fitted ones by cosine, and of one at ½; no paper describes
     this step. To label new documents by the model itself, fit it with them as unlabelled ones.
     """
@@ -274,8 +276,8 @@ class MultiLabelClassifier(TransductiveClassifier):
         """Label the unlabelled documents.
 
         X (n, d): nonnegative. y (n, c): 0 or 1 for each label, sparse, dense or a DataFrame; a row
-        of −1 is an unlabelled document. Or y (n,): the one label of each document; without
-        sample_domain the integer −1 is an unlabelled one. sample_domain (n,): integers, the task of
+        of −1 is an unlabelled document. Or y (n,): the one label of each document; −1 is an
+        unlabelled one. sample_domain (n,): integers, the task of
         each document, by default one task for all. Documents of a negative domain are unlabelled,
         whatever their y, as in `TransferClassifier`; those of a domain without any labelled
         document join the task with the most similar mean. Warn if every document is labelled. Raise
@@ -293,8 +295,7 @@ class MultiLabelClassifier(TransductiveClassifier):
         )
         if self._single:
             y = column_or_1d(y, warn=True)
-            if sample_domain is None and y.dtype.kind in "iu":
-                known = known & (y != MASKED)
+            known = known & (y != MASKED)
         else:
             y = np.asarray(y.toarray() if sp.issparse(y) else y)
             known = known & ~(y == MASKED).all(axis=1)
@@ -372,7 +373,7 @@ def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
-    return domain
+    return domain.astype(np.int64)
 
 
 def _classes_of(y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -397,8 +398,8 @@ def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
-    """Yield a digest of each row, in single precision, so that the last digits do not count."""
-    data, indices = X.data.astype(np.float32), X.indices.astype(np.int64)
+    """Yield a digest of each row; equal numbers have equal ones in single and double precision."""
+    data, indices = X.data.astype(np.float64), X.indices.astype(np.int64)
     for start, end in zip(X.indptr, X.indptr[1:], strict=False):
         row = indices[start:end].tobytes() + data[start:end].tobytes()
         yield hashlib.blake2b(row, digest_size=16).digest()
