@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import random
@@ -112,6 +113,7 @@ def test_bombs_are_refused_by_their_declared_and_by_their_real_size(packed, tmp_
         (b",done,", b",finished,"),
         (b"0.7899949212798375", b"7.899949212798375"),
         (b"0.7899949212798375", b"inf"),
+        (b"0.7899949212798375", b"-0.1"),
         (b"0.7899949212798375", b"much"),
         (b"row,column", b"column,row,what"),
         (b",nmf,", b",evil.py,"),
@@ -123,6 +125,45 @@ def test_damaged_runs_are_refused(packed, tmp_path, old, new):
     assert old in files["runs.csv"]
     files["runs.csv"] = files["runs.csv"].replace(old, new)
     refusal(write(tmp_path / "a.zip", files))
+
+
+@pytest.mark.parametrize("seconds", [b"0", b"-1", b"inf"])
+def test_times_that_cannot_be_are_refused(packed, tmp_path, seconds):
+    files = contents(packed)
+    header, line, rest = files["runs.csv"].split(b"\n", 2)
+    fields = next(csv.reader([line.decode()]))
+    old = fields[header.decode().split(",").index("seconds")].encode()
+    assert line.count(b"," + old + b",") == 1
+    line = line.replace(b"," + old + b",", b"," + seconds + b",")
+    files["runs.csv"] = b"\n".join([header, line, rest])
+    assert "out of range" in refusal(write(tmp_path / "a.zip", files))
+
+
+@pytest.mark.parametrize("label", ['"a\\e[31m"', '"a\\nb"', '"\\u202Eb"', "x" * 201])
+def test_labels_are_short_and_of_one_line(packed, tmp_path, label):
+    text = f"extends: gtl-table3\ncolumns:\n  ? {label}\n  : {{model: lr}}\n"
+    refusal(write(tmp_path / "a.zip", contents(packed) | {"experiment.yaml": text.encode()}))
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ("{model: nosuch}", "unknown model 'nosuch'"),
+        ('{model: "a\\0.py"}', ""),
+        ("{model: a:b, params: {since: 2001-02-03}}", "valid JSON"),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(packed, tmp_path, column, reason):
+    text = f"extends: gtl-table3\ncolumns: {{mine: {column}}}\n"
+    (tmp_path / "submitted").mkdir()
+    path = tmp_path / "submitted" / "a.zip"
+    write(path, contents(packed) | {"experiment.yaml": text.encode()})
+    entries, errors = bundles.submitted(tmp_path)
+    assert len(entries) + len(errors) == 1
+    for error in errors:
+        assert str(error).startswith(f"{path}: ")
+        assert reason in str(error)
+    assert bool(errors) == bool(reason)
 
 
 @pytest.mark.parametrize(

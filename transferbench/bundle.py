@@ -1,15 +1,16 @@
 """Write a bundle: the results of an experiment in one zip, to publish or to verify."""
 
 import io
+import re
 import stat
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from transferbench import citing, experiments, models
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.evidence import pages
 from transferbench.evidence.boards import FOLDER
-from transferbench.evidence.bundles import MANIFEST, Manifest, digests
+from transferbench.evidence.bundles import MANIFEST, MAX_LINE, ONE_LINE, Manifest, digests
 from transferbench.evidence.frame import read_runs
 from transferbench.experiments.experiment import Experiment
 
@@ -22,10 +23,15 @@ def pack(experiment: Experiment, results: Path, author: str = "") -> bytes:
     Paths of models' files become their names. Raise UserError if there are no results, or if the
     file of a model has changed since.
     """
-    folder, boards = results / experiment.name, results / FOLDER
+    if not re.fullmatch(ONE_LINE, author) or len(author) > MAX_LINE:
+        raise UserError(
+            f"author {brief(author)}: expected one line of up to {MAX_LINE} characters."
+        )
+    folder, board = results / experiment.name, results / FOLDER / experiment.name
     runs = read_runs(folder / "runs.csv")
     files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in PAGES}
-    files |= {f"board{p.suffix}": p.read_bytes() for p in boards.glob(f"{experiment.name}.*")}
+    boards = {suffix: Path(f"{board}{suffix}") for suffix in PAGES}
+    files |= {f"board{s}": path.read_bytes() for s, path in boards.items() if path.is_file()}
     files[experiments.COPY] = experiment.text.encode()
     for model, used in runs.groupby("model")["code"].unique().items():
         if not model.endswith(".py"):
@@ -33,6 +39,8 @@ def pack(experiment: Experiment, results: Path, author: str = "") -> bytes:
         file = Path(model)
         if [*used] != [models.code(model)]:
             raise UserError(f"{model}: the runs were made with other code; run them again.")
+        if f"models/{file.name}" in files:
+            raise UserError(f"{model}: another model's file has this name; rename one.")
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
     files["citation.bib"] = citing.of_experiments([experiment]).encode()

@@ -268,6 +268,8 @@ def perform(rebuilds: Sequence[Rebuild], execute: Execute, say: PrintLine) -> in
             if each.run in rebuild.waiting:
                 limits.setdefault(each.run, rebuild.experiment.spec.limits.each())
         if not rebuild.waiting:
+            if not (rebuild.folder / "runs.csv").is_file():  # all are those of the extended one
+                write(rebuild)
             say(rebuild)
     records = execute(list(limits), default_limits=limits.__getitem__, on_record=take)
     for rebuild in rebuilds if records else ():

@@ -155,6 +155,61 @@ def test_bundles_of_others_are_on_the_board_of_their_suite(call, home, suite):
     assert not (suite / "imported").exists()
 
 
+def test_results_with_the_best_seeds_alone_are_not_shown(call, home, suite):
+    assert call("bench", "./guess.py", "--suite", "suite")[0] == 0
+    path = home.results / "suite+guess" / "runs.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    chosen = [line for line in lines if (line["model"], line["seed"]) != ("./guess.py", "1")]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(chosen)
+    (home.results / "submitted").mkdir()
+    out = str(home.results / "submitted" / "best.zip")
+    assert call("share", "suite+guess", "--out", out)[0] == 0
+    assert call("tables", "suite")[0] == 0
+    assert board(home, "suite").keys() == {"LR", "NMF"}
+
+
+def test_a_dry_run_leaves_nothing(call, home, suite):
+    before = sorted(home.results.rglob("*"))
+    assert call("bench", "./guess.py", "--suite", "suite", "--dry-run")[0] == 0
+    assert sorted(home.results.rglob("*")) == before
+
+
+def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
+    words = ["bench", "lr", "--set", "C=2", "--suite", "suite", "--label"]
+    assert call(*words, "a/b")[0] == 0
+    code, _, err = call(*words, "a b")
+    assert (code, "give another --label" in err) == (2, True)
+    assert "a/b" in board(home, "suite+a-b")
+
+
+def test_pictures_of_values_with_a_point_have_files_of_their_own(call, home, suite):
+    for value in ("0.5", "0.25"):
+        assert call("bench", "lr", "--set", f"C={value}", "--suite", "suite")[0] == 0
+        assert (home.results / "boards" / f"suite+lr-C-{value}.svg").is_file()
+
+
+def test_runs_that_are_all_those_of_the_suite_make_a_board(call, home, suite):
+    code, out, err = call("bench", "lr", "--suite", "suite", "--label", "again")
+    assert (code, "again" in out) == (0, True), err
+    assert board(home, "suite+again").keys() == {"LR", "NMF", "again"}
+
+
+def test_two_files_of_one_name_are_not_shared(call, home, suite):
+    columns = ""
+    for folder in "pq":
+        (suite / folder).mkdir()
+        (suite / folder / "m.py").write_text(MODEL.replace("Guess", folder))
+        columns += f"  {folder}: {{model: {folder}/m.py, random: true, params: {{power: 1}}}}\n"
+    (suite / "two.yaml").write_text(f"extends: suite\ncolumns:\n{columns}")
+    assert call("reproduce", "two.yaml")[0] == 0
+    code, _, err = call("share", "two")
+    assert (code, "another model's file has this name" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -139,6 +139,13 @@ def test_a_damaged_bundle_is_one_line(call, made):
     assert (code, out, err.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.parametrize("author", ["a\nb", "x" * 201])
+def test_an_author_is_one_short_line(call, made, author):
+    code, _, err = call("share", "plain", "--author", author)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "expected one line" in err
+
+
 def test_nothing_to_share_is_one_line(call, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = call("share", "gtl-table3")

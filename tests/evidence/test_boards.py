@@ -101,6 +101,53 @@ def test_a_slower_and_worse_method_is_not_on_the_front(monkeypatch):
     assert list(standings["method"][standings["front"]]) == ["SVM", "LR"]
 
 
+def test_only_methods_that_finished_all_rows_and_have_times_are_on_the_front(monkeypatch):
+    monkeypatch.setitem(VALUES["three"], "LR", None)
+    monkeypatch.setitem(VALUES["two"], "LR", None)
+    for row in ("one", "time"):  # the same run: regret 0, in the least time
+        monkeypatch.setitem(VALUES[row], "LR", (0.95, 0.1))
+    for row in VALUES:
+        monkeypatch.setitem(VALUES[row], "LR 2", (0.4, "nan"))
+    standings = read().standings.set_index("method")
+    assert standings["regret"].idxmin() == "LR"
+    assert list(standings.index[standings["front"]]) == ["SVM"]
+    assert math.isnan(standings.loc["LR 2", "seconds"])
+
+
+def test_seconds_are_those_of_finished_runs(monkeypatch):
+    text = TEXT.replace("repeats: 1", "repeats: 2").replace("model: svm", "model: tsvm")
+    file = experiments.read(text.replace("model: lr}", "model: nmf}"), Path("suite.yaml"))
+    lines = []
+    for planned in file.runs():
+        task, model, params, seed = planned.run.identity
+        line = dict.fromkeys(RUNS_COLUMNS, "") | {"params": params, "seed": seed, "task": task}
+        line |= {"model": model, "versions": "{}", "status": "crashed"}
+        if seed != "1":
+            line |= {"status": "done", "domain": "t", "accuracy": "0.5", "seconds": "3"}
+        lines.append(line)
+    cells = summarise(file, observations(file, to_runs(lines)))
+    assert set(boards.of(file, cells, Path("nowhere")).standings["seconds"].round(9)) == {3}
+
+
+@pytest.mark.parametrize("unfinished", [["LR"], ["LR", "SVM", "LR 2"]])
+def test_a_reference_without_runs_leaves_the_other_methods(monkeypatch, unfinished):
+    for row in VALUES:
+        for method in unfinished:
+            monkeypatch.setitem(VALUES[row], method, None)
+    standings = read().standings
+    assert set(standings["method"]) == {"LR", "SVM", "LR 2"} - set(unfinished)
+    assert standings[["wins", "ties", "losses"]].to_numpy().sum() == 0
+
+
+def test_labels_are_text_on_every_page(tmp_path, monkeypatch):
+    label = "<b>$\\frac$"
+    for by_method in VALUES.values():
+        monkeypatch.setitem(by_method, label, by_method["SVM"])
+    board = read(TEXT.replace("SVM", f"'{label}'"))
+    assert "| &lt;b>$\\frac$ " in pages.render_board(board)["suite.md"]
+    assert boards.draw(board, tmp_path)[0].is_file()
+
+
 def test_pages_show_every_method():
     texts = pages.render_board(read())
     assert texts.keys() == {"suite.csv", "suite.md", "suite.tex"}

@@ -55,7 +55,6 @@ def command(
     from transferbench.errors import UserError, brief
     from transferbench.evidence import boards
     from transferbench.evidence.frame import read_cells
-    from transferbench.files import write_text
     from transferbench.models.external import label as label_of
 
     base = experiments.load(suite)
@@ -76,9 +75,11 @@ def command(
     path = settings.results / folder / experiments.COPY
     text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
     own = experiments.read(text, path, folder)
-    write_text(path, text)
-    rebuilds = reproduce.plan([folder], settings, None)
-    code = perform(rebuilds, settings, execution)
+    if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
+        raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
+    rebuild = reproduce.Rebuild(own, settings.results, None)
+    rebuild.keep(settings, same_code=True)
+    code = perform([rebuild], settings, execution)
     if execution.dry_run:
         return code
     cells = read_cells(own, settings.results / folder)

@@ -58,7 +58,7 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
     wins, ties, losses: rows on which the method is ahead of the reference, closer than half a point
                        to it, or behind.
     seconds          : geometric mean of the times of its runs, as measured when they were made.
-    front            : True if no faster method has a smaller regret.
+    front            : True if it finished all rows, and no faster such method has a smaller regret.
     rows             : number of rows with a finished run; means are over these.
     """
     spec, rows = experiment.spec, main_rows(experiment)
@@ -73,17 +73,17 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
             columns |= suite.spec.columns
             cells += submitted
     shown = to_frame(cells)
-    shown["seconds"] = [fmean([o.seconds for o in cell.outcomes] or [math.nan]) for cell in cells]
+    done = [[o.seconds for o in cell.outcomes if o.status == "done"] for cell in cells]
+    shown["seconds"] = [fmean(each or [math.nan]) for each in done]
     values, seconds = (
-        shown.pivot(index="row", columns="column", values=name)
-        .reindex(rows)
-        .dropna(axis=1, how="all")
+        shown.pivot(index="row", columns="column", values=name).reindex(rows)
         for name in ("mean", "seconds")
     )
+    values = values.dropna(axis=1, how="all")
     better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
     regrets = better.rsub(better.max(axis=1), axis=0)
-    ahead = better.sub(better[spec.board], axis=0)
+    ahead = better.sub(better.get(spec.board, math.nan), axis=0)
     matters = MATTERS * spec.whole
     rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
     regret = regrets.groupby(corpus).mean()
@@ -103,9 +103,12 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
             "seconds": np.exp(np.log(seconds[values.columns]).mean()),
         }
     )
-    costs = standings[["seconds", "regret"]].to_numpy()
+    complete = values.dropna(how="all").notna().all()
+    costs = standings[["seconds", "regret"]].where(complete).to_numpy()
     dominated = [((costs <= one).all(axis=1) & (costs < one).any(axis=1)).any() for one in costs]
-    standings = standings.assign(front=~np.array(dominated), rows=values.count())
+    standings = standings.assign(
+        front=~(np.array(dominated, bool) | np.isnan(costs).any(axis=1)), rows=values.count()
+    )
     standings = standings.sort_values(["rank", "regret"], kind="stable")
     own: set[str] = set()
     if spec.extends:
@@ -164,7 +167,7 @@ def draw(board: Board, folder: Path) -> list[Path]:
             labels.append(
                 ax.annotate(
                     each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
-                    fontsize=8, color=colour,
+                    fontsize=8, color=colour, parse_math=False,
                 )
             )  # fmt: skip
         drawing.draw_without_rendering()

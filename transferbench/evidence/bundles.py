@@ -29,7 +29,10 @@ MANIFEST = "manifest.json"
 FOLDER = "submitted"
 #: Bytes of all files of a bundle.
 MAX_BYTES = 64 << 20
-Line = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+MAX_LINE = 200
+#: A text without control characters, line separators, and marks that reorder text.
+ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$"
+Line = Annotated[str, StringConstraints(max_length=MAX_LINE, pattern=ONE_LINE)]
 
 
 class Manifest(StrictModel):
@@ -44,7 +47,7 @@ class Added(BaseModel):
     """What is read of the experiment's file: the suite that it extends, and its own columns."""
 
     extends: str = ""
-    columns: dict[str, Column]
+    columns: dict[Line, Column]
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,10 @@ def read(path: Path) -> Bundle:
         runs = to_runs(read_lines(path / "runs.csv", files["runs.csv"].decode()), path / "runs.csv")
         text = files[experiments.COPY].decode()
         added = Added.model_validate(strict_yaml.read(text, path)[0])
-        costs = runs[["seconds", "peak_mib"]]
-        if (runs[[*SCORES]].abs() > 1).any(axis=None) or (costs.abs() == math.inf).any(axis=None):
+        scores, costs = runs[[*SCORES]], runs[["seconds", "peak_mib"]]
+        usual = scores.isna() | ((scores - 0.5).abs() <= 0.5 + 1e-9)  # some are rounded
+        finite = costs.isna() | ((costs > 0) & (costs < math.inf))
+        if not (usual.all(axis=None) and finite.all(axis=None)):
             raise ValueError("runs.csv has a measure that is out of range")
         for model in runs["model"].unique():
             if model.endswith(".py") and f"models/{Path(model).name}" not in files:
@@ -107,7 +112,8 @@ def submitted(results: Path) -> tuple[list[tuple[Experiment, list[Cell]]], list[
     """Return the methods of the bundles in results/submitted, and the errors of damaged ones.
 
     Methods are those that a bundle adds to the suite which it extends: that suite with their
-    columns alone, and their cells on its rows. Whose they are is a part of their labels.
+    columns alone, and their cells on its rows, if the runs of every seed finished. Whose they are
+    is a part of their labels.
     """
     entries, errors = [], []
     for path in sorted((results / FOLDER).glob("*.zip")):
@@ -125,7 +131,9 @@ def submitted(results: Path) -> tuple[list[tuple[Experiment, list[Cell]]], list[
             }
             spec = suite.spec.model_copy(update={"columns": columns})
             entry = replace(suite, spec=spec)
-            entries.append((entry, summarise(entry, observations(entry, bundle.runs))))
+            cells = summarise(entry, observations(entry, bundle.runs))
+            entries.append((entry, [cell for cell in cells if cell.runs == cell.planned]))
         except UserError as error:
-            errors.append(error)
+            shown = f"{error}".removeprefix(f"{path}: ")
+            errors.append(UserError(f"{path}: {shown}"))
     return entries, errors

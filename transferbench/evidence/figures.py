@@ -270,7 +270,7 @@ def save(drawing: Drawing, stem: Path, kinds: Sequence[str] = ("svg", "pdf")) ->
     """
     import matplotlib.pyplot as plt
 
-    paths = [stem.with_suffix(f".{kind}") for kind in kinds]
+    paths = [Path(f"{stem}.{kind}") for kind in kinds]
     for kind, path in zip(kinds, paths, strict=True):
         if kind == "svg":
             text = StringIO()

@@ -243,7 +243,7 @@ def tex(text: str) -> str:
 
 def markdown_cell(text: str) -> str:
     """Return a text for a cell of a Markdown table, without what would end the cell."""
-    return " ".join(text.splitlines()).replace("|", "\\|")
+    return " ".join(text.splitlines()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def code(text: str) -> Markup:

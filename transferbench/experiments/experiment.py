@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt, Lt, MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    Strict,
+    model_validator,
+)
 
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
@@ -102,7 +110,7 @@ class Column(StrictModel):
     """
 
     model: str
-    params: dict[str, object] = Field(default_factory=dict)
+    params: dict[str, JsonValue] = Field(default_factory=dict)
     task: str = ""
     options: dict[str, object] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)

@@ -65,7 +65,7 @@ def family(name: str) -> Family:
     """Return the family that a file states; "transfer" without one, and for an estimator."""
     try:
         stated = FAMILY.search(Path(name).read_text("utf-8")) if name.endswith(SUFFIX) else None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         stated = None
     return stated[1] if stated else "transfer"  # type: ignore[return-value]
 
