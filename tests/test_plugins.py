@@ -124,7 +124,7 @@ def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
     assert "good-model" in out
     assert "kmeans" in out
     assert "good/one" in out
-    assert "generated/small" in out
+    assert "gtl/comp-vs-rec" in out
     assert not {f" {name} " for name in LEFT_OUT_MODELS} & {f" {word} " for word in out.split()}
     assert str(site) not in err, "a user needs no path in our code"
 

@@ -211,6 +211,7 @@ def _environment() -> Environment:
         "code": code,
         "cell": markdown_cell,
         "comparisons": claims.comparisons,
+        "digits": tables.digits,
         "fixed": fixed,
         "table_columns": table_columns,
         "explanation": claims.explanation,
