@@ -91,6 +91,20 @@ def test_a_file_keeps_its_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~UMASK
 
 
+def test_a_read_only_file_is_not_replaced(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("before")
+    path.chmod(0o444)
+    with pytest.raises(
+        UserError, match=r"cannot write .*labels\.csv: the file is read-only; choose"
+    ):
+        write_text(path, "after")
+    assert (path.read_text(), names(tmp_path)) == ("before", ["labels.csv"])
+    path.chmod(0o644)
+    write_text(path, "after")
+    assert path.read_text() == "after"
+
+
 @posix
 def test_a_link_is_kept_and_its_file_is_replaced(tmp_path):
     (tmp_path / "there").mkdir()

@@ -72,7 +72,7 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     rows = len(experiments.load("transfer-small").spec.rows)
     assert f"{rows} runs to do" in planned  # the wheel has the runs of the others
     for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
-        assert "Next:" in run([program, "new", kind, f"my-{kind}"], **options)
+        assert "Next, in" in run([program, "new", kind, f"my-{kind}"], **options)
 
 
 def test_the_readme_shows_commands():

@@ -43,7 +43,8 @@ R = TypeVar("R")
 
 #: Part of every key; change it with the format of the files or of the keys.
 FORMAT = 3
-SUFFIX = ".artefact"
+#: Pattern of the names of artefacts; other files in their folder are the user's.
+NAMES = f"*-{'[0-9a-f]' * 32}.artefact"
 #: Libraries on which results depend.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "sparse-dot-topn")
 #: A result that takes fewer seconds to make is not stored.
@@ -83,7 +84,6 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
     Results: the same, where dataclasses are names of the function's module. Returned arrays must be
     new, and contiguous to be stored. The function must not change its arguments.
     """
-    _files.add(Path(inspect.getfile(function)))
 
     @wraps(function)
     def reuse(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -109,13 +109,6 @@ def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
         yield costs
     finally:
         _cache.reset(token)
-
-
-def prepare() -> None:
-    """Compute the parts that all keys share; processes forked later need not."""
-    _environment()
-    for file in _files:
-        fingerprint(file)
 
 
 @cache
@@ -144,7 +137,8 @@ class _Cache:
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
         costs, asked = self.costs, time.perf_counter()
-        path = self.folder.path / f"{function.__name__}-{self._key(function, args, kwargs)}{SUFFIX}"
+        name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
+        path = self.folder.path / name
         with suppress(Exception):  # whatever is wrong with the file, make it again
             with open_arrays(path) as ((packed, cost, peak), arrays):
                 result = unpack(packed, arrays, function.__globals__)
@@ -200,7 +194,7 @@ class _Cache:
     def _make_room(self, size: int) -> None:
         """Remove the oldest artefacts until `size` more bytes have room."""
         files = []
-        for path in self.folder.path.iterdir():  # also what a killed process left
+        for path in self.folder.path.glob(f"{NAMES}*"):  # also what a killed process left
             with suppress(OSError):  # another process removed it
                 files.append((path.stat().st_mtime, path.stat().st_size, path))
         excess = sum(each[1] for each in files) + size - self.folder.max_bytes
@@ -212,8 +206,6 @@ class _Cache:
                 excess -= freed
 
 
-#: Files of the functions marked as artefacts.
-_files: set[Path] = set()
 _cache: ContextVar[_Cache | None] = ContextVar("artefacts", default=None)
 
 

@@ -33,15 +33,16 @@ def writing(path: Path) -> Iterator[Path]:
 
     Otherwise remove it. Temporary files that a killed process left are removed, too. An existing
     file keeps its permissions; of a link, the file that it leads to is replaced. Raise UserError if
-    the folder cannot be written, if the disk is full or if `path` is no regular file; `path` is
-    then unchanged.
+    the folder cannot be written, if the disk is full or if `path` is read-only or no regular file;
+    `path` is then unchanged.
     """
     temporary: Path | None = None
     try:
         target = Path(os.path.realpath(path))
         mode = _mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        _clean(target)
+        for other in target.parent.glob(f".{glob.escape(target.name)}.????????.part"):
+            remove_unlocked(other)
         handle, temporary = _temporary(target)
         with os.fdopen(handle):  # the lock is held while it is open
             yield temporary
@@ -67,7 +68,8 @@ def writing(path: Path) -> Iterator[Path]:
 def _mode(path: Path) -> int:
     """Return the permissions of a file, the usual ones if there is none.
 
-    Raise OSError for a FIFO, device, socket or folder, and for a loop of links.
+    Raise OSError for a FIFO, device, socket or folder, for a loop of links, and for a file that
+    nobody may write: in a folder that can be written it could be replaced.
     """
     try:
         mode = path.stat().st_mode
@@ -75,28 +77,29 @@ def _mode(path: Path) -> int:
         return 0o666 & ~UMASK
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "no regular file")
+    if not (mode & 0o222 and os.access(path, os.W_OK)):  # root may write every file
+        raise OSError(errno.EACCES, "the file is read-only")
     return stat.S_IMODE(mode) & 0o777
 
 
 def _temporary(path: Path) -> tuple[int, Path]:
-    """Create a file beside `path`, locked so that `_clean` of another process keeps it."""
+    """Create a file beside `path`, locked so that another process keeps it."""
     while True:
         handle, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
         if fcntl:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
-        if not fcntl or Path(name).exists():  # else `_clean` removed it before it was locked
+        if not fcntl or Path(name).exists():  # else it was removed before it was locked
             return handle, Path(name)
         os.close(handle)
 
 
-def _clean(path: Path) -> None:
-    """Remove temporary files of `path` that no process has locked: their processes are dead."""
-    pattern = f".{glob.escape(path.name)}.????????.part"  # as mkstemp makes them
-    for abandoned in path.parent.glob(pattern) if fcntl else ():
-        with suppress(OSError), abandoned.open("r+b") as file:
+def remove_unlocked(path: Path) -> None:
+    """Remove a temporary file, unless a process has it locked and so still writes it."""
+    with suppress(OSError), path.open("r+b") as file:
+        if fcntl:  # on Windows an open file cannot be removed
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            abandoned.unlink()
+        path.unlink()
 
 
 def open_regular(path: Path) -> BufferedReader:

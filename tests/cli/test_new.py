@@ -48,7 +48,7 @@ def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypa
     monkeypatch.chdir(tmp_path)
     folders = ["--data", str(real.data), "--results", str(tmp_path / "out")]
     assert invoke(["new", "experiment", "mine"]) == 0
-    assert "transferbench reproduce mine.yaml\n" in capfd.readouterr().out
+    assert "Next, in .:\n  transferbench reproduce mine.yaml --dry-run" in capfd.readouterr().out
     assert invoke([*folders, "reproduce", "mine.yaml"]) == 0
     with (tmp_path / "out" / "mine" / "runs.csv").open(newline="") as file:
         assert {line["status"] for line in csv.DictReader(file)} == {"done"}
@@ -63,7 +63,7 @@ def test_a_model_runs(installed, call, tmp_path, capfd):
     code, out, err = call("new", "model", "my-bayes", "--folder", str(tmp_path / "code"))
     assert (code, err) == (0, "")
     folder = tmp_path / "code" / "my-bayes"
-    assert f"pip install -e {folder}\n" in out
+    assert f"\nNext, in {folder}:\n  pip install -e '.[test]'\n  pytest\n  transferbench" in out
     install(folder)
     assert "smoothing: number > 0 = 1.0" in in_process(folder, "describe", "my-bayes")
     assert "\nmy-bayes " in in_process(folder, "list", "models")
@@ -83,6 +83,37 @@ def test_a_dataset_runs(installed, call, tmp_path):
     out = in_process(folder, "run", "opinions/books-vs-films", "-m", "lr")
     assert "documents: books 6, films 6" in out
     assert float(out.splitlines()[3].split()[2]) > 60
+
+
+def test_a_model_and_a_dataset_of_one_name_are_two_packages(call, tmp_path):
+    names = []
+    for kind in ("model", "dataset"):
+        assert call("new", kind, "pets", "--folder", str(tmp_path / kind))[0] == 0
+        folder = tmp_path / kind / "pets"
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        (module,) = (each.name for each in folder.glob("transferbench_*"))
+        names += [project["name"], module]
+    assert names[0] == names[1] != names[2] == names[3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["model", "dataset"])
+@pytest.mark.parametrize("name", ["pets", "a-name-of-some-length"])
+def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(
+    call, home, tmp_path, kind, name
+):
+    assert call("new", kind, name, "--folder", str(tmp_path))[0] == 0
+    commands = [["ruff", "check", "."], ["ruff", "check", "--isolated", "."], ["mypy", "."]]
+    commands += [["ruff", "format", "--check", "."]] if name == "pets" else []
+    commands += [["pytest", "-p", "no:cacheprovider"]]
+    package = Path(__file__).parents[2]
+    environment = {"PYTHONPATH": str(package), "TRANSFERBENCH_DATA": str(home.data)}
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *command], capture_output=True, text=True, check=False,
+            cwd=tmp_path / name, env=os.environ | environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("kind", ["experiment", "model", "dataset"])

@@ -230,7 +230,7 @@ def test_the_oldest_files_are_removed_to_make_room(folder, X):
         slow(X)
         (file,) = folder.path.iterdir()
     small = Folder(folder.path, 2 * file.stat().st_size + 100)
-    left = folder.path / ".slow.artefact.12345678.part"  # by a process that was killed
+    left = folder.path / f".{file.name}.12345678.part"  # by a process that was killed
     left.write_bytes(bytes(200))
     os.utime(left, (0, 0))
     os.utime(file, (1, 1))
@@ -242,6 +242,25 @@ def test_the_oldest_files_are_removed_to_make_room(folder, X):
         assert left.name not in names()
         slow(np.zeros(10**6))  # larger than the folder may be
         assert len(names()) == 2
+
+
+def test_files_of_others_are_neither_removed_nor_counted(folder, X):
+    """Whatever lies in the folder of artefacts, however large and old."""
+    for name in ("thesis.pdf", "slow-notes.artefact", "slow-0123.artefact", ".part"):
+        (folder.path / name).write_bytes(bytes(10_000))
+        os.utime(folder.path / name, (0, 0))
+    (folder.path / "folder").mkdir()
+    others = set(folder.path.iterdir())
+    with use(folder):
+        slow(X)
+        (made,) = set(folder.path.iterdir()) - others
+    with use(Folder(folder.path, 2 * made.stat().st_size + 100)):
+        slow(X, 2)
+        assert made.is_file()
+        slow(X, 3)
+    assert not made.exists()
+    assert len(set(folder.path.iterdir()) - others) == 2
+    assert others < set(folder.path.iterdir())
 
 
 @pytest.fixture

@@ -128,11 +128,9 @@ def _seconds(results: Path) -> dict[tuple[str, str], list[float]]:
 
 def _cached(settings: Settings, task: str) -> bool | None:
     """True if the original files of a task are here; None if it has none."""
-    from transferbench import datasets
+    from transferbench.data import tasks
 
-    module = datasets.tasks()[task]
-    needed = module.needed(task) if hasattr(module, "needed") else module.FILES
-    files = [settings.data / "raw" / module.FILES[name].name for name in needed]
+    files = [settings.data / "raw" / name for name in tasks.needed(tasks.Task.named(task))]
     return all(file.is_file() for file in files) if files else None
 
 

@@ -1,72 +1,41 @@
 """transferbench new."""
 
 import re
-import shlex
 from pathlib import Path
 
 import click
 
 from transferbench.cli._terminal import echo
-
-TEMPLATES = Path(__file__).parent / "templates"
-#: The commands that use what was written, by kind.
-NEXT = {
-    "experiment": (
-        "transferbench reproduce {path} --dry-run",
-        "transferbench reproduce {path}",
-        "transferbench tables {name}",
-    ),
-    "model": (
-        "pip install -e {path}",
-        "transferbench describe {name}",
-        "transferbench run comp-vs-rec --model {name}",
-    ),
-    "dataset": (
-        "pip install -e {path}",
-        "transferbench describe {name}/books-vs-films",
-        "transferbench run {name}/books-vs-films --model lr",
-    ),
-}
+from transferbench.errors import UserError, brief
+from transferbench.files import write_text
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(list(NEXT)))
+@click.argument("kind", type=click.Choice(["experiment", "model", "dataset"]))
 @click.argument("name")
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    help="Folder to write to.  [default: the current one]",
-)
+@click.option("--folder", type=click.Path(path_type=Path), default=".", help="Folder to write to.")
 def command(kind: str, name: str, folder: Path) -> None:
     """Write a commented start of an experiment, a model or a dataset of your own.
 
     \b
     experiment  NAME.yaml: one newsgroup task, logistic regression and DTL
-    model       NAME/: a package with a model; `pip install -e NAME` registers it
-    dataset     NAME/: a package with a dataset; `pip install -e NAME` registers it
+    model       NAME/: a package with a model and its tests; `pip install -e NAME` registers it
+    dataset     NAME/: a package with a dataset and its tests; the same registers it
 
-    Each runs as it is written. Existing files are not replaced.
+    Each runs as it is written, in the current folder or --folder. Existing files are not replaced.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from transferbench.errors import UserError
-    from transferbench.files import write_text
-
     _check(kind, name, folder)
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES / kind),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    package = f"transferbench_{name.replace('-', '_')}"
+    # With the kind, as a model and a dataset of one name are two packages.
+    package = f"transferbench_{kind}_{name.replace('-', '_')}"
+
+    def filled(text: str) -> str:
+        return text.replace("PACKAGE", package).replace("NAME", name)
+
+    templates = Path(__file__).parent / "templates" / kind
     texts = {
-        folder / path.removesuffix(".j2").replace("PACKAGE", package).replace("NAME", name):
-        environment.get_template(path).render(
-            name=name, package=package, file=f"{name}.yaml"
-        )
-        for path in sorted(environment.list_templates())
+        folder / filled(f"{path.relative_to(templates).with_suffix('')}"):
+        filled(path.read_text(encoding="utf-8"))
+        for path in sorted(templates.rglob("*.template"))
     }  # fmt: skip
     target = folder / (f"{name}.yaml" if kind == "experiment" else name)
     if target.exists() or target.is_symlink():
@@ -74,15 +43,15 @@ def command(kind: str, name: str, folder: Path) -> None:
     for path, text in texts.items():
         write_text(path, text)
         echo(path)
-    echo("\nNext:")
-    for line in NEXT[kind]:
-        echo(f"  {line.format(name=name, path=shlex.quote(str(target)))}")
+    echo(f"\nNext, in {folder if kind == 'experiment' else target}:")
+    for line in "".join(texts.values()).splitlines():
+        if re.match("#   (pip|pytest|transferbench)", line):
+            echo(line.removeprefix("# "))
 
 
 def _check(kind: str, name: str, folder: Path) -> None:
     """Raise UserError if the name is taken or cannot be used."""
     from transferbench import datasets, experiments, models
-    from transferbench.errors import UserError, brief
 
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         expected = "expected small letters, digits and single hyphens, as in my-method"

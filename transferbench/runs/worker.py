@@ -67,7 +67,6 @@ def serve(connection: Connection) -> None:
             connection.send(perform(job, lambda *progress: connection.send(progress)))
             if not process.CAN_FORK:
                 return
-            artefacts.prepare()  # for the next fork, before the time of its run begins
 
 
 def _exit_with_parent() -> None:

@@ -1,0 +1,123 @@
+"""`clean` removes what it names and nothing else, and nothing at all without --yes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from transferbench import models
+from transferbench.files import writing
+from transferbench.runs.record import Record, Run, Store, runs_csv
+
+MINE = (
+    "data/raw/mine.txt", "data/raw/rcv1/mine.gz.part", "data/own/amazon/reviews.csv",
+    "data/artefacts/notes.txt",
+    "data/artefacts/my.artefact", "results/mine/table.md", "data/built/notes.md",
+)  # fmt: skip
+FILES = {
+    "built": ["data/built/gtl/comp-vs-rec-0123456789ab.task"],
+    "artefacts": [f"data/artefacts/graph-{'0a' * 16}.artefact"],
+    "temporary": [
+        "data/built/gtl/.a.task.abcdefgh.part", "results/mine/.table.md.12_45678.part",
+    ],
+    "originals": [],
+    "records": [],
+}  # fmt: skip
+
+
+def record(key: str, code: str) -> Record:
+    return replace(Record.of(key, Run("a/b", "lr", {}, None), "done"), code=code)
+
+
+@pytest.fixture
+def full(home):
+    """The folder of a home with files of every kind, and those of each kind."""
+    from transferbench import datasets
+
+    top = home.data.parent
+    original = next(name for m in datasets.modules().values() for name in m.FILES)
+    files = FILES | {"originals": [f"data/raw/{original}", f"data/raw/{original}.part"]}
+    for name in [*MINE, *chain(*files.values())]:
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(100_000))
+    store, code = Store(home.results), models.code("lr")
+    listed = record("aa00", "old")
+    for each in (listed, record("bb00", code), record("cc00", "old")):
+        store.write(replace(each, metrics={"t": {"accuracy": 1.0}}))
+    lines = replace(listed, metrics={"t": {"accuracy": 1.0}}).rows("row", "column", None)
+    (home.results / "mine" / "runs.csv").write_text(runs_csv(lines))
+    damaged = store.folder / "dd" / "dd00.json"
+    damaged.parent.mkdir()
+    damaged.write_text("{")
+    files["records"] = ["results/records/cc/cc00.json", "results/records/dd/dd00.json"]
+    return top, files
+
+
+def files_in(top: Path) -> set[str]:
+    return {p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file()}
+
+
+def test_everything_is_shown_with_sizes_and_nothing_is_removed(call, full):
+    top, files = full
+    before = files_in(top)
+    code, out, err = call("clean")
+    assert (code, err) == (0, "")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:-1]}
+    assert rows.keys() == files.keys()
+    assert {kind: int(row[0]) for kind, row in rows.items()} == {k: len(files[k]) for k in files}
+    assert (rows["built"], rows["temporary"]) == (["1", "0.1"], ["2", "0.2"])
+    assert out.splitlines()[-1] == "nothing is removed without --yes"
+    assert files_in(top) == before
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_what_is_named_is_removed_and_nothing_else(call, full, kind):
+    top, files = full
+    before = files_in(top)
+    assert call("clean", kind)[0] == 0
+    assert files_in(top) == before
+    assert call("clean", kind, "--yes")[0] == 0
+    assert before - files_in(top) == set(files[kind])
+    assert files_in(top) < before
+    assert call("clean", kind)[1].split()[2:5] == [kind, "0", "0.0"]
+
+
+def test_yes_needs_a_name(call, full):
+    top, _ = full
+    before = files_in(top)
+    code, out, err = call("clean", "--yes")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "name what to remove" in err
+    assert files_in(top) == before
+
+
+def test_folders_that_are_missing_have_no_files(call):
+    code, out, err = call("clean", "built", "records", "temporary")
+    assert (code, err, out.count(" 0.0\n")) == (0, "", 3)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_a_file_that_is_being_written_stays(call, home):
+    with writing(home.data / "built" / "a.task") as temporary:
+        temporary.write_text("whole")
+        assert call("clean", "temporary", "--yes")[0] == 0
+    assert (home.data / "built" / "a.task").read_text() == "whole"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_the_files_of_a_linked_folder_stay(call, home, tmp_path):
+    """Only what lies in the data folder is removed; a link to a file goes alone."""
+    there = tmp_path / "elsewhere" / "a.task"
+    there.parent.mkdir()
+    there.write_text("another's")
+    (home.data / "built").mkdir(parents=True)
+    (home.data / "built" / "linked").symlink_to(there.parent)
+    (home.data / "built" / "b.task").symlink_to(there)
+    assert call("clean", "built", "--yes")[0] == 0
+    assert there.read_text() == "another's"
+    assert [path.name for path in (home.data / "built").iterdir()] == ["linked"]

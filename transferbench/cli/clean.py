@@ -1,0 +1,80 @@
+"""transferbench clean."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from transferbench.cli._terminal import echo, echo_table
+from transferbench.errors import UserError
+from transferbench.files import remove_unlocked
+from transferbench.settings import Settings
+
+KINDS = ("built", "originals", "artefacts", "records", "temporary")
+
+
+def _unused_records(settings: Settings) -> Iterator[Path]:
+    """Yield the records that no runs.csv lists and no command would reuse."""
+    from transferbench import models
+    from transferbench.evidence.frame import read_lines
+    from transferbench.runs.record import Store
+
+    tables = settings.results.rglob("runs.csv")
+    listed = {line["key"] for table in tables for line in read_lines(table)}
+    store = Store(settings.results)
+    for path in store.folder.glob("??/*.json"):
+        record = store.find(path.stem)
+        with suppress(UserError):  # of a model that is not installed now
+            current = record and record.code == models.code(record.model)
+            if not current and path.stem not in listed:
+                yield path
+
+
+def _found(settings: Settings) -> dict[str, Iterable[Path]]:
+    """Return the files of each kind, searched when they are asked for; all others are the user's.
+
+    originals : those of all datasets, whole or in part.
+    temporary : files that are being written, or were when their process was killed.
+    """
+    from transferbench import datasets
+    from transferbench.artefacts import NAMES
+
+    originals = {name for module in datasets.modules().values() for name in module.FILES}
+    folders = (settings.data, settings.results)
+    return {
+        "built": (settings.data / "built").rglob("*.task"),
+        "originals": (settings.data / "raw" / f"{n}{e}" for n in originals for e in ("", ".part")),
+        "artefacts": (settings.data / "artefacts").glob(NAMES),
+        "records": _unused_records(settings),
+        "temporary": (path for each in folders for path in each.rglob(".*.????????.part")),
+    }
+
+
+@click.command()
+@click.argument("kinds", nargs=-1, type=click.Choice(KINDS))
+@click.option("--yes", is_flag=True, help="Remove the files; without it, only show them.")
+@click.pass_obj
+def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
+    """Show what can be removed, with sizes, and remove it with --yes.
+
+    \b
+    built      built tasks; they are built again when they are needed
+    originals  original files, whole or in part; they are fetched again when they are needed
+    artefacts  what runs share; it is made again
+    records    those that no runs.csv lists and no command would reuse
+    temporary  what killed commands left; files that are being written stay
+    """
+    if yes and not kinds:
+        raise UserError("name what to remove, for example `transferbench clean built --yes`.")
+    lines = [["", "files", "MB"]]
+    found = _found(settings)
+    for kind in dict.fromkeys(kinds or KINDS):
+        files = [path for path in found[kind] if path.is_file()]
+        size = sum(path.stat().st_size for path in files)
+        lines.append([kind, f"{len(files)}", f"{size / 1e6:.1f}"])
+        remove = remove_unlocked if kind == "temporary" else Path.unlink
+        for path in files if yes else ():
+            remove(path)
+    echo_table(lines)
+    echo("removed" if yes else "nothing is removed without --yes")
