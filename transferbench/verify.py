@@ -144,9 +144,8 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):
         first = measures.iloc[0]
-        shown_run = (
-            f"{replace(run, model=Path(run.model).name)}"  # without a folder of this machine
-        )
+        # Without a folder of this machine.
+        shown_run = f"{replace(run, model=Path(run.model).name)}"
         if first["status"] != "done":
             mark = "–" if first["status"] == "unavailable" else "NO"
             rows.append([mark, shown_run, first["status"], "", "", "", first["reason"]])

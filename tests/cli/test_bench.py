@@ -215,10 +215,13 @@ def test_two_files_of_one_name_are_not_shared(call, home, suite):
     [
         (["./no.py"], "there is no file './no.py'"),
         (["os:getcwdd"], "expected package.module:Estimator"),
+        (["sklearn.linear_model:Ridge"], "Ridge is not a classifier"),
+        (["sklearn.cluster:KMeans"], "KMeans is not a classifier"),
+        (["sklearn.preprocessing:Normalizer"], "Normalizer is not a classifier"),
         (["lrr"], "Did you mean 'lr'?"),
         (["lr", "--label", "LR"], "'LR' is on the board of suite; give another --label"),
         (["./guess.py", "--set", "pover=1"], "Did you mean 'power'?"),
-        (["kmeans"], "models of several families"),
+        (["kmeans"], "models of several families: clustering, transfer"),
     ],
 )
 def test_mistakes(call, suite, words, message):
@@ -242,3 +245,9 @@ def test_a_wheel_has_no_results_but_those_of_the_suites(call, home, suite):
         record.unlink()
     assert call("bench", "./guess.py", "--suite", "suite")[0] == 0
     assert records(home) == 4
+
+
+def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite):
+    (suite / "bad.py").write_text("def fit(problem):\n    raise ValueError\n")
+    code, out, _ = call("bench", "./bad.py", "--suite", "suite")
+    assert (code, "Publish it" in out) == (1, False)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from transferbench.runs.record import Limits, Record, Run, TaskFiles
 
 Seed = Annotated[int, Ge(0), Lt(2**32)]
-MAX_REPEATS = 1000
 #: Type of `--repeats`.
-REPEATS = click.IntRange(1, MAX_REPEATS)
+REPEATS = click.IntRange(1, 1000)
 
 
 def seconds(text: str) -> float:

@@ -72,8 +72,8 @@ def command(
     title = f"{base.spec.title}: {name}"
     data = {"extends": base.name, "title": title, "columns": {name: column}}
     folder = f"{base.name}+" + re.sub(r"[^\w.-]+", "-", name).strip("-.")
-    path = settings.results / folder / experiments.COPY
     text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+    path = settings.results / folder / experiments.COPY
     own = experiments.read(text, path, folder)
     if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
         raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
@@ -85,5 +85,6 @@ def command(
     cells = read_cells(own, settings.results / folder)
     echo_table(boards.rows(boards.of(own, cells, settings.results)))
     echo(f"\n{settings.results / boards.FOLDER / folder}.md")
-    echo(f"Publish it: transferbench share {folder}")
+    if not code:
+        echo(f"Publish it: transferbench share {folder}")
     return code

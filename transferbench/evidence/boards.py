@@ -164,12 +164,11 @@ def draw(board: Board, folder: Path) -> list[Path]:
         for each in board.standings.itertuples():
             colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
             ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
-            labels.append(
-                ax.annotate(
-                    each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
-                    fontsize=8, color=colour, parse_math=False,
-                )
+            label = ax.annotate(
+                each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
+                fontsize=8, color=colour, parse_math=False,
             )  # fmt: skip
+            labels.append(label)
         drawing.draw_without_rendering()
         boxes: list[Any] = []
         for label in labels:  # above its point, or where it covers no other label

@@ -181,7 +181,8 @@ def _check_models(spec: Schema, errors: ErrorList) -> None:
 def _check_measures(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:
     """Check that all models are of one family and every measure is one of that family."""
     if len(set(families.values())) != 1:
-        errors.expect(not families, f"models of several families: {families}", "columns")
+        several = ", ".join(sorted(set(families.values())))
+        errors.expect(not families, f"models of several families: {several}", "columns")
         return
     family = MEASURES[next(iter(families.values()))]
     measures = [*(measure.name for measure in family), *COSTS]

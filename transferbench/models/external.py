@@ -111,6 +111,12 @@ def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
     `random_state` takes the seed. An estimator of scikit-learn sees the words, one that adapts to a
     target 100 coordinates of their truncated SVD.
     """
+    from sklearn.base import ClusterMixin, RegressorMixin
+
+    if isinstance(factory, type):
+        is_other = issubclass(factory, (ClusterMixin, RegressorMixin))
+        if is_other or not hasattr(factory, "predict"):
+            raise TypeError(f"{factory.__name__} is not a classifier")
     known = inspect.signature(factory).parameters
     is_skada = factory.__module__.partition(".")[0] == "skada"
     takes_target = "Xt" in inspect.signature(getattr(factory, "fit", factory)).parameters
