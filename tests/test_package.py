@@ -75,6 +75,17 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
         assert "Next, in" in run([program, "new", kind, f"my-{kind}"], **options)
 
 
+MODEL = """
+'''A model of one's own.'''
+
+from transferbench.problem import Fit, Problem
+
+
+def fit(problem: Problem, *, seed: int) -> Fit:
+    raise NotImplementedError
+"""
+
+
 def test_the_readme_shows_commands():
     assert len(COMMANDS) >= 8
 
@@ -84,12 +95,13 @@ def test_the_readme_shows_commands():
 def test_every_command_of_the_readme_works(command, real, tmp_path, monkeypatch, capfd):
     arguments = shlex.split(command, comments=True)[1:]
     results = tmp_path / "results"
-    if arguments[0] == "reproduce":
+    if arguments[0] in ("reproduce", "bench"):
         arguments.append("--dry-run")
-    if arguments[0] in ("tables", "explain", "report"):
+    if arguments[0] in ("share", "explain"):
         results = ROOT / "results"
     folders = ["--data", str(real.data), "--results", str(results)]
     write_mail(tmp_path)
+    (tmp_path / "mymodel.py").write_text(MODEL, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert invoke([*folders, *arguments]) == 0, capfd.readouterr().err
     if "found.csv" in arguments:
