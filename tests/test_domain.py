@@ -109,6 +109,16 @@ def test_duplicate_bytes_do_not_overflow():
     assert canonical(X).toarray().tolist() == [[0.0, 300.0]]
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_duplicate_bytes_of_labels_do_not_overflow(form):
+    Y = sp.coo_array((np.array([128, 128], np.uint8), ([0, 0], [1, 1])), shape=(1, 2))
+    if form == "csr":
+        Y = sp.csr_array((Y.data, Y.col, [0, 2]), shape=(1, 2))
+    if form == "csc":
+        Y = sp.csc_array((Y.data, Y.row, [0, 0, 2]), shape=(1, 2))
+    assert Domain("d", (np.ones((1, 1)),), Y, [True]).Y.tolist() == [[0.0, 256.0]]
+
+
 @pytest.mark.parametrize("factor", [1e-300, 1e-20, 1e20, 1e300])
 def test_entries_beyond_single_precision_are_scaled_by_a_power_of_two(factor):
     raw = contract.base("transfer", "bits").views(lambda X: X * factor)

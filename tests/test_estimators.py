@@ -380,3 +380,26 @@ def test_data_frames_in_and_out():
     labels = pd.DataFrame(np.eye(2, dtype=int)[y], index=index, columns=["ham", "spam"])
     several = MultiLabelClassifier("linear-svm").fit(table, labels, domain)
     assert several.classes_.tolist() == ["ham", "spam"]
+
+
+@pytest.mark.parametrize("form", ["coo", "csr"])
+def test_bytes_at_the_same_place_are_added_as_numbers(form):
+    """In a byte 128 + 128 is 0, and 129 + 128 is 1, which looks like a label."""
+    rows = np.repeat(np.arange(12), 2)
+    columns = rows % 3
+    data = np.full(24, 128, np.uint8)
+    if form == "coo":
+        X = sp.coo_array((data, (rows, columns)), shape=(12, 3))
+        Y = sp.coo_array((data + np.tile([1, 0], 12).astype("u1"), (rows, columns)), shape=(12, 3))
+    else:
+        X = sp.csr_array((data, columns, np.arange(0, 25, 2)), shape=(12, 3))
+        Y = sp.csr_array((data + np.tile([1, 0], 12).astype("u1"), *(X.indices, X.indptr)), (12, 3))
+    labels = np.eye(3)[columns[::2]]
+    labels[::4] = -1
+    found, expected = (
+        MultiLabelClassifier("linear-svm").fit(given, labels).label_distributions_
+        for given in (X, 256 * np.eye(3)[columns[::2]])
+    )
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="expected 0 or 1 for each label"):
+        MultiLabelClassifier("linear-svm").fit(X, Y)

@@ -71,7 +71,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
         X = validate_data(
             self,
-            X,
+            canonical(X) if sp.issparse(X) else X,
             None if y is None else "no_validation",  # None is an error for a classifier
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
@@ -297,7 +297,7 @@ class MultiLabelClassifier(TransductiveClassifier):
             y = column_or_1d(y, warn=True)
             known = known & (y != MASKED)
         else:
-            y = np.asarray(y.toarray() if sp.issparse(y) else y)
+            y = np.asarray(sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else y)
             known = known & ~(y == MASKED).all(axis=1)
         if not known.any():
             raise ValueError("no labelled document: expected classes, or rows of 0 and 1")

@@ -41,7 +41,8 @@ class Domain:
             if isinstance(given.views, np.ndarray) or sp.issparse(given.views):
                 raise ValueError("views is one matrix; expected a tuple of matrices, (X,).")
             views = tuple(map(canonical, given.views))
-            Y = canonical(given.Y.toarray() if sp.issparse(given.Y) else given.Y)
+            Y = canonical(given.Y)
+            Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
             seen = np.asarray(given.seen)
             if seen.ndim != 1 or not np.isin(seen, (False, True)).all():
                 raise ValueError("seen must be (n,), True or False for each document.")
@@ -204,11 +205,9 @@ def _canonical_csr(X: Any, dtype: type) -> sp.csr_array:
     arrays = data, *(a.astype(index, copy=False) for a in (X.indices, X.indptr))
     A = sp.csr_array(arrays, shape=X.shape)  # shares memory with X
     A.check_format(full_check=True)
-    if not A.has_canonical_format:
+    if not (A.has_canonical_format and A.data.all()):
         A = A.copy()
         A.sum_duplicates()
-    if not A.data.all():
-        A = A.copy()
         A.eliminate_zeros()
     return A.astype(dtype, copy=False)
 

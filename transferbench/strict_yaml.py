@@ -129,7 +129,7 @@ def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
             raise _error(lines.path, line, "a list or mapping as a key; expected a name.")
         key = _scalar(name, lines.path)
         path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
-        if path in lines.lines:
+        if path in lines.lines or key in data:  # 1, 1.0 and true are one key of a dict
             message = f"duplicate key {brief(name.value)}; expected it once."
             raise _error(lines.path, line, message)
         lines.lines[path] = line + 1

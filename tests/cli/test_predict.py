@@ -531,7 +531,7 @@ def test_another_separator_and_whole_labels(call, labelled_twice):
 def test_several_labels_and_a_transfer_model(call, labelled_twice):
     code, _, err = call("compare", "--source", "m.csv", "--target", "n.csv", *GCMF)
     assert code == 2
-    assert "looks like several labels, and a transfer model gives one; choose a multi" in err
+    assert "looks like several labels; name --label-separator '|' and a multi-label model" in err
 
 
 def test_several_labels_of_a_matrix(call, labelled_twice):

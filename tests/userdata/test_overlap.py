@@ -61,6 +61,18 @@ def test_a_copy_with_repeated_documents_is_worthless():
     assert doubt.worthless
 
 
+def test_short_documents_of_the_source_are_found_in_any_order():
+    """Of two words of 200 there are many, and few repeat."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((100, 200))
+    for row in X:
+        row[rng.choice(200, 2, replace=False)] = 1
+    (doubt,) = check_overlap(make([X], [X[::-1]]))
+    assert str(doubt).startswith("t0: 100 of 100 documents are also in the source (s0)")
+    assert doubt.worthless
+    assert check_overlap(make([X[:50]], [X[50:]])) == []
+
+
 def test_documents_that_are_equal_by_chance_are_no_doubt():
     """Ten features, on or off, have only some hundred documents; others have up to two features."""
     rng = np.random.default_rng(0)

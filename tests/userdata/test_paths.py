@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transferbench.errors import UserError
-from transferbench.userdata.documents import find_domains, find_files
+from transferbench.userdata.documents import check_unique, find_domains, find_files
 
 
 @pytest.fixture
@@ -85,6 +85,7 @@ def test_the_labels_of_a_matrix_are_no_document_file(mail):
         (["x.csv,"], "an empty file name"),
         (["x.csv,x.csv"], "x.csv: given twice; name each file once, as source or target."),
         (["x.csv", "./x.csv"], "x.csv: given twice"),
+        (["x.csv", "link.csv"], "link.csv: given twice"),
         (["mail.2024", "mail.2024/b.csv"], "mail.2024/b.csv: given twice"),
         (["hidden"], "hidden/.a.csv: a hidden file among documents; remove it, or give"),
         (["nested"], "nested/sub: a folder among documents; remove it, or give a pattern"),
@@ -96,8 +97,9 @@ def test_a_mistake_is_one_line(mail, names, message):
         Path(folder).mkdir()
     for file in ("c,d.csv", "hidden/.a.csv", "hidden/b.csv", "nested/a.csv"):
         Path(file).write_text("text")
+    Path("link.csv").symlink_to("x.csv")
     with pytest.raises(UserError) as error:
-        find_domains(names)
+        check_unique(find_domains(names))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
     for name in ("c,d.csv", "c?d.csv"):

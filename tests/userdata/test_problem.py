@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from own_documents import CAT, SEA, SOURCE, TARGET, make_documents
+from own_documents import CAT, SEA, SOURCE, TARGET, make_documents, write_csv, write_jsonl
 
 from transferbench.choose.doubts import check_data
 from transferbench.data.text import PAIRS, count
@@ -97,8 +97,8 @@ def matrix(path: str, X, labels: str = "ab") -> Documents:
 
 
 def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
-    for name in "st":
-        (tmp_path / f"{name}.svm").write_text("a 1:1\nb 1:2 2:10\n")
+    for name, more in zip("st", ("", "a 1:1\n"), strict=True):
+        (tmp_path / f"{name}.svm").write_text(f"a 1:1\nb 1:2 2:10\n{more}")
     files = [find_domains([str(tmp_path / f"{name}.svm")]) for name in "st"]
     load = partial(userdata_load.load, *files, family="transfer", labels="any")
     built, given = load(options={}), load(options={"weighting": "tf-idf", "unit_length": True})
@@ -106,7 +106,7 @@ def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
     assert (built.options["weighting"], built.options["unit_length"]) == ("tf-idf", True)
     for one, other in zip(built.problem.domains, given.problem.domains, strict=True):
         np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
-    np.testing.assert_array_equal(asis.problem.domains[1].X.toarray(), [[1, 0], [2, 10]])
+    np.testing.assert_array_equal(asis.problem.domains[0].X.toarray(), [[1, 0], [2, 10]])
     binary = matrix("s.npz", np.eye(2))
     assert used_options([binary], {}) == used_options([binary], {"weighting": "tf-idf"})
 
@@ -230,3 +230,97 @@ def test_chinese_texts_have_features_by_default():
     built, _ = documents_problem([source], [target], {"min_df": 1})
     assert str(check_data(built)[0]).startswith("t: no two documents share")
     assert built.domains[0].X.shape[1] > 20
+
+
+def copies(tmp_path: Path, kind: str) -> tuple[Path, Path]:
+    """Return a file of documents, and another path that leads to the same documents."""
+    rows = [*zip([*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4, strict=True)]
+    source, target = write_csv(tmp_path / "s.csv", rows), tmp_path / "t.csv"
+    if kind == "path":
+        target = tmp_path / "more" / ".." / "s.csv"
+        (tmp_path / "more").mkdir()
+    elif kind == "link":
+        target.symlink_to(source)
+    elif kind == "hard link":
+        target.hardlink_to(source)
+    elif kind == "copy":
+        target.write_bytes(source.read_bytes())
+    elif kind == "without labels":
+        write_csv(target, [(text, "") for text, _ in rows])
+    elif kind == "other format":
+        target = write_jsonl(tmp_path / "t.jsonl", rows)
+    elif kind == "one word each":
+        words = [("cat", "cat"), ("sea", "sea"), ("mat", "cat"), ("sail", "sea")]
+        source, target = write_csv(source, words), write_csv(target, words)
+    return source, target
+
+
+KINDS = ["path", "link", "hard link", "copy", "without labels", "other format", "one word each"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
+    paths = copies(tmp_path, kind)
+    for family in ("transfer", "multilabel"):
+        with pytest.raises(
+            UserError, match=r"(given twice; name|documents are those of \S+/s\.csv)"
+        ):
+            userdata_load.load(
+                *(find_domains([str(path)]) for path in paths),
+                family=family,
+                labels="any",
+                options={"min_df": 1},
+            )
+
+
+@pytest.mark.parametrize("suffix", ["svm", "npz"])
+def test_a_target_with_the_matrix_of_the_source_is_refused(tmp_path, suffix):
+    """The width of SVMlight is that of its largest feature, of any file."""
+    X = sp.csr_array(np.array([[1.0, 0, 0], [0, 3, 1], [0, 2, 0]]))
+    for name in ("s", "t", "u"):
+        if suffix == "npz":
+            sp.save_npz(tmp_path / f"{name}.npz", X.tocoo() if name == "t" else X)
+            (tmp_path / f"{name}.labels.txt").write_text("a\nb\na\n")
+        else:
+            (tmp_path / f"{name}.svm").write_text("a 0:1\nb 1:3 2:1 # c\na 1:2.0\n")
+    s, t, u = (find_domains([str(tmp_path / f"{name}.{suffix}")]) for name in "stu")
+    load = partial(userdata_load.load, family="transfer", labels="any", options={})
+    with pytest.raises(UserError, match=rf"t\.{suffix}: its documents are those of \S+/s"):
+        load(s, t)
+    with pytest.raises(UserError, match=rf"t\.{suffix}: its documents are those of \S+/s"):
+        load([*s], [*t, *u])
+    assert load([], [*t, *u]).problem.family == "clustering"
+
+
+ALIKE = [
+    ("Ham", "ham"), ("1", "01"), ("1", "1.0"), ("+1", "1"), ("0", "00"), (" x", "x"), ("x ", "x"),
+    ("caf\u00e9", "cafe\u0301"), ("\ufb01n", "fin"), ("a\u00a0b", "a b"), ("STRASSE", "straße"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
+    labels = [one, other] * 4
+    source = make_documents("s.csv", [*CAT, *SEA], labels)
+    for target in (TARGET.content, ["", "cat"]):
+        documents = make_documents("t.csv", target, [""] * len(target))
+        with pytest.warns(UserWarning, match="differ only in Unicode form, case, zeros") as given:
+            problem, _ = documents_problem([source], [documents], {})
+        assert set(problem.classes) == {one, other}
+        (text,) = (str(each.message) for each in given)
+        assert f"labels {', '.join(map(ascii, sorted((one, other))))} differ" in text
+
+
+def test_a_label_of_a_target_that_is_almost_one_of_the_source_is_refused_with_the_reason():
+    target = make_documents("t.csv", CAT, ["Cat"] * 4)
+    with pytest.warns(UserWarning, match="'Cat', 'cat' differ only"):  # noqa: SIM117
+        with pytest.raises(UserError, match="label 'Cat' is none of the source's"):
+            documents_problem([SOURCE], [target], {})
+
+
+@pytest.mark.parametrize("labels", [["1e2", "100"], ["10", "1"], ["C#", "C"], ["a.b", "ab"]])
+def test_other_labels_are_not_warned_of(labels, recwarn):
+    source = make_documents("s.csv", [*CAT, *SEA], labels * 4)
+    problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
+    assert set(problem.classes) == set(labels)
+    assert not recwarn.list

@@ -62,15 +62,57 @@ def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
 
 
 def test_labels_are_names(tmp_path):
-    """In JSON 1 and 1.0 are one number; SVMlight has texts; null and NaN mean none."""
+    """Numbers of JSON are read as they are written; null, NaN and blanks mean none."""
     rows = [("a", 1), ("b", 1.0), ("c", 2.5), ("d", True), ("e", None), ("f", float("nan"))]
     labels = read(write_jsonl(tmp_path / "a.jsonl", rows), labels="some").labels
-    assert labels == ["1", "1", "2.5", "true", "", ""]
-    (tmp_path / "a.svm").write_text(
-        "+1 1:1\n1.0 1:1\n2.5 1:1\nspam 1:1 # 1:2\n? 1:1\n1000001 1:1\n"
-    )
-    labels = read(tmp_path / "a.svm", labels="some").labels
-    assert labels == ["+1", "1.0", "2.5", "spam", "", "1000001"]
+    assert labels == ["1", "1.0", "2.5", "true", "", ""]
+    (tmp_path / "a.svm").write_text("+1 1:1\n2.5 1:1\nspam 1:1 # 1:2\n? 1:1\n# a\n-1 1:1#b\n- #c\n")
+    documents = read(tmp_path / "a.svm", labels="some")
+    assert documents.labels == ["+1", "2.5", "spam", "", "-1", "-"]
+    assert documents.content.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 0]
+
+
+#: Pairs of labels that a float, a spreadsheet or a composed form would make one.
+WORDS = ["1e2", "100", "00123", "123", "9007199254740993", "9007199254740992", "1", "1.0", "+1"]
+WORDS += ["C#", "C", "cafe\u0301", "caf\u00e9", "\ufb01n", "fin", "a\u00a0b", "Ham", "ham", "x,y"]
+#: Others, which no word of SVMlight can be.
+BLANKS = [" ham", "ham ", "a: b", "\u2003x", '"a"', "#1"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "svm", "labels.txt", "numbers"])
+def test_a_label_is_the_text_of_the_file(tmp_path, kind):
+    labels = WORDS if kind == "svm" else WORDS[:7] if kind == "numbers" else [*WORDS, *BLANKS]
+    path = tmp_path / f"a.{kind}"
+    if kind in ("csv", "tsv"):
+        write_csv(
+            path, [("x", label) for label in labels], delimiter="\t" if kind == "tsv" else ","
+        )
+    elif kind == "svm":
+        path.write_text("".join(f"{label} 1:1\n" for label in labels), encoding="utf-8")
+    elif kind == "labels.txt":
+        path.write_bytes("\r\n".join(labels).encode())
+        path = tmp_path / "a.npz"
+        sp.save_npz(path, sp.csr_array(np.ones((len(labels), 1))))
+    elif kind == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"text": ["x"] * len(labels), "label": labels}), path)
+    elif kind == "numbers":
+        labels.remove("00123")  # no number of JSON
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(f'{{"text": "x", "label": {label}}}\n' for label in labels))
+    else:
+        write_jsonl(path, [("x", label) for label in labels])
+    assert read(path, labels="all").labels == labels
+
+
+def test_a_key_of_json_that_occurs_twice_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "label": "b"}\n{"text": "a", "label": "b", "label": "c"}\n')
+    for labels in ("all", "none"):
+        with pytest.raises(UserError, match=r"a\.jsonl:2: column 'label' occurs twice\."):
+            read(path, labels=labels)
 
 
 def npz(path: Path, **arrays) -> bytes:
@@ -121,9 +163,10 @@ BAD = {
     "lines.csv": (b'text,label\n"a\nb",c\n\nd,\n', ":5: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
     "much.csv": (b"text,label\n" + b"a" * 2200, "expected at most"),
-    "list.jsonl": (b"[1]\n", ":1: expected a JSON object, got [1]"),
+    "list.jsonl": (b"[1]\n", ":1: expected a JSON object, got ['1']"),
     "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
     "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
+    "number.jsonl": (b'{"text": 1.5, "label": 1}', ":1: text: expected text, got '1.5'"),
     "digits.jsonl": (b'{"text": ' + b"1" * 150 + b', "label": 1}', ":1: text: expected text"),
     "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
@@ -304,6 +347,21 @@ def test_entries_of_an_npz_at_the_same_place_are_summed(tmp_path):
     assert (X.data.tolist(), X.indices.tolist()) == ([3.0], [2])
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(("dtype", "total"), [("u1", 256), ("i1", 200), ("u2", 256), ("?", 1)])
+def test_integers_at_the_same_place_are_summed_without_overflow(tmp_path, form, dtype, total):
+    data, places = np.array([total / 2] * 2).astype(dtype), ([1, 1], [0, 0])
+    X = sp.coo_array((data, places), shape=(2, 1))
+    if form != "coo":
+        X = getattr(sp, f"{form}_array")((data, *COMPRESSED[form]), shape=(2, 1))
+    sp.save_npz(tmp_path / "a.npz", X)
+    assert read(tmp_path / "a.npz").content.toarray().tolist() == [[0], [total]]
+
+
+#: Indices and starts of two entries in the second row and first column.
+COMPRESSED = {"csr": ([0, 0], [0, 0, 2]), "csc": ([1, 1], [0, 2])}
+
+
 def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
     """A header may state any shape."""
     wrong = {
@@ -353,9 +411,3 @@ def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
     )
     with pytest.raises(UserError, match=r"a\.parquet:1: column '.*' occurs twice\."):
         read(tmp_path / "a.parquet")
-
-
-def test_labels_that_look_alike_are_one_class(tmp_path):
-    path = tmp_path / "words.csv"
-    path.write_text("text,label\na,caf\u00e9\nb,cafe\u0301\n", encoding="utf-8")
-    assert set(read(path, labels="all").labels) == {"caf\u00e9"}

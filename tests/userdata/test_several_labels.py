@@ -155,12 +155,14 @@ def test_the_separator_or_the_model_makes_data_multilabel(
     assert multilabel.choose_family(has_source, model_family, separator) == family
 
 
-@pytest.mark.parametrize("labels", [["a|b", "a"], ["b|a", "c|a"], ["a|b", " b "]])
+@pytest.mark.parametrize(
+    "labels", [["a|b", "a"], ["b|a", "c|a"], ["a|b", " b "], ["a, b", "b"], ["a;b", "c;a"]]
+)
 def test_several_labels_are_refused_for_a_model_of_one_label(labels):
-    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels, and a transfer"):
+    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels; name --lab"):
         multilabel.check_single(labels, "s.csv")
 
 
-@pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"]])
+@pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"], ["a, b", "c, d"]])
 def test_a_separator_in_a_name_is_no_error(labels):
     multilabel.check_single(labels, "s.csv")

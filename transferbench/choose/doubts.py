@@ -34,8 +34,6 @@ NO_TRANSFER, DIFFERENT = ("lr", "svm"), 0.75
 SAMPLE = 1000
 #: Agreement (see `consensus`) below which its members say little about a target.
 WEAK_AGREEMENT = 0.7
-#: Documents with fewer features may be equal by chance and are not compared.
-MIN_FEATURES = 3
 #: Number and share of a target's documents in the source from which the target is doubtful, and
 #: the share from which results on it are worthless.
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
@@ -119,12 +117,12 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
 
 
 def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
-    """Return a number for each document with enough features; equal documents have the same.
+    """Return a number for each document with a feature; equal documents have the same.
 
     It is the rounded projection of the document, at length one, on two random directions (d, 2).
     """
     X = sp.csr_array(domain.X, dtype=np.float64)  # in float32 lengths change the last digits
-    X = unit_rows(X[np.flatnonzero(np.diff(X.indptr) >= MIN_FEATURES)])
+    X = unit_rows(X[np.flatnonzero(np.diff(X.indptr) >= 1)])
     return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
 
 

@@ -8,6 +8,10 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
+Labels are texts, compared character for character. A target that has the documents of a source is
+refused. Labels such as `a, b` and `a` look like several of a document: name `separator`, "" if each
+is one label.
+
 Paths are relative to the folder of the YAML file. Each name is a domain (task): a file, or several
 files, given as a list within the list ([[a.csv, b.csv], web.csv]), as "a.csv,b.csv", as a folder or
 as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. A
@@ -71,12 +75,11 @@ from transferbench.userdata.documents import (
     MATRICES,
     DomainFiles,
     Reading,
-    check_unique,
     file_kind,
     find_files,
     labels_file,
 )
-from transferbench.userdata.load import feature_function, load
+from transferbench.userdata.load import feature_function, load, warn_of_alike
 from transferbench.userdata.multilabel import pool
 from transferbench.userdata.readers import check_size, numbers, read, rows
 
@@ -205,8 +208,6 @@ def _domains(names: Names, key: str, yaml: Path, places: LineMap) -> list[Domain
                 if not os.path.isfile(file):  # noqa: PTH113
                     raise UserError(f"no file {brief(str(file))}.")
         domains.append(domain)
-    with places.at(key):
-        check_unique(domains)
     return domains
 
 
@@ -215,6 +216,7 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     for file in (folder / "labels.csv", *user_files(folder)):
         check_size(file)
     classes, Y = numbers(folder / "labels.csv", binary=True)
+    warn_of_alike(classes, folder / "labels.csv")
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():

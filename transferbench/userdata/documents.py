@@ -108,12 +108,10 @@ def check_kind(documents: Sequence[Documents]) -> None:
 def find_domains(names: Sequence[str]) -> list[DomainFiles]:
     """Return the domain of each name: file, folder or pattern.
 
-    Raise UserError for a name without files, a folder with anything but files, or a file given
-    twice. A file that does not exist is no error here.
+    Raise UserError for a name without files, or a folder with anything but files. A file that does
+    not exist is no error here.
     """
-    domains = [find_files(name) for name in names]
-    check_unique(domains)
-    return domains
+    return [find_files(name) for name in names]
 
 
 def find_files(name: str, folder: Path = Path()) -> DomainFiles:
@@ -131,14 +129,14 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:
-    """Raise UserError if a file occurs twice."""
+    """Raise UserError if a file occurs twice, also by a link."""
     known = set()
     for domain in domains:
         for file in domain.files:
-            absolute = os.path.abspath(file)  # noqa: PTH100 (resolve raises for very long names)
-            if absolute in known:
+            place = os.path.realpath(file)  # Path.resolve raises for a loop of links
+            if place in known:
                 raise UserError(f"{file}: given twice; name each file once, as source or target.")
-            known.add(absolute)
+            known.add(place)
 
 
 def _expand(name: str, folder: Path) -> list[Path]:

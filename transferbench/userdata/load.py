@@ -1,6 +1,9 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -44,6 +47,8 @@ Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
 #: Documents of each file, and characters of each of them, from which the script is detected.
 SAMPLE_SIZE = 1000
+#: What a spreadsheet or a person adds to a label: zeros, blanks, a plus sign.
+ADDED = re.compile(r"^[\s+0]+|(\.0+)?\s*$")
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,9 @@ def load(
     """
     check_unique([*sources, *targets])
     labelled = [read_domain(files, reading, "all") for files in sources]
-    if family == "transfer" and reading.separator is None:
-        for documents in labelled:
-            check_single(documents.labels, documents.path)
+    if labelled and reading.separator is None:
+        divided = SEPARATOR if family == "multilabel" else None
+        check_single(_names(labelled, divided), labelled[0].path)
     others = [read_domain(files, reading, "any" if label_file else labels) for files in targets]
     if label_file:
         others = with_labels(others, label_file)
@@ -89,6 +94,7 @@ def load(
                 f"{documents.path}: no document has a label, so that nothing can be scored; "
                 "`transferbench predict` needs none."
             )
+        _check_others(labelled, documents)
     used = used_options([*labelled, *others], options)
     separator = SEPARATOR if reading.separator is None else reading.separator
     problem, truth = documents_problem(
@@ -100,6 +106,22 @@ def load(
         separator=separator if family == "multilabel" else None,
     )
     return Loaded(problem, truth, labelled, others, used)
+
+
+def _check_others(sources: Sequence[Documents], target: Documents) -> None:
+    """Raise UserError if a target has the documents of a source, by a link, a copy or otherwise."""
+    for source in sources:
+        if _content(source) == _content(target):
+            raise UserError(
+                f"{target.path}: its documents are those of {source.path}, so that any result is "
+                "too good; name other documents, or divide the file into source and target."
+            )
+
+
+def _content(file: Documents) -> list[object]:
+    """Return what documents with the same features have in common, in any format."""
+    X = file.content
+    return [*X] if isinstance(X, Sequence) else [*map(bytes, (X.data, X.indices, X.indptr))]
 
 
 def documents_problem(
@@ -120,6 +142,7 @@ def documents_problem(
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
+    warn_of_alike(_names(files, separator), files[0].path)
     if clusters:
         files = [replace(file, labels=[""] * len(file)) for file in files]
     known = np.array([bool(label) for file in files for label in file.labels])
@@ -174,12 +197,9 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
         words = values["token_pattern"] != WORDS or has_spaces(texts)
         values["tokens"] = "words" if words else "characters"
     if None in (values["weighting"], values["unit_length"]):
-        matrices = [sp.csr_array(file.content) for file in files]
-        counts = not any((X.data % 1).any() for X in matrices)
-        if values["weighting"] is None:
-            values["weighting"] = "tf-idf" if counts else "tf"
-        if values["unit_length"] is None:
-            values["unit_length"] = counts
+        counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
+        defaults = {"weighting": "tf-idf" if counts else "tf", "unit_length": counts}
+        values |= {name: value for name, value in defaults.items() if values[name] is None}
     return values
 
 
@@ -191,8 +211,7 @@ def _texts(file: Documents) -> Iterator[str]:
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     """Return the labels of the documents in alphabetical order."""
-    labels = {label for file in files for label in file.labels}
-    classes = sorted({name for label in labels for name in split_labels(label, separator)})
+    classes = sorted(_names(files, separator))
     path = files[0].path
     if len(classes) < 2:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
@@ -205,6 +224,24 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
             "(--label-column)?"
         )
     return classes
+
+
+def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
+    """Return the labels of the documents."""
+    labels = {label for file in files for label in file.labels}
+    return {name for label in labels for name in split_labels(label, separator)}
+
+
+def warn_of_alike(names: Collection[str], path: Path) -> None:
+    """Warn, once, of labels that differ only in Unicode form, case, zeros, blanks or a plus."""
+    plain = {name: ADDED.sub("", normalize("NFKC", name)).casefold() for name in sorted(names)}
+    times = Counter(plain.values())
+    if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
+        warnings.warn(
+            f"{path}: labels {', '.join(alike[:10])} differ only in Unicode form, case, zeros or "
+            "blanks; each is a class of its own.",
+            stacklevel=2,
+        )
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:

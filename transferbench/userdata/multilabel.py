@@ -15,8 +15,8 @@ from transferbench.core.documents import stack
 from transferbench.errors import UserError, brief
 from transferbench.problem import Domain, Family, Fit, Problem, Truth
 
-#: Between the labels of a document, unless the user gives another.
-SEPARATOR = "|"
+#: Between the labels of a document, unless the user gives another; other usual ones.
+SEPARATOR, OTHERS = "|", (",", ";")
 
 
 def choose_family(has_source: bool, model_family: str, separator: str | None) -> Family:
@@ -37,19 +37,21 @@ def split_labels(label: str, separator: str | None) -> list[str]:
 
 
 def check_single(labels: Iterable[str], path: object) -> None:
-    """Raise UserError if a label looks like several ones: a transfer model gives one label.
+    """Raise UserError if a label looks like several ones with a separator that was not named.
 
-    It does if it contains "|" and one of its parts is also another label, or part of one.
+    It does if it contains a usual separator and one of its parts is also another label, or part of
+    one.
     """
     distinct = sorted(set(labels))
-    parts = Counter(part for label in distinct for part in split_labels(label, SEPARATOR))
-    for label in distinct:
-        if SEPARATOR in label and any(parts[p] > 1 for p in split_labels(label, SEPARATOR)):
-            raise UserError(
-                f"{path}: {brief(label)} looks like several labels, and a transfer model gives "
-                "one; choose a multi-label model (`transferbench list models`) for compare or "
-                "predict, or --label-separator '' if it is one label."
-            )
+    for sign in (SEPARATOR, *OTHERS):
+        parts = Counter(part for label in distinct for part in split_labels(label, sign))
+        for label in distinct:
+            if sign in label and any(parts[part] > 1 for part in split_labels(label, sign)):
+                raise UserError(
+                    f"{path}: {brief(label)} looks like several labels; name --label-separator "
+                    f"'{sign}' and a multi-label model (`transferbench list models`), or "
+                    "--label-separator '' if it is one label."
+                )
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:

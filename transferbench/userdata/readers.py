@@ -2,9 +2,12 @@
 
 .csv .tsv .jsonl .parquet   tables with a text and a label for each document, in UTF-8
 .svm .svmlight .libsvm      lines "<label> <feature>:<number> …", features ascending; the label is a
-                            number or a word, "?" for no label
+                            text without blanks and colons, "?" for no label; # starts a comment at
+                            the start of a line, after a blank or after a number
 NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its labels are in
                             NAME.labels.txt, one a line
+
+A label is the text that the file has, character for character; a blank one is none.
 """
 
 import csv
@@ -20,14 +23,14 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench import settings
 from transferbench.errors import UserError, brief
-from transferbench.messages import install_hint
+from transferbench.messages import install_hint, reason
+from transferbench.problem import canonical
 from transferbench.userdata.documents import (
     MATRICES,
     Documents,
@@ -43,7 +46,7 @@ MAX_SIDE = 2**24
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: A line of SVMlight, and the label of one without a label.
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-LINE = re.compile(rf"([^\s:]+)((?:\s+[0-9]{{1,9}}:{NUMBER})*)")
+LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
 #: Number of a line (or row), and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -57,8 +60,6 @@ def read_domain(
     Raise UserError as `read` does, and for files of several kinds.
     """
     parts = [read(file, reading, labels) for file in domain.files]
-    if len(parts) == 1:
-        return replace(parts[0], name=domain.name)
     check_kind(parts)
     with_ids = any(part.ids for part in parts)
     return Documents(
@@ -130,28 +131,25 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _name(value: object, column: str) -> str:
-    """Return a label or id as text, "" for none. Raise ValueError for another value."""
+    """Return a label or id as it is written, "" for none. Raise ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1 and 1.0 are one class
-    text = value.strip() if isinstance(value, str) else json.dumps(value)
+        value = int(value)  # Parquet has integers beside a null as 1.0
+    text = str(value) if isinstance(value, str) else json.dumps(value)
     if CONTROL_CHARACTERS.search(text):
         raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
-    return text
+    return text if text.strip() else ""
 
 
 def _label(value: object, column: str, labels: Labels) -> str:
-    """Return a label with composed characters, so that equal-looking labels are one class.
-
-    Raise ValueError as `_name` does, and for an empty one if every document needs one.
-    """
+    """Return a label, "" for none. Raise ValueError as `_name` does, and for one that is needed."""
     label = "" if labels == "none" else _name(value, column)
     if labels == "all" and not label:
         raise ValueError("no label; every document of a source needs one.")
-    return normalize("NFC", label)
+    return label
 
 
 def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
@@ -173,7 +171,7 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
             if not names and id_column is None and "id" in row:
                 id_column = "id"
             text = "" if row[reading.text] is None else row[reading.text]
-            if not isinstance(text, str):
+            if not isinstance(text, str) or isinstance(text, Number):
                 raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
             texts.append(text)
             names.append(_label(row.get(reading.label), reading.label, labels))
@@ -236,7 +234,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
         line = table.index[~right.all(axis=1)][0]
         expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
         raise _line_error(path, line, f"expected {expected}.")
-    return [name.strip() for name in table], values
+    return [*table], values
 
 
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
@@ -247,11 +245,11 @@ def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
     return TABLES[path.suffix.lower()](path, wanted)
 
 
-def _check_names(path: Path, names: Collection[str]) -> None:
-    """Raise UserError if a column occurs twice."""
+def _check_names(path: Path, line: int, names: Collection[str]) -> None:
+    """Raise UserError if a column, or a key of JSON, occurs twice."""
     for name, times in Counter(names).most_common(1):
         if times > 1:
-            raise _line_error(path, 1, f"column {brief(name)} occurs twice.")
+            raise _line_error(path, line, f"column {brief(name)} occurs twice.")
 
 
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
@@ -267,7 +265,7 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
-        _check_names(path, header)
+        _check_names(path, 1, header)
         for row in filter(None, reader):
             if len(row) != len(header):
                 message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
@@ -278,12 +276,20 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
         raise _line_error(path, reader.line_num, message) from None
 
 
+class Number(str):
+    """A number of JSON as it is written: of 1e2 and 100 neither changes."""
+
+
 def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _check_names(path, number, [name for name, _ in pairs])
+        return dict(pairs)
+
     for number, line in _lines(path):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=checked, parse_int=Number, parse_float=Number)
         except (ValueError, RecursionError) as error:
             message = f"{error}; expected a JSON object on each line."
             raise _line_error(path, number, message) from None
@@ -304,16 +310,11 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            _check_names(path, names)
+            _check_names(path, 1, names)
             found = file.read([name for name in names if name in wanted]).to_pylist()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise UserError(f"{path}: cannot be read as Parquet ({_first_line(error)}).") from None
+        raise UserError(f"{path}: cannot be read as Parquet ({reason(error)}).") from None
     yield from enumerate(found, start=1)
-
-
-def _first_line(error: Exception) -> str:
-    """Return what a library says of a file."""
-    return f"{error}".partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 #: Suffix → function that yields the rows; it may skip columns that are not wanted.
@@ -342,10 +343,9 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks))
 
 
-def _checked(X: sp.csr_array, path: Path) -> sp.csr_array:
-    """Return the entries without zeros; raise UserError for negative and not finite ones."""
-    X.sum_duplicates()
-    X.eliminate_zeros()
+def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
+    """Return the matrix as float64; raise UserError for negative and not finite entries."""
+    X = sp.csr_array(canonical(matrix), dtype=np.float64)
     wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
     if len(wrong):
         row = int(np.searchsorted(X.indptr, wrong[0], "right"))
@@ -363,8 +363,8 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     names: list[str] = []
     indices, data, starts = array("i"), array("d"), array("q", [0])
     for number, line in _lines(path):
-        line = line.partition("#")[0].strip()
-        if not line:
+        line = line.strip(" \t\r\n")
+        if not line or line.startswith("#"):
             continue
         match = LINE.fullmatch(line)
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
@@ -386,11 +386,22 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
 
 
-def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
     try:
-        X = _load_npz(path)
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > 4 * max_size():
+            raise ValueError(f"{unpacked:,} bytes unpacked, expected at most {4 * max_size():,}")
+        X = sp.load_npz(path)  # without pickle
+        if max(X.shape) > MAX_SIDE:
+            raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
+        if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
+            form = "real numbers in csr, csc or coo form"
+            raise ValueError(f"expected {form}, got {X.dtype}, {X.format}")
+        if X.format != "coo":
+            X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
     except Exception as error:  # libraries raise many types for a file in another format
-        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({_first_line(error)})."
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({reason(error)})."
         raise UserError(message) from None
     n, file = X.shape[0], labels_file(path)
     if labels == "none" or (labels == "any" and not file):
@@ -401,29 +412,9 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     names = []
     for number, line in _lines(file):
         try:
-            names.append(_label(line, "label", labels))
+            names.append(_label(line.removesuffix("\n").removesuffix("\r"), "label", labels))
         except ValueError as error:
             raise _line_error(file, number, error) from None
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
     return X, names
-
-
-def _load_npz(path: Path) -> sp.csr_array:
-    """Read a matrix (n, d) of limited size; nothing in the file is executed.
-
-    Raise ValueError for a matrix of another form; libraries raise others for other files.
-    """
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > 4 * max_size():
-        raise ValueError(f"{unpacked:,} bytes unpacked, expected at most {4 * max_size():,}")
-    X = sp.load_npz(path)  # without pickle
-    if max(X.shape) > MAX_SIDE:
-        raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
-    if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
-        expected = "expected real numbers in csr, csc or coo form"
-        raise ValueError(f"{expected}, got {X.dtype}, {X.format}")
-    if X.format != "coo":
-        X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
-    return sp.csr_array(X, dtype=np.float64)
