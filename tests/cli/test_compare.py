@@ -256,8 +256,8 @@ def test_a_sample_spans_files_with_ids_and_matrices_have_no_text(call, here):
         ("t.csv", "30", ""), ("u.csv", "1", "u1"), ("u.csv", "2", "u2"),
     ]  # fmt: skip
     assert found[-2]["text"] == "'=cat mat"  # no spreadsheet runs it
-    for name in ("s", "t"):
-        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3} {3 + i % 2}:1\n" for i in range(24)]
+    for name, n in (("s", 26), ("t", 24)):
+        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3} {3 + i % 2}:1\n" for i in range(n)]
         (here / f"{name}.svm").write_text("".join(lines))
     arguments = ("compare", "--source", "s.svm", "--target", "t.svm", "-m", "lr")
     assert call(*arguments, "--label-sample", "4", "--label-file", "m.csv")[0] == 0
@@ -419,9 +419,13 @@ def test_shared_documents_are_named(call, here, command, model):
     assert code == 0
     (line,) = [line for line in err.splitlines() if "also in the source" in line]
     assert re.match(r"warning: t\.csv: \d of 34 documents are also in the source \(s\), so ", line)
-    write(here / "t.csv", shared)
+    write(here / "t.csv", shared[::-1])
     assert call(*command, *FILES, *model)[0] == 1
     assert call(*command, *FILES, *model, "--force")[0] == 0
+    write(here / "t.csv", shared)
+    code, out, err = call(*command, *FILES, *model, "--force")
+    assert (code, out) == (2, "")
+    assert "Error: t.csv: its documents are those of s.csv, so that any result is too good" in err
 
 
 def test_predict_fits_only_the_reference_and_the_recommended_model(call, here, monkeypatch):
@@ -534,8 +538,8 @@ def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, i
 
 
 def test_models_with_the_same_warnings_share_a_line(call, here):
-    for name in ("s", "t"):
-        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3}e-5 {3 + i % 2}:1e-5\n" for i in range(24)]
+    for name, n in (("s", 26), ("t", 24)):
+        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3}e-5 {3 + i % 2}:1e-5\n" for i in range(n)]
         (here / f"{name}.svm").write_text("".join(lines))
     code, _, err = call("compare", "--source", "s.svm", "--target", "t.svm", "-m", "dtl", "--force")
     assert code == 0, err

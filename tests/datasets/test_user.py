@@ -94,7 +94,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
     lines = "a 1:1000000\nb 2:1000000\na 1:1 2:{}\nb 2:1\n"
     mine = tmp_path / "mine.yaml"
     mine.write_text("source: s.svm\ntargets: t.svm\noptions: {unit_length: false, weighting: tf}\n")
-    (tmp_path / "t.svm").write_text(lines.format(1))
+    (tmp_path / "t.svm").write_text(lines.format(2))
     facts = []
     for value in ("1.0", "1.25"):
         (tmp_path / "s.svm").write_text(lines.format(value))
@@ -167,8 +167,8 @@ def test_the_example_in_the_documentation_works(mine, home):
     example = re.search(r"\n\n((?:    .*\n)+)", user.__doc__)[1]
     data = yaml.safe_load(example)
     rows = list(zip(SOURCE.content, SOURCE.labels, strict=True))
-    for name in [data["source"], *data["targets"]]:
-        write_csv(mine.parent / name, rows, (data["text"], data["label"]))
+    for i, name in enumerate([data["source"], *data["targets"]]):
+        write_csv(mine.parent / name, rows[i:], (data["text"], data["label"]))
     mine.write_text("\n".join(line[4:] for line in example.splitlines()))
     built, _ = tasks.load(tasks.Task.named(str(mine)), home)
     assert [domain.name for domain in built.domains] == ["labelled", "mail", "web"]

@@ -75,6 +75,7 @@ from transferbench.userdata.documents import (
     MATRICES,
     DomainFiles,
     Reading,
+    check_unique,
     file_kind,
     find_files,
     labels_file,
@@ -208,6 +209,8 @@ def _domains(names: Names, key: str, yaml: Path, places: LineMap) -> list[Domain
                 if not os.path.isfile(file):  # noqa: PTH113
                     raise UserError(f"no file {brief(str(file))}.")
         domains.append(domain)
+    with places.at(key):
+        check_unique(domains)
     return domains
 
 
