@@ -130,25 +130,27 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise _line_error(path, number, message) from None
 
 
-def _name(value: object, column: str) -> str:
-    """Return a label or id as it is written, "" for none. Raise ValueError for another value."""
+def _name(path: Path, line: int, value: object, column: str) -> str:
+    """Return a label or id as it is written, "" for none. Raise UserError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
-        raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
+        message = f"{column}: expected a text or a number, got {reprlib.repr(value)}."
+        raise _line_error(path, line, message)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # Parquet has integers beside a null as 1.0
     text = str(value) if isinstance(value, str) else json.dumps(value)
     if CONTROL_CHARACTERS.search(text):
-        raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
+        message = f"{column}: {ascii(text)[:60]} has control characters; remove them."
+        raise _line_error(path, line, message)
     return text if text.strip() else ""
 
 
-def _label(value: object, column: str, labels: Labels) -> str:
-    """Return a label, "" for none. Raise ValueError as `_name` does, and for one that is needed."""
-    label = "" if labels == "none" else _name(value, column)
+def _label(path: Path, line: int, value: object, column: str, labels: Labels) -> str:
+    """Return a label, "" for none. Raise UserError as `_name` does, and for one that is needed."""
+    label = "" if labels == "none" else _name(path, line, value, column)
     if labels == "all" and not label:
-        raise ValueError("no label; every document of a source needs one.")
+        raise _line_error(path, line, "no label; every document of a source needs one.")
     return label
 
 
@@ -166,19 +168,17 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     id_column = reading.id
     optional = {"id"} if labels == "none" else {"id", reading.label}
     for line, row in rows(path, {*needed, *optional}):
-        try:
-            _check_columns(path, line, row, needed)
-            if not names and id_column is None and "id" in row:
-                id_column = "id"
-            text = "" if row[reading.text] is None else row[reading.text]
-            if not isinstance(text, str) or isinstance(text, Number):
-                raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
-            texts.append(text)
-            names.append(_label(row.get(reading.label), reading.label, labels))
-            if id_column:
-                ids.append(_name(row.get(id_column), id_column))
-        except ValueError as error:
-            raise _line_error(path, line, error) from None
+        _check_columns(path, line, row, needed)
+        if not names and id_column is None and "id" in row:
+            id_column = "id"
+        text = "" if row[reading.text] is None else row[reading.text]
+        if not isinstance(text, str) or isinstance(text, Number):
+            message = f"{reading.text}: expected text, got {reprlib.repr(text)}."
+            raise _line_error(path, line, message)
+        texts.append(text)
+        names.append(_label(path, line, row.get(reading.label), reading.label, labels))
+        if id_column:
+            ids.append(_name(path, line, row.get(id_column), id_column))
     return Documents(path, texts, names, ids if id_column else None)
 
 
@@ -199,11 +199,7 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     given: dict[tuple[str, object], tuple[int, str]] = {}
     for line, row in rows(path, {"file", "row", "label"}):
         _check_columns(path, line, row, ("file", "row", "label"))
-        try:
-            label = _label(row["label"], "label", "any")
-        except ValueError as error:
-            raise _line_error(path, line, error) from None
-        if label:
+        if label := _label(path, line, row["label"], "label", "any"):
             given[os.path.realpath(str(row["file"])), str(row["row"])] = line, label
     changed = []
     for documents in domains:
@@ -369,16 +365,14 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         match = LINE.fullmatch(line)
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
         columns = [int(column) for column, _ in pairs]
-        try:
-            if not match or any(b <= a for a, b in pairwise(columns)):
-                form = '"<label> <feature>:<number> …", features ascending'
-                raise ValueError(f"expected {form}; the label is ? if unknown.")
-            if columns and columns[-1] >= MAX_SIDE:
-                raise ValueError(f"expected numbers of features below {MAX_SIDE:,}.")
-            label = "" if match[1] == UNKNOWN else match[1]
-            names.append(_label(label, "label", labels))
-        except ValueError as error:
-            raise _line_error(path, number, error) from None
+        if not match or any(b <= a for a, b in pairwise(columns)):
+            form = '"<label> <feature>:<number> …", features ascending'
+            raise _line_error(path, number, f"expected {form}; the label is ? if unknown.")
+        if columns and columns[-1] >= MAX_SIDE:
+            message = f"expected numbers of features below {MAX_SIDE:,}."
+            raise _line_error(path, number, message)
+        label = "" if match[1] == UNKNOWN else match[1]
+        names.append(_label(path, number, label, "label", labels))
         data.extend(float(value) for _, value in pairs)
         indices.extend(columns)
         starts.append(len(indices))
@@ -409,12 +403,10 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
     if not file:
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
-    names = []
-    for number, line in _lines(file):
-        try:
-            names.append(_label(line.removesuffix("\n").removesuffix("\r"), "label", labels))
-        except ValueError as error:
-            raise _line_error(file, number, error) from None
+    names = [
+        _label(file, number, line.removesuffix("\n").removesuffix("\r"), "label", labels)
+        for number, line in _lines(file)
+    ]
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
     return X, names
