@@ -1,6 +1,58 @@
-"""Run the command line: `python -m transferbench`."""
+"""Run the command line: `python -m transferbench`, or the installed script."""
 
-from transferbench.cli import entry
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal ends the program; its number is the argument.
+
+    After a KeyboardInterrupt itself in `exec`, Python would exit by SIGINT although it was caught.
+    """
+
+
+def entry() -> NoReturn:
+    """Run the program and exit; with 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP."""
+    while os.open(os.devnull, os.O_RDWR) < 2:  # else a file would take a closed stream's place
+        pass
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    sys.unraisablehook = _unraisable
+    _handle(_interrupt)
+    try:
+        from transferbench.cli import invoke  # after the handlers, as it takes a while
+
+        code = invoke()
+    except Interrupted as error:  # during the import, or a second one
+        sys.stderr.write("Interrupted.\n")
+        code = 128 + error.args[0]
+    _handle(signal.SIG_IGN)  # what runs at exit is quick
+    sys.exit(code)
+
+
+def _handle(handler: "signal.Handlers | object") -> None:
+    """Set the handler of each signal that ends a program, unless it is ignored, as with nohup."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, signal.SIGINT)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)
+
+
+def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
+    """Send an interrupt again if it came where Python cannot raise, as in a weak reference."""
+    if isinstance(lost.exc_value, Interrupted):
+        threading.Timer(0.01, signal.raise_signal, lost.exc_value.args).start()
+    else:
+        sys.__unraisablehook__(lost)
+
 
 if __name__ == "__main__":
     entry()

@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
-from transferbench.files import writing
+from transferbench.files import open_regular, writing
 from transferbench.fingerprint import fingerprint
 
 P = ParamSpec("P")
@@ -290,7 +290,7 @@ def open_arrays(path: Path) -> Iterator[tuple[Any, Any]]:
 
     Raise ValueError if its digest is wrong, OSError if it cannot be read.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         digest = file.read(DIGEST_SIZE)
         if hashlib.file_digest(file, "sha256").digest() != digest:
             raise ValueError(f"{path} is damaged")
@@ -301,5 +301,5 @@ def open_arrays(path: Path) -> Iterator[tuple[Any, Any]]:
 
 def stored_digest(path: Path) -> bytes:
     """Return the digest at the head of a file made by `write_arrays`, without comparing it."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(DIGEST_SIZE)

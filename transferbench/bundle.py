@@ -29,7 +29,7 @@ def pack(experiment: Experiment, results: Path, author: str = "") -> bytes:
         )
     folder, board = results / experiment.name, results / FOLDER / experiment.name
     runs = read_runs(folder / "runs.csv")
-    files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in PAGES}
+    files = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in PAGES and p.is_file()}
     boards = {suffix: Path(f"{board}{suffix}") for suffix in PAGES}
     files |= {f"board{s}": path.read_bytes() for s, path in boards.items() if path.is_file()}
     files[experiments.COPY] = experiment.text.encode()

@@ -117,6 +117,12 @@ def open_regular(path: Path) -> BufferedReader:
     raise OSError(code, "is a folder" if stat.S_ISDIR(mode) else "no regular file", str(path))
 
 
+def read_regular(path: Path) -> str:
+    """Return the text of a regular file. Raise OSError for any other, ValueError if not UTF-8."""
+    with open_regular(path) as file:
+        return file.read().decode()
+
+
 @contextmanager
 def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Let one process at a time into the block; call `on_wait` if another is in it.

@@ -10,13 +10,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from annotated_types import Ge, Gt, Lt
 
 from transferbench.errors import unknown
 from transferbench.files import user_path
-from transferbench.parameters import Positive, Weight, convert
+from transferbench.parameters import convert
 
 PACKAGE = Path(__file__).parent
+MAX_GIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Settings:
     results: Path
     mirrors: tuple[str, ...] = ()
     offline: bool = False
-    max_size: Positive = 1.0
-    max_artefacts: Weight = 4.0
+    max_size: Annotated[float, Gt(0), Lt(MAX_GIB)] = 1.0
+    max_artefacts: Annotated[float, Ge(0), Lt(MAX_GIB)] = 4.0
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
@@ -62,9 +65,17 @@ def experiments_dir() -> Path:
 
 def config_path() -> Path:
     """Return the path of the user's settings file; it may not exist."""
+    return _users_folder("config") / "config.yaml"
+
+
+def _users_folder(kind: str) -> Path:
+    """Return the user's folder of a kind; in the current folder if the user has no home."""
     import platformdirs
 
-    return Path(platformdirs.user_config_dir("transferbench", appauthor=False)) / "config.yaml"
+    try:
+        return Path(getattr(platformdirs, f"user_{kind}_dir")("transferbench", appauthor=False))
+    except RuntimeError:
+        return Path.cwd() / ".transferbench" / kind
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -72,14 +83,11 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
     Raise UserError for an invalid settings file or variable.
     """
-    import platformdirs
-
     root, here = checkout(), Path.cwd()
-    cache = Path(platformdirs.user_cache_dir("transferbench", appauthor=False))
     # The committed results are those of work inside the checkout; other work has its own folder.
     inside = root is not None and here.is_relative_to(root.resolve())
     results = (root if root and inside else here) / "results"
-    defaults = Settings(data=root / "data" if root else cache, results=results)
+    defaults = Settings(data=root / "data" if root else _users_folder("cache"), results=results)
     return defaults.replace(**_from_file(config_path())).replace(**_from_environment(environment))
 
 

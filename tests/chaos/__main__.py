@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from chaos import contracts, damage, fuzzing, reproducing
+from chaos import contracts, damage, fuzzing, reproducing, signals
 from transferbench import models
 
 SCENARIOS = {
@@ -26,6 +26,7 @@ SCENARIOS = {
     "read-only results": reproducing.read_only,
     "two at once": reproducing.two_at_once,
     "clock": reproducing.clock,
+    "signals": signals.signals,
     **{f"bits of {kind}": damage.bits(kind) for kind in damage.KINDS},
     "archives": damage.archives,
     **{f"fuzz {name}": fuzzing.scenario(name) for name in fuzzing.READERS},

@@ -96,7 +96,9 @@ class Home:
         """Return the names of temporary files that were not removed."""
         files = [*self.data.rglob("*"), *self.results.rglob("*")]
         return [
-            f.name for f in files if f.is_file() and f.name.startswith(".") and f.suffix != ".lock"
+            f.name
+            for f in files
+            if f.is_file() and f.name.startswith(".") and not f.name.endswith((".lock", ".notice"))
         ]
 
 

@@ -51,6 +51,6 @@ if __name__ == "__main__":
     keep_diary(os.environ["CHAOS_DIARY"])
     if os.environ.get("CHAOS_KILL"):
         die_in_write(int(os.environ["CHAOS_KILL"]))
-    from transferbench.cli import entry
+    from transferbench.__main__ import entry
 
     entry()

@@ -670,3 +670,23 @@ def test_a_mirror_has_regular_files_of_the_right_size_only(tmp_path, settings, k
     with pytest.raises(Unavailable, match=f"{NAME}: .*{expected}"):
         fetch.get(FILE, settings.replace(mirrors=(str(tmp_path / "mirror"),)))
     assert stored(settings) == []
+
+
+@pytest.mark.parametrize("part", ["body", "headers"])
+def test_a_server_that_never_ends_its_answer_is_left(server, settings, monkeypatch, part):
+    monkeypatch.setattr(fetch, "PATIENCE", 0.5)
+    stop = threading.Event()
+
+    def drip(handler: Handler) -> None:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part == "body" else b"X: "))
+        while not stop.wait(0.05):
+            handler.wfile.write(b"a")
+
+    server.answers["/a"] = [drip]
+    file = fetch.File("d/a", 10**6, f"sha256:{'0' * 64}", (fetch.Url(f"{server.url}/a"),), "none")
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="too slow, 0 bytes in"):
+        fetch.get(file, settings)
+    stop.set()
+    assert time.monotonic() - began < 10
+    assert [path.name for path in (settings.data / "raw" / "d").iterdir()] == ["a.lock"]

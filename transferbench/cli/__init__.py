@@ -2,11 +2,9 @@
 
 import importlib
 import os
-import signal
 import sys
 import traceback
 import warnings
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -18,7 +16,6 @@ from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 FOLDER = Path(__file__).parent
 #: The variable by which the script of `completion` asks for names.
 COMPLETE = "_TRANSFERBENCH_COMPLETE"
-INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -70,14 +67,11 @@ def main(
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    0: success, 1: our failure, 2: a mistake that the user can correct, 130: interrupted.
+    0: success, 1: our failure, 2: a mistake that the user can correct, 128 + n: signal n.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    # Handle SIGTERM as Ctrl-C, so that children stop and temporary files are removed.
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Use click's own `main` for completion alone: it prints on Ctrl-C and exits on a closed pipe.
     if COMPLETE in os.environ:
         main.main(arguments, prog_name="transferbench", complete_var=COMPLETE)
@@ -98,7 +92,7 @@ def invoke(arguments: list[str] | None = None) -> int:
         if debug:
             echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
-        if code == INTERRUPTED and context and context.invoked_subcommand in ("run", "reproduce"):
+        if code > 128 and context and context.invoked_subcommand in ("run", "reproduce"):
             message += " Finished runs are saved; rerun the command to continue."
         several = isinstance(error, SeveralErrors)
         for line in message.splitlines() if several else [message]:
@@ -123,7 +117,8 @@ def _describe(error: BaseException) -> tuple[str, int]:
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
         case KeyboardInterrupt() | click.Abort():
-            return "Interrupted.", INTERRUPTED
+            number = error.args[0] if error.args else 2
+            return "Interrupted.", 128 + number
         case MemoryError():
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():
@@ -134,5 +129,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
 
 
 def entry() -> None:
-    """Run the installed `transferbench` script."""
-    sys.exit(invoke())
+    """Run the script of an installation that names this function."""
+    from transferbench import __main__
+
+    __main__.entry()

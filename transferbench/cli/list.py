@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections import defaultdict
 from contextlib import suppress
+from io import StringIO
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
@@ -15,6 +16,7 @@ import click
 
 from transferbench import experiments
 from transferbench.cli._terminal import echo, echo_json
+from transferbench.files import read_regular
 from transferbench.messages import aligned
 from transferbench.settings import Settings
 
@@ -115,8 +117,8 @@ def _seconds(results: Path) -> dict[tuple[str, str], list[float]]:
     names = ("key", "model", "task", "status", "seconds")
     for path in results.glob("*/runs.csv"):
         seen = set()
-        with path.open(encoding="utf-8", newline="") as file, suppress(ValueError, csv.Error):
-            lines = csv.reader(file)
+        with suppress(OSError, ValueError, csv.Error):
+            lines = csv.reader(StringIO(read_regular(path), newline=""))
             places = map(next(lines, []).index, names)
             for key, model, task, status, seconds in map(itemgetter(*places), lines):
                 if status == "done" and seconds and key not in seen:  # a line for each domain

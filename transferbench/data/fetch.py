@@ -17,10 +17,12 @@ import sys
 import tarfile
 import tempfile
 import textwrap
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -34,6 +36,10 @@ from transferbench.settings import Settings
 #: Bytes of a file of unknown size: more than any archive that `archive.members` accepts.
 MAX_SIZE = 1 << 29
 TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
+#: After PATIENCE seconds a download must have brought so many bytes for each second; this limits
+#: its whole time, whatever the server does.
+LEAST_SPEED, PATIENCE = 1 << 15, 60.0
+PIP_SECONDS = 3600.0  # of a download by pip
 
 
 @dataclass(frozen=True)
@@ -282,6 +288,19 @@ class _Bounded(io.BufferedWriter):
 
 
 def _download(url: str, target: Path, limit: int) -> None:
+    target.unlink(missing_ok=True)  # a thread that was left may write to it
+    began = time.monotonic()
+    with _Bounded(target, limit) as out, ThreadPool(1) as pool:  # a read may never return
+        done = pool.apply_async(_transfer, (url, out))
+        while not done.ready():
+            done.wait(0.1)
+            seconds = time.monotonic() - began
+            if out.written < LEAST_SPEED * (seconds - PATIENCE):
+                raise DownloadError(f"too slow, {out.written} bytes in {seconds:.0f} s")
+        done.get()
+
+
+def _transfer(url: str, out: _Bounded) -> None:
     import pooch
     import requests
 
@@ -292,8 +311,7 @@ def _download(url: str, target: Path, limit: int) -> None:
         headers={"Accept-Encoding": "identity"},  # do not unpack a .gz on the way
     )
     try:
-        with _Bounded(target, limit) as out:
-            downloader(url, out, None)
+        downloader(url, out, None)
     except requests.RequestException as error:
         if error.response is not None:
             raise DownloadError(f"HTTP status {error.response.status_code}") from error
@@ -316,7 +334,11 @@ def _download_wheel(project: str, version: str) -> Path:
     command += ["--disable-pip-version-check", "--no-input", "-q", "-d", str(folder)]
     command += [f"{project}=={version}"]
     pipes: Any = {"stdin": subprocess.DEVNULL, "capture_output": True}
-    result = subprocess.run(command, text=True, errors="replace", **pipes)
+    pipes["env"] = {**os.environ, "TMPDIR": str(folder)}  # what pip leaves there is removed, too
+    try:
+        result = subprocess.run(command, text=True, errors="replace", timeout=PIP_SECONDS, **pipes)
+    except subprocess.TimeoutExpired as error:
+        raise DownloadError(f"pip took more than {PIP_SECONDS:g} s") from error
     if result.returncode:
         reason = (re.findall("ERROR: (.*)", result.stderr) or [result.stderr])[-1]
         if "connection broken by" in result.stderr:

@@ -21,6 +21,7 @@ import pandas as pd
 from transferbench import models
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment, choice_label
+from transferbench.files import read_regular
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
 from transferbench.runs.record import (
     ADDED_COLUMNS,
@@ -219,10 +220,10 @@ def read_lines(path: Path, text: str | None = None) -> list[dict[str, str]]:
     """
     csv.field_size_limit(MAX_FIELD)  # global, and other modules set their own
     try:
-        with path.open(encoding="utf-8", newline="") if text is None else io.StringIO(text) as file:
-            reader = csv.DictReader(file)
-            lines = list(reader)
-            columns = [name for name in reader.fieldnames or () if name != REMOVED]
+        text = read_regular(path) if text is None else text
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        lines = list(reader)
+        columns = [name for name in reader.fieldnames or () if name != REMOVED]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None

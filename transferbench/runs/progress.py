@@ -19,7 +19,7 @@ BLINK = 0.1
 #: Seconds of the expected speed that count beside the measured one.
 FIRST = 10.0
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def notify(message: str) -> None:
@@ -126,31 +126,34 @@ class ProgressBar:
 class DeferInterrupt:
     """In this block an interrupt is stored until `raise_pending`; a second one is raised at once.
 
-    On leaving the block a stored interrupt is raised. Only signals that raise KeyboardInterrupt are
-    deferred, and only in the main thread, which receives them.
+    On leaving the block a stored interrupt is raised. To raise it is to call the handler that the
+    signal had before; one without a handler in Python is not deferred. Only the main thread
+    receives signals.
     """
 
     def __enter__(self) -> Self:
-        self._pending = False
+        self._pending = 0
         self._suspended = False
-        self._former: dict[signal.Signals, Any] = {}
+        self._former: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
-                if signal.getsignal(number) is signal.default_int_handler:
+            for name in SIGNALS:
+                number = getattr(signal, name, signal.SIGINT)  # Windows has no SIGHUP
+                former = signal.getsignal(number)
+                if callable(former) and number not in self._former:
                     self._former[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         for number, former in self._former.items():
             signal.signal(number, former)
-        if kind is None:
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.raise_pending()
 
     def raise_pending(self) -> None:
         """Raise KeyboardInterrupt if an interrupt is stored."""
-        pending, self._pending = self._pending, False
+        pending, self._pending = self._pending, 0
         if pending:
-            raise KeyboardInterrupt
+            self._former[pending](pending, None)
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -164,5 +167,5 @@ class DeferInterrupt:
 
     def _on_signal(self, number: int, frame: object) -> None:
         if self._pending or self._suspended:
-            raise KeyboardInterrupt
-        self._pending = True
+            self._former[number](number, frame)
+        self._pending = number

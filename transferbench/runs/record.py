@@ -19,7 +19,7 @@ from transferbench.artefacts import Folder, stored_digest
 from transferbench.data import tasks
 from transferbench.data.tasks import Facts
 from transferbench.errors import Doubt, Unavailable
-from transferbench.files import exclusive, write_text
+from transferbench.files import exclusive, read_regular, write_text
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.measures import SCORES
 from transferbench.settings import Settings
@@ -239,7 +239,7 @@ class Store:
     def find(self, key: str) -> Record | None:
         """Return the record with this key; None if it is missing or damaged."""
         try:
-            record = Record.from_json(self.path(key).read_text(encoding="utf-8"))
+            record = Record.from_json(read_regular(self.path(key)))
         except (OSError, ValueError, RecursionError, TypeError):
             return None
         return record if record.key == key else None

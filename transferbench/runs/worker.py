@@ -54,7 +54,8 @@ def serve(connection: Connection) -> None:
     """
     current_process().daemon = False  # it may have children, which end with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _exit)
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        signal.signal(getattr(signal, name, signal.SIGTERM), _exit)
     process.prctl(process.CHILD_SUBREAPER, 1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     process.redirect(nowhere, nowhere)

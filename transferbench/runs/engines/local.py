@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 #: Imported once by the server, so that runs need not import them.
 PRELOAD = (
+    "transferbench.runs.engines.server",
     "transferbench.runs.worker",
     "scipy.optimize",
     "sklearn.cluster",
@@ -86,6 +87,7 @@ class Local(Engine):
             while True:
                 # A second job for each slot, so that no slot waits while the next task is built.
                 for job in islice(jobs, 2 * self.n_jobs - len(pending)):
+                    start_server()  # an error of a thread that does so would not reach the caller
                     limited = with_memory_limit(job, self.n_jobs)
                     pending.append(executor.submit(attempt, limited))
                 if not pending:
@@ -184,8 +186,9 @@ class Slot:
         current_process().daemon = False
         self._connection, theirs = context.Pipe()
         with block_interrupts():
-            self._process = context.Process(target=self._target, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
-            self._process.start()
+            process = context.Process(target=self._target, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
+            process.start()
+        self._process = process
         theirs.close()
 
     def _end(self, wait: float = 0.0) -> int | None:

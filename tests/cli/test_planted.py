@@ -1,0 +1,172 @@
+"""What lies in the folders of results and data runs no code, and lets no command wait."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_experiment import PLAIN
+
+from transferbench import artefacts, cli
+
+TASK = "generated/small:documents=60,features=40,words=9"
+
+
+class Payload:
+    """An object whose pickle makes a file when it is read."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.made,)
+
+
+def calls(folder: Path) -> dict[str, list[str]]:
+    """Return a call of every command, below `folder`."""
+    lines = [f"word{n % 7} word{n % 5} word{n % 3},{'ab'[n % 2]}" for n in range(40)]
+    (folder / "own.csv").write_text("\n".join(["text,label", *lines]))
+    (folder / "small.yaml").write_text(PLAIN)
+    model = folder / "mine.py"
+    model.write_text("def fit(problem):\n    return [d.Y for d in problem.domains]\n")
+    files = ["--source", str(folder / "own.csv"), "--target", str(folder / "own.csv")]
+    experiment = str(folder / "small.yaml")
+    return {
+        "reproduce": [experiment],
+        "bench": [str(model), "--suite", "small", "--dry-run"],
+        "cite": [],
+        "compare": files,
+        "describe": ["kmeans"],
+        "doctor": [],
+        "explain": [experiment],
+        "fetch": ["comp-vs-rec", "--dry-run"],
+        "fragility": [experiment],
+        "list": [],
+        "new": ["model", "mine", "--out", str(folder / "new")],
+        "predict": [*files, "--out", str(folder / "found.csv")],
+        "report": ["--out", str(folder / "report.html")],
+        "run": [TASK, "-m", "kmeans"],
+        "share": [experiment, "--out", str(folder / "bundle.zip")],
+        "tables": [experiment],
+        "verify": [experiment],
+    }
+
+
+def plant(folder: Path, made: Path) -> None:
+    """Put files that run code if they are imported or unpickled into every folder below one."""
+    pickled = pickle.dumps(Payload(made))
+    python = f"open({str(made)!r}, 'w')\n"
+    objects, packed = np.array([Payload(made)]), io.BytesIO()
+    np.savez(packed, header=objects, **{"0": objects})
+    sealed = hashlib.sha256(packed.getvalue()).digest() + packed.getvalue()
+    for path in [*folder.rglob("*")]:
+        if path.suffix in (".task", ".artefact"):
+            path.write_bytes(sealed)
+        elif path.suffix == ".json":
+            path.write_bytes(pickled)
+    for place in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+        for name in ("sitecustomize", "transferbench", "numpy", "json", "conftest", "worker"):
+            (place / f"{name}.py").write_text(python)
+        (place / "evil.pth").write_text(f"import pathlib; {python}")
+        for name in ("1_submitted.pkl", "evil.pickle", "x.joblib", "x.npy", "x.json"):
+            (place / name).write_bytes(pickled)
+        (place / "evil.yaml").write_text(f"!!python/object/apply:os.mkdir [{str(made)!r}]")
+
+
+@pytest.mark.slow
+def test_no_command_runs_what_is_planted_in_its_folders(tmp_path):
+    made, here = tmp_path / "made", tmp_path / "here"
+    here.mkdir()
+    todo = calls(tmp_path)
+    assert {*todo} >= {*cli.main.list_commands(None)} - {"clean"}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+    env |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(here)}
+    program = [sys.executable, "-P", "-m", "transferbench", "--offline"]
+    program += ["--data", str(here / "data"), "--results", str(here / "results")]
+    for name in ("run", "reproduce", *todo):
+        done = subprocess.run(
+            [*program, name, *todo[name]], cwd=here, env=env, capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, (name, done.stderr)
+        assert "Failure in" not in done.stderr, (name, done.stderr)
+        assert not made.exists(), name
+        (here / "results" / "slurm" / "jobs").mkdir(parents=True, exist_ok=True)
+        plant(here, made)
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise AssertionError(f"more than {seconds} s")
+
+    former = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+@pytest.fixture
+def reproduced(call, home, tmp_path) -> dict[str, list[str]]:
+    todo = calls(tmp_path)
+    assert call("reproduce", *todo["reproduce"])[0] == 0
+    assert call("run", *todo["run"])[0] == 0
+    return todo
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("special", ["fifo", "/dev/zero", "folder"])
+@pytest.mark.parametrize(
+    ("pattern", "commands"),
+    [
+        ("results/records/*/*.json", ("run", "reproduce")),
+        ("data/built/*/*.task", ("run", "reproduce", "explain")),
+        ("results/*/runs.csv", ("list", "tables", "share", "report", "explain", "verify")),
+        ("results/*/table.*", ("tables", "share", "report")),
+        ("results/*/*.svg", ("report", "share", "tables")),
+        ("results/*/experiment.yaml", ("list", "tables", "share", "report")),
+    ],
+)
+def test_special_files_are_refused_or_replaced_at_once(
+    reproduced, call, home, tmp_path, special, pattern, commands
+):
+    for name in commands:
+        paths = [*tmp_path.glob(pattern)]
+        for path in paths:
+            path.unlink() if not path.is_dir() else path.rmdir()
+            if special == "fifo":
+                os.mkfifo(path)
+            elif special == "folder":
+                path.mkdir()
+            else:
+                path.symlink_to(special)
+        with at_most(60):
+            code, _, err = call(name, *reproduced[name])
+        assert code in (0, 1, 2), (name, err)
+        assert "Failure in transferbench" not in err, (name, err)
+        for path in paths:
+            if path.is_symlink() or path.is_fifo():
+                path.unlink()
+
+
+@pytest.mark.parametrize("special", ["fifo", "/dev/zero", "/dev/full"])
+def test_an_artefact_that_is_no_regular_file_is_refused_at_once(tmp_path, special):
+    path = tmp_path / "x.artefact"
+    os.mkfifo(path) if special == "fifo" else path.symlink_to(special)
+    with at_most(5):
+        for read in (artefacts.stored_digest, lambda path: artefacts.open_arrays(path).__enter__()):
+            with pytest.raises(OSError, match="no regular file"):
+                read(path)
