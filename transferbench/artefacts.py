@@ -103,8 +103,7 @@ def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
     threads: number of threads of the numerical libraries, part of the keys.
     """
     costs = ArtefactCosts()
-    available = folder is not None and folder.path.is_dir()
-    token = _cache.set(_Cache(folder, threads, costs) if folder and available else None)
+    token = _cache.set(_Cache(folder, threads, costs) if folder and folder.path.is_dir() else None)
     try:
         yield costs
     finally:

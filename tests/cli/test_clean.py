@@ -96,6 +96,28 @@ def test_yes_needs_a_name(call, full):
     assert files_in(top) == before
 
 
+def test_records_stay_if_a_runs_csv_cannot_be_read(call, full):
+    """It might list them."""
+    top, _ = full
+    (top / "results" / "mine" / "runs.csv").write_text("key\naa00")
+    before = files_in(top)
+    code, out, err = call("clean", "records", "--yes")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "expected the columns" in err
+    assert files_in(top) == before
+
+
+def test_finished_runs_of_an_unfinished_experiment_stay(call, home):
+    """They are in no runs.csv yet; the same command takes them up again."""
+    run = ["run", "generated/transfer:documents=60", "-m", "lr"]
+    assert call(*run)[0] == 0
+    assert call("clean", "records", "--yes")[0] == 0
+    (path,) = home.results.glob("records/??/*.json")
+    before = path.stat().st_mtime_ns
+    assert call(*run)[0] == 0
+    assert path.stat().st_mtime_ns == before
+
+
 def test_folders_that_are_missing_have_no_files(call):
     code, out, err = call("clean", "built", "records", "temporary")
     assert (code, err, out.count(" 0.0\n")) == (0, "", 3)
