@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from own_documents import SOURCE, TARGET
+from own_documents import SOURCE, TARGET, make_documents
 
 from transferbench.measures import normalize_scores
 from transferbench.problem import Fit
 from transferbench.userdata import predictions
+from transferbench.userdata.documents import Reading
 from transferbench.userdata.load import documents_problem
+from transferbench.userdata.readers import read
 
 
 def test_normalized_scores_are_fractions_of_their_row():
@@ -51,3 +53,19 @@ def test_a_file_name_that_is_no_text_is_written_with_escapes(tmp_path, suffix):
     path = tmp_path / f"found{suffix}"
     predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]), suffix)
     assert "bad\\udcff.csv" in path.read_text(encoding="utf-8")
+
+
+LABELS = ["1e2", "100", "00123", "9007199254740993", "C#", " x", "cafe\u0301", 'a "b"; c']
+
+
+@pytest.mark.parametrize("suffix", predictions.SUFFIXES)
+def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
+    source = make_documents("s.csv", SOURCE.content, LABELS)
+    problem, _ = documents_problem(
+        [source], [make_documents("t.csv", SOURCE.content, [""] * 8)], {}
+    )
+    scores = np.eye(8)[[problem.classes.index(label) for label in LABELS]]
+    rows = predictions.rows(problem, {"m": Fit((scores, scores))}, [source])
+    path = tmp_path / f"found{suffix}"
+    predictions.write(path, rows, suffix)
+    assert read(path, Reading(text="file"), labels="all").labels == LABELS

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+
 import numpy as np
 import pytest
-from own_documents import CAT, SEA, make_documents
+from own_documents import CAT, SEA, make_documents, write_csv
 
 from transferbench.choose.doubts import check_fit
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import multilabel, predictions
-from transferbench.userdata.load import documents_problem
+from transferbench.userdata.documents import Reading, find_domains
+from transferbench.userdata.load import documents_problem, load
 
 BOTH = ["the cat on the ship", "a kitten at sea"]
 SOURCE = make_documents(
@@ -166,3 +170,30 @@ def test_several_labels_are_refused_for_a_model_of_one_label(labels):
 @pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"], ["a, b", "c, d"]])
 def test_a_separator_in_a_name_is_no_error(labels):
     multilabel.check_single(labels, "s.csv")
+
+
+@pytest.mark.parametrize(
+    ("family", "labels", "remedy"),
+    [
+        ("transfer", ["a, b", "b"], "',' and a multi-label model (`transferbench list models`), or "
+         "--label-separator '' if it is one label."),
+        ("multilabel", ["a, b|c", "b|c"], "list models`), or --label-separator '|' if it is one"),
+        ("multilabel", ["a|b", "b"], ""),
+        ("multilabel", ["a, b|c", "d|c"], ""),
+    ],
+)  # fmt: skip
+def test_another_separator_than_the_usual_one_is_to_be_named(tmp_path, family, labels, remedy):
+    """The remedy works: with the separator that it names, the files are read."""
+    source = write_csv(tmp_path / "s.csv", zip([*CAT, *SEA], labels * 4, strict=True))
+    target = write_csv(tmp_path / "t.csv", [(text, "") for text in CAT])
+    files = [find_domains([str(path)]) for path in (source, target)]
+    read = partial(load, *files, family=family, labels="any", options={})
+    if remedy:
+        with pytest.raises(UserError, match=re.escape(remedy)):
+            read()
+    else:
+        assert read().problem.family == family
+    whole = "" if family == "transfer" else "|"
+    classes = read(reading=Reading(separator=whole)).problem.classes
+    names = {name for label in labels for name in (label.split("|") if whole else [label])}
+    assert classes == tuple(sorted(names))

@@ -83,8 +83,8 @@ def load(
     check_unique([*sources, *targets])
     labelled = [read_domain(files, reading, "all") for files in sources]
     if labelled and reading.separator is None:
-        divided = SEPARATOR if family == "multilabel" else None
-        check_single(_names(labelled, divided), labelled[0].path)
+        given = SEPARATOR if family == "multilabel" else ""
+        check_single(_names(labelled, given), labelled[0].path, given)
     others = [read_domain(files, reading, "any" if label_file else labels) for files in targets]
     if label_file:
         others = with_labels(others, label_file)
