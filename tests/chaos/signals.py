@@ -22,8 +22,8 @@ STARTING = 0.1
 def commands(home: Home) -> list[tuple[object, ...]]:
     """Return commands that compute, write, start processes, or only print."""
     source, target = home.folder / "source.csv", home.folder / "target.csv"
-    lines = [f"word{n % 7} word{n % 5} word{n % 3},{'ab'[n % 2]}" for n in range(60)]
-    for file in (source, target):
+    for file, own in ((source, "here"), (target, "there")):
+        lines = [f"word{n % 7} word{n % 5} {own}{n},{'ab'[n % 2]}" for n in range(60)]
         file.write_text("\n".join(["text,label", *lines]))
     files = ("--source", source, "--target", target)
     return [

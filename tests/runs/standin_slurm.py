@@ -10,7 +10,7 @@ from pathlib import Path
 COMMANDS = {
     "sbatch": """
         if grep -q 'partition=refused' "$1"; then
-            echo 'sbatch: error: invalid partition specified: refused' >&2; exit 1
+            printf 'sbatch: error: invalid partition specified: refused\\033[2J\\n' >&2; exit 1
         fi
         id=$$
         cp "$1" $HERE/scripts/$id
