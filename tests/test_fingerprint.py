@@ -102,8 +102,12 @@ def test_the_modules_of_its_package_count_for_a_plug_in(plugin, module):
     edit(plugin.parent / "numpy.py")
     edit(plugin / "helper.py", "# a comment")
     assert anew(plugin / module) == known[-1]
-    edit(plugin / "broken.py", "def half(:")
-    assert anew(plugin / module) != known[-1]
+    for name, text in (("broken.py", "def half(:"), ("weights.json", "1"), ("words.txt", "# a")):
+        edit(plugin / name, text)
+        known.append(anew(plugin / module))
+    edit(plugin / "words.txt", "# a comment")
+    assert anew(plugin / module) not in known
+    assert len(set(known)) == 8
 
 
 def test_imports_of_other_modules_of_a_plug_in_are_followed(plugin):

@@ -29,13 +29,8 @@ from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
 
-__all__ = [
-    "MASKED", "SOURCE", "TARGET", "MultiLabelClassifier", "MultiTaskClusterer",
-    "TransferClassifier",
-]  # fmt: skip
-
-#: skada's values: the label of an unlabelled document, the domain of a source, that of a target.
-MASKED, SOURCE, TARGET = -1, 1, -2
+#: skada's values: the label of an unlabelled document, the domain of a source.
+MASKED, SOURCE = -1, 1
 #: Nearest fitted documents that decide about a new one in several labels.
 NEIGHBOURS = 10
 
@@ -131,8 +126,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        known = [self._fitted_rows.get(digest, -1) for digest in _row_digests(X)]
-        rows = np.array(known, np.intp)
+        rows = np.array([self._fitted_rows.get(row, -1) for row in _row_digests(X)], np.intp)
         confidence = np.asarray(self.label_distributions_[rows], np.float64)
         if (new := np.flatnonzero(rows < 0)).size:
             confidence[new] = self._confidence_of_new(X[new])

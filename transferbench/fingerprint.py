@@ -1,8 +1,9 @@
 """Fingerprints of code, which do not depend on comments, docstrings and layout.
 
 A fingerprint covers a module and, directly or through others, the modules of transferbench that it
-imports. For a plug-in in a package it also covers every module of that package. A plug-in alone in
-a folder without `__init__.py` has no others: its neighbours may be of other projects.
+imports. For a plug-in in a package it also covers every file of that package. A plug-in alone in
+a folder without `__init__.py` has no others: its neighbours may be of other projects. As it may use
+them, its finished runs are repeated; see `runner.run`.
 """
 
 import ast
@@ -68,13 +69,13 @@ def missing_libraries(path: Path) -> list[str]:
 def _read(path: Path) -> tuple[str, list[Path]]:
     """Return a module's syntax without docstrings, and the files of its imports to follow.
 
-    Of a file that is not valid Python, return the content.
+    Of a file that is not valid Python, return the digest.
     """
     content = path.read_bytes()
     try:
-        tree = ast.parse(content.decode())
+        tree = ast.parse(content.decode() if path.suffix == ".py" else "?")
     except (SyntaxError, ValueError):
-        return repr(content), []
+        return hashlib.sha256(content).hexdigest(), []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
@@ -83,11 +84,12 @@ def _read(path: Path) -> tuple[str, list[Path]]:
 
 
 def _package(path: Path) -> list[Path]:
-    """Return the modules of the package in which a plug-in lies; none if it lies in none."""
+    """Return the files of the package in which a plug-in lies; none if it lies in none."""
     top = path
     while (top.parent / "__init__.py").is_file():
         top = top.parent
-    return [] if path.is_relative_to(PACKAGE) else list(top.rglob("*.py"))
+    inside = [] if path.is_relative_to(PACKAGE) else top.rglob("*")
+    return [file for file in inside if file.is_file() and "__pycache__" not in file.parts]
 
 
 def _text(node: Any) -> str:

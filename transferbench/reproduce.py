@@ -72,7 +72,8 @@ class Rebuild:
 
         for run in self.waiting:
             lines = self.earlier_lines.get(run.identity, [])
-            if lines and all(is_current(run, line) for line in lines):
+            known = bool(lines) and not (same_code and runner.untraced(run))
+            if known and all(is_current(run, line) for line in lines):
                 self.kept.add(run)
         self.waiting -= self.kept
 
@@ -169,7 +170,7 @@ def plan(
 
 
 def forecast(
-    rebuilds: list[Rebuild], settings: Settings
+    rebuilds: list[Rebuild], settings: Settings, repeats: Callable[[Run], bool] = runner.untraced
 ) -> tuple[pd.DataFrame, str, dict[Run, float]]:
     """Return the forecast of each experiment, a sentence about all, and the seconds by run.
 
@@ -177,7 +178,7 @@ def forecast(
     runs are known, how many of these are guessed, and the number of unknown others. A model without
     earlier runs is guessed to take the median of the others on its task. Finished runs take no
     seconds, unknown ones are left out. Also sort the experiments, the quickest first, so that
-    failures come early.
+    failures come early. repeats: true for runs to do although they are finished.
     """
     plan = pd.DataFrame(
         [
@@ -188,7 +189,7 @@ def forecast(
         ],
         columns=["experiment", "run", *IDENTITY],
     ).drop_duplicates(IDENTITY)  # a run that several experiments share is in the first of them
-    plan["finished"] = runner.done(list(plan["run"]), settings)
+    plan["finished"] = runner.done(list(plan["run"]), settings, repeats)
     plan["todo"] = ~plan["finished"]
     # All domains of a run took the same time.
     spent = pd.concat([each.earlier for each in rebuilds]).drop_duplicates(IDENTITY)

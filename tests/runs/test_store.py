@@ -40,16 +40,6 @@ def test_a_damaged_record_is_not_read(home, damage):
     assert store.find("ab12") is None
 
 
-def test_a_record_with_criteria_of_an_older_version_is_read(home):
-    store = Store(home.results)
-    path = store.write(RECORD)
-    content = json.loads(path.read_text()) | {"criteria": None}
-    del content["sha256"]
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    path.write_text(json.dumps(content | {"sha256": digest}))
-    assert store.find(RECORD.key) == RECORD
-
-
 @pytest.mark.parametrize(
     "change",
     [

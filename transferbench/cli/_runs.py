@@ -52,6 +52,7 @@ class Execution:
         help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
+    reuse: bool = option("--reuse", is_flag=True, help="Keep finished runs of your files, too.")
     engine: str | None = option(
         "--engine", metavar="NAME", hidden=True,
         help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}.  [default: local]",
@@ -65,6 +66,12 @@ class Execution:
         help="Option of Slurm jobs, for example partition=long; repeatable.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
+
+    def repeats(self, run: Run) -> bool:
+        """True for a run to perform although it has a finished record."""
+        from transferbench.runs.runner import untraced
+
+        return self.force or (untraced(run) and not self.reuse)
 
     def perform(
         self,
@@ -90,9 +97,9 @@ class Execution:
         chosen = engines.choose(self.engine, options)
         if self.dry_run:
             lines = [["task", "model", "seed", ""]]
-            for run, done in zip(runs, runner.done(runs, settings), strict=True):
+            for run, done in zip(runs, runner.done(runs, settings, self.repeats), strict=True):
                 seed = "none" if run.seed is None else f"{run.seed}"
-                state = "done" if done and not self.force else "to run"
+                state = "done" if done else "to run"
                 lines.append([run.task, run.model, seed, state])
             echo_table(lines)
             return []
@@ -102,6 +109,8 @@ class Execution:
             memory = int((self.memory_limit or 0) * 2**30) or default.memory
             return Limits(self.time_limit or default.seconds, memory, self.threads)
 
+        if not self.force and any(map(self.repeats, runs)):
+            say("runs of your files are repeated: what they use may change; see --reuse", err=True)
         printed: set[str] = set()
 
         def say_once(text: str) -> None:
@@ -119,7 +128,7 @@ class Execution:
             on_record(run, record)
 
         return runner.run(
-            runs, settings, engine=chosen, limits=limits, force=self.force, on_record=report,
+            runs, settings, engine=chosen, limits=limits, repeats=self.repeats, on_record=report,
             task_files=task_files, expected=expected,
         )  # fmt: skip
 

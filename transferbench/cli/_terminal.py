@@ -27,9 +27,10 @@ def say(message: Any, *, err: bool = False) -> None:
         echo(message, err=err)
 
 
-def echo_json(value: Any) -> None:
-    """Print a value as one JSON document; what JSON lacks is written as text."""
-    echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as one JSON document; NaN becomes null, what else JSON lacks a text."""
+    value = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
+    echo(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 class WarningPrinter:

@@ -73,11 +73,11 @@ def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -
     from transferbench.files import exclusive
 
     if execution.dry_run:
-        _show(rebuilds, settings)
+        _show(rebuilds, settings, execution)
         return 0
     seconds = None
     if not execution.force:
-        _, sentence, seconds = reproduce.forecast(rebuilds, settings)
+        _, sentence, seconds = reproduce.forecast(rebuilds, settings, execution.repeats)
         say(sentence, err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
     lock = settings.results / "records" / "reproduce.lock"
@@ -86,11 +86,11 @@ def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -
         return reproduce.perform(rebuilds, execute, say)
 
 
-def _show(rebuilds: list[Rebuild], settings: Settings) -> None:
+def _show(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -> None:
     """Print what would run, a line for each experiment."""
     from transferbench import reproduce
 
-    expected, sentence, _ = reproduce.forecast(rebuilds, settings)
+    expected, sentence, _ = reproduce.forecast(rebuilds, settings, execution.repeats)
     lines = [["experiment", "done", "to run", "minutes of one core"]]
     for rebuild in rebuilds:
         one = expected.loc[rebuild.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -18,7 +19,7 @@ from transferbench.cli._options import (
     task_names,
 )
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
-from transferbench.cli._terminal import echo, echo_table
+from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def command(
         return 0
     facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
     if as_json:
-        echo("\n".join(record.to_json(indent=None) for record in records))
+        for record in records:
+            echo_json(json.loads(record.to_json()), indent=None)
     else:
         sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
@@ -91,11 +93,11 @@ def command(
             path = Store(settings.results).path(record.key)
             inside = path.is_relative_to(Path.cwd())
             echo(f"record: {path.relative_to(Path.cwd()) if inside else path}")
-    worthless = [r.model for r in records if any(doubt.worthless for doubt in r.doubts)]
-    named = [model for model in worthless if model in names]
-    if named and not execution.force:
-        models_named = ", ".join(dict.fromkeys(named))
-        echo(f"{models_named}: worthless by the warnings above; --force exits with 0.", err=True)
+    worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
+    if (named := [name for name in names if name in worthless]) and not execution.force:
+        echo(
+            f"{', '.join(named)}: worthless by the warnings above; --force exits with 0.", err=True
+        )
         return 1
     return 0 if all(record.done for record in records) else 1
 

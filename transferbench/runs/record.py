@@ -40,7 +40,7 @@ RUNS_COLUMNS = (
 
 
 ADDED_COLUMNS = ("documents", "reused_seconds", "diagnostics", *SCORES)
-#: Of files and records of older versions; not read.
+#: Of files of older versions; not read.
 REMOVED = "criteria"
 SHARED_COLUMNS = ("params", "versions")
 
@@ -185,7 +185,6 @@ class Record:
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("sha256", "") != _digest(content):
             raise ValueError("not a record, or damaged")
-        content.pop(REMOVED, None)
         if content.keys() != {each.name for each in fields(cls)}:
             raise ValueError("a record of another version")
         if content["limits"]:

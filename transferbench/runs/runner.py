@@ -16,6 +16,12 @@ from transferbench.runs.record import Job, Limits, Record, Run, Store, TaskFiles
 from transferbench.settings import Settings
 
 
+def untraced(run: Run) -> bool:
+    """True for a model outside a package: what it imports or reads may change without its key."""
+    alone = models.is_external(run.model)
+    return alone or not (models.get(run.model).path.parent / "__init__.py").is_file()
+
+
 def plan(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
     """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
 
@@ -34,7 +40,7 @@ def run(
     *,
     engine: Engine = Local(),
     limits: Callable[[Run], Limits] = lambda run: Limits(),
-    force: bool = False,
+    repeats: Callable[[Run], bool] = untraced,
     progress: bool = True,
     expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
@@ -43,7 +49,7 @@ def run(
     """Return the record of each run, in order; perform runs that have no finished record.
 
     limits     : returns the limits of a run.
-    force      : also perform runs that have a finished record.
+    repeats    : true for runs to perform although they have a finished record.
     progress   : show how many runs have ended, see `ProgressBar`.
     expected   : seconds that runs may take, for the progress.
     on_record  : called with each run and its record, stored or new.
@@ -68,7 +74,7 @@ def run(
             if folder:
                 folder.path.mkdir(parents=True, exist_ok=True)
         store = Store(settings.results)
-        batch = Batch(store, files, limits, force, on_record, interrupt, bar, folder)
+        batch = Batch(store, files, limits, repeats, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
         with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
             for record in records:
@@ -76,8 +82,8 @@ def run(
     return [batch.records[run] for run in runs]
 
 
-def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
-    """True for each run with a finished record; nothing is run, fetched or built."""
+def done(runs: Sequence[Run], settings: Settings, repeats: Callable[[Run], bool]) -> list[bool]:
+    """True for each run with a finished record that `run` keeps; none is run, fetched or built."""
     store, files = Store(settings.results), TaskFiles(settings)
     names = {run.task for run in runs}
     built = {name: tasks.Task.named(name).built_path(settings).is_file() for name in names}
@@ -89,7 +95,7 @@ def done(runs: Sequence[Run], settings: Settings) -> list[bool]:
             return False
         return bool(record and record.done)
 
-    return [finished(run) for run in runs]
+    return [not repeats(run) and finished(run) for run in runs]
 
 
 @dataclass
@@ -103,7 +109,7 @@ class Batch:
     store: Store
     task_files: TaskFiles
     limits: Callable[[Run], Limits]
-    force: bool
+    repeats: Callable[[Run], bool]
     on_record: Callable[[Run, Record], None]
     interrupt: DeferInterrupt
     bar: ProgressBar
@@ -122,7 +128,7 @@ class Batch:
                 self._skip(run, Record.of(run.key(None), run, "unavailable", error.brief))
                 continue
             key = run.key(task.facts)
-            record = None if self.force else self.store.find(key)
+            record = None if self.repeats(run) else self.store.find(key)
             if record and record.done:
                 self._skip(run, record)
                 continue

@@ -29,7 +29,7 @@ from transferbench import __version__, artefacts, models
 from transferbench.choose.doubts import check_data, check_fit
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
-from transferbench.measures import ALL, evaluate
+from transferbench.measures import ALL, evaluate, headings
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.runs import process
@@ -121,9 +121,11 @@ def perform(
 def _record(job: Job, record: Record, ended: process.Ended) -> Record:
     """Return the record of a run that ended; `record` is its start."""
     if ended.result is not None:
-        with suppress(ValueError, TypeError, LookupError, RecursionError):  # the model wrote it
+        expected = headings(job.task.facts.family).keys()
+        # The model may have written it.
+        with suppress(ValueError, TypeError, LookupError, RecursionError, AttributeError):
             found = Record.from_json(ended.result)
-            if found.key == job.key:
+            if found.key == job.key and all(m.keys() == expected for m in found.metrics.values()):
                 return found
     elif ended.exitcode is None:
         return job.timed_out()

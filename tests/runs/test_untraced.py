@@ -1,0 +1,142 @@
+"""Models outside a package: runs are repeated unless asked, and JSON and measures stay whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from transferbench import measures, models
+from transferbench.cli._terminal import echo_json
+from transferbench.models import external
+from transferbench.runs import runner
+from transferbench.runs.record import Run
+
+TASK = "generated/transfer:documents=60"
+READING = """\
+import importlib.util
+import json
+from pathlib import Path
+
+from transferbench.problem import Fit
+
+HERE = Path(__file__).parent
+
+
+def fit(problem, *, power: float = 1.0):
+    spec = importlib.util.spec_from_file_location("beside", HERE / "beside.py")
+    beside = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(beside)
+    weight = beside.WEIGHT * json.loads((HERE / "weight.json").read_text())
+    return Fit(tuple(d.Y + 0.5 for d in problem.domains), diagnostics={"weight": weight})
+"""
+PATCH = """\
+from transferbench import measures
+
+mine = measures.Measure("mine", "mine", lambda truth, decided: 1.0)
+measures.MEASURES["transfer"] = (mine,)
+measures.accuracy = measures.score = measures.headings = None
+"""
+SCORED = """\
+from transferbench.runs import worker
+
+worker.evaluate = lambda *given: {"target": {"mine": 1.0}}
+"""
+GUESS = """\
+from transferbench.problem import Fit
+
+
+def fit(problem):
+    return Fit(tuple(d.Y + 0.5 for d in problem.domains))
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder, with a model that reads a module and a file beside it."""
+    (tmp_path / "reading.py").write_text(READING)
+    (tmp_path / "beside.py").write_text("WEIGHT = 1.0\n")
+    (tmp_path / "weight.json").write_text("1.0")
+    monkeypatch.chdir(tmp_path)
+    for cached in (external.load, external.code):
+        cached.cache_clear()
+    return tmp_path
+
+
+def strict(text: str):
+    """Parse JSON that has no NaN and no Infinity."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def weight(call, *options):
+    code, out, err = call("run", TASK, "-m", "./reading.py", "--json", *options)
+    assert code == 0, err
+    assert ("see --reuse" in err) == (not options)
+    return strict(out)["diagnostics"]["weight"]
+
+
+def test_runs_of_a_file_are_repeated_unless_asked(call, home, here):
+    """A module that it loads and a file that it reads may have changed."""
+    assert weight(call) == 1
+    (here / "weight.json").write_text("2.0")
+    assert weight(call, "--reuse") == 1
+    assert weight(call) == 2
+    (here / "beside.py").write_text("WEIGHT = 3.0\n")
+    assert weight(call) == 6
+    for option, state in ((), "to run"), (("--reuse",), "done"), (("--force", "--reuse"), "to run"):
+        out = call("run", TASK, "-m", "./reading.py", "--no-reference", "--dry-run", *option)[1]
+        assert out.splitlines()[-1].endswith(state)
+
+
+def test_runs_of_a_lone_module_are_repeated_and_those_of_a_package_are_kept(here, monkeypatch):
+    package = here / "package"
+    package.mkdir()
+    for name in ("__init__.py", "inside.py"):
+        (package / name).write_text(GUESS)
+    known = {
+        name: models.Model(name, "transfer", name, path)
+        for name, path in (("inside", package / "inside.py"), ("alone", here / "reading.py"))
+    }
+    monkeypatch.setattr(models, "registry", lambda: known | {"lr": registered["lr"]})
+    names = ("inside", "lr", "alone", "./package/inside.py", "sklearn.svm:LinearSVC")
+    found = [runner.untraced(Run(TASK, name, {}, None)) for name in names]
+    assert found == [False, False, True, True, True]
+
+
+registered = models.registry()
+
+
+@pytest.mark.parametrize("where", ["import", "fit"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_model_that_patches_the_measures_costs_its_own_run_alone(call, home, here, where, first):
+    patch = PATCH if where == "import" else ""
+    inside = (
+        "".join(f"    {line}\n" for line in (PATCH + SCORED).splitlines()) if where == "fit" else ""
+    )
+    text = patch + GUESS.replace("    return", f"{inside}    return")
+    (here / "patching.py").write_text(text)
+    table = dict(measures.MEASURES)
+    named = ["./patching.py", "svm"] if first else ["svm", "./patching.py"]
+    code, out, err = call("run", TASK, "-m", named[0], "-m", named[1])
+    assert table == measures.MEASURES
+    lines = {line.split()[0]: line.split() for line in out.splitlines() if line}
+    assert {"svm", "lr", "./patching.py"} <= lines.keys(), err
+    assert "Failure" not in err
+    assert float(lines["svm"][2]) > 60
+    if where == "fit":
+        assert code == 1
+        assert lines["./patching.py"][1] == "none"
+
+
+def test_numbers_that_json_lacks_are_null_in_records(call, home, here):
+    (here / "weight.json").write_text("NaN")
+    assert weight(call, "--force", "--set", "power=inf") is None
+
+
+def test_numbers_that_json_lacks_are_null(here, capsys):
+    echo_json({"a": [float("nan"), -float("inf"), 1.5], "ü": here})
+    assert strict(capsys.readouterr().out) == {"a": [None, None, 1.5], "ü": str(here)}
