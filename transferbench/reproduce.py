@@ -32,6 +32,7 @@ Execute = Callable[..., list[Record]]
 class Rebuild:
     """Collect the records of an experiment's planned runs and write its results.
 
+    own     : whether the experiment is a user's.
     folder  : where results are written. If `repeats` differs from the experiment's own number, it
               is another folder, so that a quick look does not replace a table of more runs.
     kept    : runs that are not performed; their lines in runs.csv stay as they are.
@@ -44,18 +45,24 @@ class Rebuild:
         self.planned = list(experiment.runs(repeats))
         usual = repeats in (None, experiment.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
-        #: Files whose runs may be kept; those of the last count most.
-        self.sources = [self.folder / "runs.csv"]
-        if experiment.spec.extends:
-            self.sources.insert(0, experiments.committed_runs(experiment.spec.extends, results))
         self.kept: set[Run] = set()
         self.waiting = {each.run for each in self.planned}
+        #: Files whose runs may be kept.
+        self.sources = [self.folder / "runs.csv"]
+        self.own = self.name not in experiments.names()
+        if self.own:
+            tasks = {run.task for run in self.waiting}
+            for name in experiments.names():
+                path = experiments.committed_runs(name, results)
+                if path.is_file() and any(map(path.read_text(encoding="utf-8").count, tasks)):
+                    self.sources.append(path)
         self.records: dict[Run, Record] = {}
 
-    def keep(self, settings: Settings, *, same_code: bool) -> None:
-        """Add to `kept` the finished runs of runs.csv that were made on the current data.
+    def keep(self, settings: Settings, *, same_code: bool, ours: bool = False) -> None:
+        """Add to `kept` the finished runs of the sources that were made on the current data.
 
-        same_code: keep only those that were also made by the current code.
+        same_code: keep only those that were also made by the current code. ours: keep only those of
+        our experiments; whether one of the user's own is repeated depends on its record.
         """
 
         @cache
@@ -72,6 +79,8 @@ class Rebuild:
 
         for run in self.waiting:
             lines = self.earlier_lines.get(run.identity, [])
+            if ours and run.identity in self.users:
+                continue
             known = bool(lines) and not (same_code and runner.untraced(run))
             if known and all(is_current(run, line) for line in lines):
                 self.kept.add(run)
@@ -104,13 +113,13 @@ class Rebuild:
             else:
                 lines += self.records[run].rows(row, column, x)
         write_text(self.folder / "runs.csv", runs_csv(lines))
-        if self.name not in experiments.names():  # the user's own, from now on known by name
+        if self.own:  # from now on known by name
             write_text(self.folder / experiments.COPY, self.experiment.text)
         return pages.write(self.experiment, self.folder)
 
     @cached_property
     def earlier(self) -> pd.DataFrame:
-        """Finished runs of the folder's runs.csv or the extended one's, each with its line."""
+        """Finished runs of the sources, the last ones made of each, with their lines."""
         parts = [to_runs([])]
         for path in self.sources:
             with suppress(UserError):  # not reproduced yet, or damaged: it will be replaced
@@ -118,7 +127,16 @@ class Rebuild:
                 runs = to_runs(lines)
                 done = runs[runs["status"] == "done"]
                 parts.append(done.assign(line=[lines[i] for i in done.index]))
-        return pd.concat(parts).drop_duplicates([*IDENTITY, "domain"], keep="last")
+        runs = pd.concat(parts).sort_values("finished", kind="stable")
+        return runs.drop_duplicates([*IDENTITY, "domain"], keep="last")
+
+    @cached_property
+    def users(self) -> set[tuple[str, ...]]:
+        """Identities of the earlier runs of the experiment itself."""
+        with suppress(UserError):
+            runs = to_runs(read_lines(self.sources[0]))
+            return set(runs[IDENTITY].itertuples(index=False, name=None))
+        return set()
 
     @cached_property
     def earlier_lines(self) -> dict[tuple[str, ...], list[dict[str, str]]]:
@@ -154,8 +172,8 @@ def plan(
     """Return a `Rebuild` for each experiment by name.
 
     missing: keep the finished runs of each runs.csv. outdated: keep those of the code as it is now,
-    as is always done for the runs of an experiment that is extended. Raise UserError if two
-    experiments would share one folder.
+    as is always done for a user's own experiment, which takes them from ours, too. Raise UserError
+    if two experiments would share one folder.
     """
     rebuilds: dict[str, tuple[str, Rebuild]] = {}
     for given in dict.fromkeys(names):
@@ -164,8 +182,9 @@ def plan(
         if other != given:
             message = f"{other} and {given} would write to the same folder {rebuild.name}"
             raise UserError(f"{message}; rename one, or run them one after the other.")
-        if missing or outdated or rebuild.experiment.spec.extends:
-            rebuild.keep(settings, same_code=not missing)
+        if missing or outdated or rebuild.own:
+            ours = not (missing or outdated or rebuild.experiment.spec.extends)
+            rebuild.keep(settings, same_code=not missing, ours=ours)
     return [rebuild for _, rebuild in rebuilds.values()]
 
 

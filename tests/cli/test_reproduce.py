@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from transferbench import experiments, reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
 
@@ -259,3 +260,16 @@ def test_lines_of_other_data_are_not_kept(call, home, write):
     code, out, err = call("reproduce", "--missing", one)
     assert code == 0, err
     assert "one: 2 of 2 runs finished\n" in out
+
+
+HERE = Path(__file__).parents[2]
+
+
+def test_a_copy_of_our_experiment_takes_our_runs():
+    text = (HERE / "experiments" / "transfer-small.yaml").read_text(encoding="utf-8")
+    text = text.replace("columns:", "columns:\n  mine: {model: lr, params: {C: 3}}")
+    file = experiments.read(text, Path("copy.yaml"))
+    rebuild = reproduce.Rebuild(file, HERE / "results", None)
+    unknown = [run for run in rebuild.waiting if run.identity not in rebuild.earlier_lines]
+    assert len(unknown) == len(file.spec.rows)
+    assert {run.params["C"] for run in unknown} == {3}

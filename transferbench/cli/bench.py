@@ -85,7 +85,8 @@ def command(
         return code
     cells = read_cells(own, settings.results / folder)
     echo_table(boards.rows(boards.of(own, cells, settings.results)))
-    echo(f"\n{settings.results / boards.FOLDER / folder}.md")
+    echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
+    echo(f"{settings.results / boards.FOLDER / folder}.md")
     if not code:
         echo(f"Publish it: transferbench share {folder}")
     return code

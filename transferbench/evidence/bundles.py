@@ -74,7 +74,7 @@ def read(path: Path) -> Bundle:
     """Return a bundle. Raise UserError unless it is complete, unchanged and of a usual size."""
     try:
         files = _unpack(path)
-        manifest = Manifest.model_validate_json(files.pop(MANIFEST, b""))
+        manifest = Manifest.model_validate_json(files.pop(MANIFEST))
         if wrong := {name for name, _ in digests(files).items() ^ manifest.files.items()}:
             raise ValueError(f"missing, changed or not listed: {', '.join(sorted(wrong))}")
         runs = to_runs(read_lines(path / "runs.csv", files["runs.csv"].decode()), path / "runs.csv")
