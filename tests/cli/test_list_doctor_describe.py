@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+import click
 import pytest
 
 from transferbench.cli import _terminal
@@ -29,18 +30,24 @@ def test_list_has_columns_and_is_not_cut_where_it_is_piped(call):
     assert columns == ["models", "family", "summary"], "there are no committed runs"
 
 
-def test_a_table_has_no_control_characters(capsys):
-    _terminal.echo_table([["", "runs"], ["NO", "a = b\x1b[5m"], ["other", "line"]])
-    assert capsys.readouterr().out.splitlines() == [
-        "       runs", "NO     a = b\\u001b[5m", "other  line"
-    ]  # fmt: skip
+def test_verdicts_have_colours_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    rows = [["", "runs"], ["NO", "a = b\x1b[5m"], ["other", "line"]]
+    with click.Context(click.Command("list"), color=True):
+        _terminal.echo_table(rows)
+        assert capsys.readouterr().out.splitlines() == [
+            "\x1b[1m       runs\x1b[0m", "\x1b[31mNO\x1b[0m     a = b\\u001b[5m", "other  line"
+        ]  # fmt: skip
+        monkeypatch.setenv("NO_COLOR", "1")
+        _terminal.echo_table(rows)
+        assert "\x1b" not in capsys.readouterr().out
 
 
 def test_list_is_cut_at_the_width_of_a_terminal(call, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "70")
     lines = call("list", "models")[1].splitlines()
-    assert max(len(line) for line in lines) <= 70
+    assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 70
     assert any(line.endswith("…") for line in lines)
 
 
