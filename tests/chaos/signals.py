@@ -23,9 +23,9 @@ def commands(home: Home) -> list[tuple[object, ...]]:
     """Return commands that compute, write, start processes, or only print."""
     source, target = home.folder / "source.csv", home.folder / "target.csv"
     for file, own in ((source, "here"), (target, "there")):
-        lines = [f"word{n % 7} word{n % 5} {own}{n},{'ab'[n % 2]}" for n in range(60)]
+        lines = [f"word{n % 7} word{n % 5} {own}{n % 4},{'ab'[n % 2]}" for n in range(60)]
         file.write_text("\n".join(["text,label", *lines]))
-    files = ("--source", source, "--target", target)
+    files = ("--source", source, "--target", target, "--force")
     return [
         ("reproduce", home.experiment, "--jobs", 2, "--force"),
         ("compare", *files),
