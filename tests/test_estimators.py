@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from conftest import make_clustering, make_multilabel, make_problem
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
@@ -403,3 +403,10 @@ def test_bytes_at_the_same_place_are_added_as_numbers(form):
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="expected 0 or 1 for each label"):
         MultiLabelClassifier("linear-svm").fit(X, Y)
+
+
+def test_negative_features_have_a_remedy():
+    X = HashingVectorizer(n_features=64).transform(["a cat sat", "the dog ran", "a dog sat"])
+    with pytest.raises(ValueError, match="Negative values") as caught:
+        TransferClassifier("lr").fit(X, [0, 1, -1])
+    assert any("alternate_sign=False" in note for note in caught.value.__notes__)

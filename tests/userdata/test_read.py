@@ -144,11 +144,11 @@ BAD = {
     "header.csv": (b"text,label\n", "there are no documents"),
     "column.csv": (
         b'txt,label\n"a\nc",b\n',
-        ":3: no column 'text' among ['txt', 'label']; name",
+        ":1: no column 'text' among ['txt', 'label']; name",
     ),
     "semicolon.csv": (
         b"text;topic\na;b\n",
-        ":2: no column 'label' among ['text', 'topic']; name",
+        ":1: no column 'label' among ['text', 'topic']; name",
     ),
     "other.csv": (b"a;b\nc;d\n", "--id-column), or separate columns by a comma, semicolon or tab."),
     "split.csv": (b"text;label\na;b\nc;d;e\n", ":3: 3 columns, but the first line has 2; quote"),

@@ -188,7 +188,8 @@ def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Ite
         if column not in row:
             message = f"no column {column!r} among {reprlib.repr([*row])}; name yours "
             message += "(--text-column, --label-column, --id-column), or separate columns by a "
-            raise _line_error(path, line, f"{message}comma, semicolon or tab.")
+            at = 1 if path.suffix in (".csv", ".tsv") else line  # the header
+            raise _line_error(path, at, f"{message}comma, semicolon or tab.")
 
 
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
