@@ -54,8 +54,8 @@ def shell(home, tmp_path):
 
 def test_model_and_dataset_of_the_example_work_like_built_in_ones(shell):
     listed = shell("list")
-    assert "  nearest-mean " in listed
-    assert "  example/pets " in listed
+    assert "\nnearest-mean " in listed
+    assert "\nexample/pets " in listed
     assert "shrinkage: number ≥ 0 = 0.0" in shell("describe", "nearest-mean")
     assert '"owners": 6' in shell("describe", "example/pets")
     output = shell(
