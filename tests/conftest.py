@@ -20,6 +20,10 @@ from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 
+#: Commands that tests start end at SIGHUP, also where the tests themselves run under nohup.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 #: Fixtures that start programs, of which each takes seconds: their tests are slow.
 PROGRAMS = {"browser", "cluster", "installed", "shell", "slurm"}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -36,12 +38,11 @@ def commands(home: Home) -> list[tuple[object, ...]]:
     ]
 
 
-def left(home: Home, session: int) -> list[str]:
+def left(home: Home, temporary: Path, session: int) -> list[str]:
     """Return what a command left: temporary files and processes of its session."""
     until = time.monotonic() + 5
     while members(session) and time.monotonic() < until:
         time.sleep(0.05)
-    temporary = home.folder / "tmp"
     found = [path.name for path in temporary.iterdir()] + home.temporary_files()
     return found + [f"process {pid}" for pid in members(session)]
 
@@ -61,9 +62,9 @@ def members(session: int) -> list[str]:
 
 def interrupt(home: Home, command: tuple[object, ...], number: int, after: float) -> str:
     """Send a signal to a command and its children after some seconds; return what went wrong."""
-    (home.folder / "tmp").mkdir(exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix="tb-"))  # a socket's path must be short
     program = [sys.executable, "-m", "transferbench", *home.command(*command)[2:]]
-    environment = home.environment() | {"TMPDIR": str(home.folder / "tmp")}
+    environment = home.environment() | {"TMPDIR": str(temporary)}
     pipe = subprocess.PIPE
     started = subprocess.Popen(
         program, env=environment, start_new_session=True, stdout=pipe, stderr=pipe, text=True
@@ -73,9 +74,10 @@ def interrupt(home: Home, command: tuple[object, ...], number: int, after: float
         if started.poll() is None:
             os.killpg(started.pid, number)
         _, err = started.communicate(timeout=HANGING)
-        left_over = left(home, started.pid)
+        left_over = left(home, temporary, started.pid)
     finally:
         end(started)
+        shutil.rmtree(temporary, ignore_errors=True)
     if started.returncode == -number and "transferbench" not in err:
         return "" if not left_over else f"left {left_over}"  # Python had not reached the program
     if started.returncode not in (0, 128 + number):
