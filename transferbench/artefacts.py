@@ -56,7 +56,7 @@ SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_arra
 
 @dataclass(frozen=True)
 class Folder:
-    """Where artefacts are stored, and how many bytes of them; the oldest go first."""
+    """The folder of artefacts and its limit in bytes; the oldest artefacts are deleted first."""
 
     path: Path
     max_bytes: int

@@ -36,7 +36,7 @@ class Unavailable(UserError):
 
 
 class Failure(Exception):
-    """What was asked for could not be done, and the user made no mistake.
+    """A failure that is no mistake of the user.
 
     An external scheduler was lost, or signs that need no labels say that a result should not be
     used. The command line shows the message alone and exits with code 1.

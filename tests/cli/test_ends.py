@@ -1,4 +1,4 @@
-"""How the program ends: by a signal, without a home, with closed streams, with few descriptors."""
+"""Ends of the program: by a signal, without a home, with closed streams or few descriptors."""
 
 from __future__ import annotations
 

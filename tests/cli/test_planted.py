@@ -1,4 +1,4 @@
-"""What lies in the folders of results and data runs no code, and lets no command wait."""
+"""Files that somebody put into results or data run no code, and no command waits for them."""
 
 from __future__ import annotations
 

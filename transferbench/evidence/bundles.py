@@ -44,7 +44,7 @@ class Manifest(StrictModel):
 
 
 class Added(BaseModel):
-    """What is read of the experiment's file: the suite that it extends, and its own columns."""
+    """The suite that a bundle's experiment extends, and the columns that it adds."""
 
     extends: str = ""
     columns: dict[Line, Column]
