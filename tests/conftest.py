@@ -26,7 +26,7 @@ if hasattr(signal, "SIGHUP"):
 
 
 #: Fixtures that start programs, of which each takes seconds: their tests are slow.
-PROGRAMS = {"browser", "cluster", "installed", "shell", "slurm"}
+PROGRAMS = {"browser", "cluster", "installed", "shell"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -138,7 +138,7 @@ def test_other_models_run_beside_broken_plugins(shell, model):
 
 
 def test_doctor_and_fetch_work_beside_broken_plugins(beside):
-    assert "engines" in beside("doctor")[0]
+    assert "libraries" in beside("doctor")[0]
     beside("fetch", "--dry-run")
 
 

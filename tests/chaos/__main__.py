@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from chaos import contracts, damage, fuzzing, reproducing, signals
+from chaos import contracts, damage, fuzzing, reproducing, signals, soak
 from transferbench import models
 
 SCENARIOS = {
@@ -27,6 +27,7 @@ SCENARIOS = {
     "two at once": reproducing.two_at_once,
     "clock": reproducing.clock,
     "signals": signals.signals,
+    "soak": soak.soak,
     **{f"bits of {kind}": damage.bits(kind) for kind in damage.KINDS},
     "archives": damage.archives,
     **{f"fuzz {name}": fuzzing.scenario(name) for name in fuzzing.READERS},

@@ -39,6 +39,8 @@ class Home:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         self.folder, self.diary = folder, folder / "diary"
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
         self.data, self.results = folder / "data", folder / "results"
         self.experiment = folder / "broken.yaml"
         self.experiment.write_text(EXPERIMENT.replace("REPEATS", str(repeats)))
@@ -53,6 +55,7 @@ class Home:
         env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
         env |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         env |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "CHAOS_DIARY": str(self.diary)}
+        env |= {"TMPDIR": str(self.temporary)}
         return env | {f"CHAOS_{name.upper()}": str(value) for name, value in more.items()}
 
     def start(self, *arguments: object, **options) -> subprocess.Popen:

@@ -103,7 +103,6 @@ def test_no_command_runs_what_is_planted_in_its_folders(tmp_path):
         assert "Traceback" not in done.stderr, (name, done.stderr)
         assert "Failure in" not in done.stderr, (name, done.stderr)
         assert not made.exists(), name
-        (here / "results" / "slurm" / "jobs").mkdir(parents=True, exist_ok=True)
         plant(here, made)
 
 

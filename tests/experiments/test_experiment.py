@@ -313,7 +313,7 @@ def test_a_users_file_cannot_have_the_name_of_ours(tmp_path, name):
         ("a\\b.yaml", "cannot be in a folder"),
         ("a .yaml", "cannot be in a folder"),
         ("aux.yml", "cannot be in a folder"),
-        ("slurm.yaml", "is taken"),
+        ("boards.yaml", "is taken"),
         ("Records.yaml", "is taken"),
         ("repeats-3.yaml", "is taken"),
         ("report.yaml", "is taken"),

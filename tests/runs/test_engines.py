@@ -17,21 +17,20 @@ import textwrap
 import time
 from collections import Counter
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import toys
-from standin_slurm import StandIn
 
 import transferbench
 from transferbench.errors import UserError
 from transferbench.runs import engines
 from transferbench.runs.progress import ProgressBar
 
-needs_dask = pytest.mark.skipif(not engines.installed("dask"), reason="no [dask] here")
-if engines.installed("dask"):
+needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="no [dask] here")
+if find_spec("distributed"):
     from transferbench.runs.engines import dask as remote
-needs_slurm = pytest.mark.skipif(not engines.installed("slurm"), reason="no [slurm] here")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 
 FILES = toys.FILES | {
@@ -141,22 +140,13 @@ MEASURED = {"seconds", "reused_seconds", "load_seconds", "peak_mib"}
 CHANGING = MEASURED | {"sha256", "finished", "traceback"}
 
 
-@pytest.fixture
-def slurm(tmp_path, monkeypatch):
-    """Slurm's commands, whose jobs are processes of this machine."""
-    stand_in = StandIn(tmp_path / "slurm", monkeypatch)
-    yield stand_in
-    stand_in.kill()
-
-
 @needs_dask
-@needs_slurm
-def test_the_records_are_the_same_on_every_engine(shell, cluster, slurm):
+def test_the_records_are_the_same_on_every_engine(shell, cluster):
     models = [part for name in ("mtrick", "lr", "dies") for part in ("-m", name)]
     call = [*RUN, *models, "--repeats", "2", "--jobs", "3", "--threads", "2"]
     sleeps = [*RUN, "-m", "sleeps", "--time-limit", "1"]
     address = cluster(workers=3)
-    ways = {"local": [], "dask": ["--scheduler", address], "slurm": ["--slurm", "partition=short"]}
+    ways = {"local": [], "dask": ["--scheduler", address]}
     by_engine = {}
     for name, how in ways.items():
         by_engine[name] = {}
@@ -168,17 +158,15 @@ def test_the_records_are_the_same_on_every_engine(shell, cluster, slurm):
     assert {key[0]: record["status"] for key, record in by_engine["local"].items()} == {
         "mtrick": "done", "lr": "done", "dies": "crashed", "sleeps": "timeout"
     }  # fmt: skip
-    for name in ("dask", "slurm"):
-        assert by_engine[name].keys() == by_engine["local"].keys()
-        for key, record in by_engine[name].items():
-            ours = by_engine["local"][key]
-            assert record.keys() == ours.keys()
-            assert {k: v for k, v in record.items() if k not in CHANGING} == {
-                k: v for k, v in ours.items() if k not in CHANGING
-            }
+    assert by_engine["dask"].keys() == by_engine["local"].keys()
+    for key, record in by_engine["dask"].items():
+        ours = by_engine["local"][key]
+        assert record.keys() == ours.keys()
+        assert {k: v for k, v in record.items() if k not in CHANGING} == {
+            k: v for k, v in ours.items() if k not in CHANGING
+        }
     local = by_engine["local"]
     assert local["mtrick", 0]["trace"] != local["mtrick", 1]["trace"]
-    assert all("#SBATCH --partition=short" in script for script in slurm.scripts())
 
 
 ELSEWHERE = """
@@ -191,7 +179,7 @@ from transferbench.runs.record import Job, Limits, TaskFiles
 here = settings.load().replace(data=Path("data").resolve())
 (run,) = runner.plan("own/small", "good", {}, [0])
 task = replace(TaskFiles(here).for_run(run), path=Path("moved.task"))
-engine = engines.choose("dask", engines.Options(1, sys.argv[1]))
+engine = engines.choose(1, sys.argv[1])
 list(engine.records([Job("key", run, task)], lambda *progress: None, print))
 """
 PROGRESS = """
@@ -200,8 +188,7 @@ from transferbench import settings
 from transferbench.runs import engines, runner
 from transferbench.runs.progress import ProgressBar
 ProgressBar.update = lambda bar, key, *progress: print(*progress) if key else None
-name, *address = sys.argv[1:]
-engine = engines.choose(name, engines.Options(1, *address, folder=Path("jobs")))
+engine = engines.choose(1, (sys.argv[1:] or [None])[0])
 runs = runner.plan("own/small", "counts", {}, [0])
 here = settings.load().replace(data=Path("data").resolve(), results=Path("results").resolve())
 (record,) = runner.run(runs, here, engine=engine)
@@ -211,20 +198,16 @@ assert record.done, record
 
 @pytest.mark.parametrize(
     "engine",
-    [
-        "local",
-        pytest.param("dask", marks=needs_dask),
-        pytest.param("slurm", marks=needs_slurm),
-    ],
+    ["local", pytest.param("dask", marks=needs_dask)],
 )
-def test_progress_is_reported(shell, cluster, slurm, tmp_path, engine):
+def test_progress_is_reported(shell, cluster, tmp_path, engine):
     address = [cluster()] if engine == "dask" else []
     script = tmp_path / "progress.py"
     script.write_text(
         f"import sys\nif __name__ == '__main__':\n{textwrap.indent(PROGRESS, '    ')}"
     )
     done = subprocess.run(
-        [sys.executable, script, engine, *address],
+        [sys.executable, script, *address],
         cwd=shell.folder,
         capture_output=True,
         text=True,
@@ -353,22 +336,6 @@ def test_a_difference_is_named_with_the_worker_that_has_it(change, message):
         remote.check_identity(ours, theirs, "tcp://b")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--engine", "slurm", "--scheduler", "tcp://h:1"], "--scheduler is for"),
-        (["--slurm", "partition=long", "--engine", "local"], "--slurm is for --engine slurm"),
-        (["--slurm", "partition"], "NAME=VALUE"),
-        (["--engine", "cloud"], "cloud"),
-        (["--engine", "dask"], "--engine dask needs --scheduler ADDRESS"),
-    ],
-)
-def test_contradictory_options_are_one_line(call, options, message):
-    code, out, err = call("run", "generated/small", "-m", "kmeans", *options)
-    assert (code, out, len(lines(err))) == (2, "", 1)
-    assert message in err
-
-
 @needs_dask
 def test_a_scheduler_that_does_not_answer_is_one_line(call):
     code, _, err = call(
@@ -386,9 +353,8 @@ def test_a_password_in_a_schedulers_address_is_not_shown(call):
     assert "secret" not in err
 
 
-@pytest.mark.parametrize("name", ["dask", "slurm"])
-def test_a_missing_extra_is_one_line_with_the_remedy(call, name, monkeypatch):
-    monkeypatch.setitem(engines.BUILT_IN, name, ("a_package_that_does_not_exist",))
-    code, _, err = call("run", "generated/small", "-m", "kmeans", "--engine", name)
+def test_a_missing_extra_is_one_line_with_the_remedy(call, monkeypatch):
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    code, _, err = call("run", "generated/small", "-m", "kmeans", "--scheduler", "tcp://h:1")
     assert (code, len(lines(err))) == (2, 1)
-    assert f"pip install -e '.[{name}]'" in err
+    assert "pip install -e '.[dask]'" in err

@@ -12,7 +12,7 @@ from annotated_types import Ge, Lt
 from transferbench.cli._options import declared, option, passing
 from transferbench.cli._terminal import echo_table, say
 from transferbench.messages import shorten
-from transferbench.parameters import Positive, convert, parse
+from transferbench.parameters import Positive, convert
 from transferbench.runs import engines
 from transferbench.settings import Settings
 
@@ -40,8 +40,7 @@ class Execution:
 
     jobs: int = option(
         "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-        help="Runs at a time. Rare: --threads, --memory-limit, and --engine, --scheduler and "
-        "--slurm for clusters.",
+        help="Runs at a time. Rare: --threads, --memory-limit, and --scheduler for clusters.",
     )  # fmt: skip
     threads: int = option(
         "--threads", type=click.IntRange(1), default=1, hidden=True, help="Threads of each run.",
@@ -53,17 +52,9 @@ class Execution:
     )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
     reuse: bool = option("--reuse", is_flag=True, help="Keep finished runs of your files, too.")
-    engine: str | None = option(
-        "--engine", metavar="NAME", hidden=True,
-        help=f"Where runs are performed: {', '.join(engines.BUILT_IN)}.  [default: local]",
-    )  # fmt: skip
     scheduler: str | None = option(
         "--scheduler", metavar="ADDRESS", hidden=True,
         help="Dask scheduler to use, for example tcp://host:8786.",
-    )  # fmt: skip
-    slurm: tuple[str, ...] = option(
-        "--slurm", multiple=True, metavar="NAME=VALUE", hidden=True,
-        help="Option of Slurm jobs, for example partition=long; repeatable.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
 
@@ -91,10 +82,7 @@ class Execution:
         from transferbench.runs import runner
         from transferbench.runs.record import Limits
 
-        options = engines.Options(
-            self.jobs, self.scheduler, parse(self.slurm), settings.results / "jobs"
-        )
-        chosen = engines.choose(self.engine, options)
+        engine = engines.choose(self.jobs, self.scheduler)
         if self.dry_run:
             lines = [["task", "model", "seed", ""]]
             for run, done in zip(runs, runner.done(runs, settings, self.repeats), strict=True):
@@ -128,7 +116,7 @@ class Execution:
             on_record(run, record)
 
         return runner.run(
-            runs, settings, engine=chosen, limits=limits, repeats=self.repeats, on_record=report,
+            runs, settings, engine=engine, limits=limits, repeats=self.repeats, on_record=report,
             task_files=task_files, expected=expected,
         )  # fmt: skip
 

@@ -23,7 +23,6 @@ def command(settings: Settings) -> int:
     import platform
 
     from transferbench.messages import hide_passwords
-    from transferbench.runs import engines
     from transferbench.runs.engines.local import total_memory
 
     faults, missing = [], []
@@ -37,7 +36,6 @@ def command(settings: Settings) -> int:
     found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
     found["libraries"] = ", ".join(dict.fromkeys(libraries))
     found["missing"] = ", ".join(missing) or "none"
-    found["engines"] = ", ".join(filter(engines.installed, engines.BUILT_IN))
     found["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
     for name in ("data", "results"):
         folder = getattr(settings, name)

@@ -22,7 +22,7 @@ SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
 COPY = "experiment.yaml"
 #: Names in the folder of results that are not those of experiments.
-RESERVED = ("records", "slurm", "report", "index", "data-statistics", "boards", "submitted")
+RESERVED = ("records", "report", "index", "data-statistics", "boards", "submitted")
 REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
 #: A published table, figure, part of a figure or sentence; groups: its name without the part, its
 #: paper.
@@ -108,6 +108,8 @@ def path(name: str, results: Path | None = None) -> Path:
     if file.suffix not in SUFFIXES:
         if results and name in own_names(results):
             return results / name / COPY
+        if (exact := folder / f"{name}.yaml").is_file():
+            return exact
         first, *others = expand([name])
         if others:
             raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")

@@ -1,29 +1,19 @@
-"""Engines: where runs are performed (on this machine, by dask workers, in Slurm jobs).
+"""Engines: where runs are performed (on this machine, or by dask workers).
 
 An engine writes no results: the caller writes the records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Callable, Generator, Iterable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError
 from transferbench.messages import install_hint
 
 if TYPE_CHECKING:
     from transferbench.runs.record import Job, Record
-
-#: Engines → the libraries of their extra. Each is a module with a function `create`.
-BUILT_IN = {
-    "local": (),
-    "dask": ("distributed",),
-    "slurm": ("dask_jobqueue", "cryptography"),
-}
 
 
 class ProgressCallback(Protocol):
@@ -34,22 +24,6 @@ class ProgressCallback(Protocol):
 
     def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Receive progress, or a heartbeat."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of an engine.
-
-    n_jobs    : runs at a time.
-    scheduler : address of a running scheduler of dask.
-    slurm     : options of Slurm jobs by name.
-    folder    : for files of the engine; visible from every machine that performs runs.
-    """
-
-    n_jobs: int = 1
-    scheduler: str | None = None
-    slurm: Mapping[str, str] = field(default_factory=dict)
-    folder: Path = Path("jobs")
 
 
 OnDone = Callable[["Record"], None]
@@ -76,29 +50,17 @@ class Engine(Protocol):
         """
 
 
-def installed(name: str) -> bool:
-    """True if the libraries that an engine needs are installed."""
-    return all(map(find_spec, BUILT_IN[name]))
+def choose(n_jobs: int, scheduler: str | None) -> Engine:
+    """Return the engine that performs `n_jobs` runs at a time here, or a dask scheduler's workers.
 
-
-def choose(name: str | None, options: Options) -> Engine:
-    """Return an engine by name; by default, the one that the options imply.
-
-    A scheduler implies dask, Slurm options imply slurm. Raise UserError if the options contradict
-    each other or the engine cannot be used here.
+    scheduler: address of a running scheduler. Raise UserError if dask is not installed.
     """
-    implied = {"dask"} if options.scheduler else set()
-    implied |= {"slurm"} if options.slurm else set()
-    if len(implied | ({name} if name else set())) > 1:
-        raise UserError(
-            "--scheduler is for --engine dask only, --slurm is for --engine slurm only."
-        )
-    name = name or next(iter(implied), "local")
-    if name not in BUILT_IN:
-        raise unknown("engine", name, BUILT_IN)
-    if not installed(name):
-        raise UserError(
-            f"--engine {name} needs {' and '.join(BUILT_IN[name])}; {install_hint(name)}."
-        )
-    engine: Engine = import_module(f"{__name__}.{name}").create(options)
-    return engine
+    if scheduler is None:
+        from transferbench.runs.engines.local import Local
+
+        return Local(n_jobs)
+    if not find_spec("distributed"):
+        raise UserError(f"--scheduler needs distributed; {install_hint('dask')}.")
+    from transferbench.runs.engines.dask import Dask
+
+    return Dask(scheduler)

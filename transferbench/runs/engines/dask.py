@@ -27,7 +27,7 @@ from transferbench.errors import Failure, UserError
 from transferbench.fingerprint import PACKAGE
 from transferbench.messages import reason
 from transferbench.runs import worker
-from transferbench.runs.engines import Engine, OnDone, Options, ProgressCallback, Records
+from transferbench.runs.engines import Engine, OnDone, ProgressCallback, Records
 from transferbench.runs.engines.local import perform, run_slot, with_memory_limit
 from transferbench.runs.record import Job, Record
 
@@ -43,7 +43,7 @@ class Dask(Engine):
     patience  : seconds to wait for the first worker of a scheduler.
     """
 
-    scheduler: str = ""
+    scheduler: str
     patience: float = 30.0
 
     def records(
@@ -58,7 +58,7 @@ class Dask(Engine):
                 logging.getLogger(name).setLevel(QUIET)
         try:
             with ExitStack() as stack:
-                client = self.connect(stack, jobs)
+                client = self.connect(stack)
                 latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread
                 client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
                 futures = {
@@ -75,16 +75,15 @@ class Dask(Engine):
                     while latest:
                         on_progress(*latest.popitem()[1])
                     on_progress()
-                    self.check_workers()
                     time.sleep(0.05)
         except OSError as error:
             raise Failure(
-                f"the scheduler at {self.scheduler or 'this machine'} was lost; finished runs are "
-                "saved, rerun the command to continue."
+                f"the scheduler at {self.scheduler} was lost; finished runs are saved, rerun the "
+                "command to continue."
             ) from error
 
-    def connect(self, stack: ExitStack, jobs: list[Job]) -> Client:
-        """Return a client of the scheduler; `stack` closes it."""
+    def connect(self, stack: ExitStack) -> Client:
+        """Return a client of the scheduler; `stack` closes it. Raise UserError without workers."""
         try:
             client: Client = stack.enter_context(Client(self.scheduler, timeout=5))
             client.wait_for_workers(1, timeout=self.patience)
@@ -94,34 +93,6 @@ class Dask(Engine):
                 f"`dask scheduler` and `dask worker {self.scheduler}`, or give another address."
             ) from error
         return client
-
-    def check_workers(self) -> None:
-        """Raise UserError if no worker will come; called at least every half second."""
-
-
-def create(options: Options) -> Dask:
-    """Return the engine; see `engines.choose`."""
-    if not options.scheduler:
-        raise UserError(
-            "--engine dask needs --scheduler ADDRESS, for example tcp://host:8786; start one with "
-            "`dask scheduler`."
-        )
-    return Dask(options.scheduler)
-
-
-class _NoPort:
-    """Part of a scheduler or worker without the HTTP server that dask starts on all interfaces."""
-
-    def start_http_server(self, *arguments: object, **options: object) -> None:
-        """Start nothing."""
-
-
-class Scheduler(_NoPort, distributed.Scheduler):
-    """A scheduler without a port of its own for HTTP."""
-
-
-class Worker(_NoPort, distributed.Worker):
-    """A worker without a port of its own for HTTP."""
 
 
 def _record(future: Future[Record], job: Job) -> Record:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
-from transferbench.runs.engines import Engine, OnDone, Options, ProgressCallback, Records
+from transferbench.runs.engines import Engine, OnDone, ProgressCallback, Records
 from transferbench.runs.record import Job, Record
 
 if TYPE_CHECKING:
@@ -112,11 +112,6 @@ class Local(Engine):
             executor.shutdown()
             for slot in slots:
                 slot.close()
-
-
-def create(options: Options) -> Local:
-    """Return the engine; see `engines.choose`."""
-    return Local(options.n_jobs)
 
 
 class ProcessDied(Exception):
