@@ -108,8 +108,8 @@ def path(name: str, results: Path | None = None) -> Path:
     if file.suffix not in SUFFIXES:
         if results and name in own_names(results):
             return results / name / COPY
-        if (exact := folder / f"{name}.yaml").is_file():
-            return exact
+        if name in names():  # quicker than to expand it
+            return folder / f"{name}.yaml"
         first, *others = expand([name])
         if others:
             raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")
