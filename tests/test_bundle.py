@@ -191,3 +191,31 @@ def test_random_damage_gives_one_line(packed, tmp_path):
             assert made.files == unchanged
     assert messages
     assert "\n" not in "".join(messages)
+
+
+def submit(results: Path, name: str, packed: bytes, text: str) -> Path:
+    folder = results / "submitted"
+    folder.mkdir(exist_ok=True)
+    return write(folder / name, contents(packed) | {"experiment.yaml": text.encode()})
+
+
+@pytest.mark.parametrize("extends", ["", "../gtl-table3", "nosuch", "gtl-text-p"])
+def test_a_bundle_without_a_suite_is_named_in_one_line(packed, tmp_path, extends):
+    text = f"extends: {extends!r}\ncolumns: {{mine: {{model: lr}}}}\n"
+    path = submit(tmp_path, "a.zip", packed, text)
+    entries, (error,) = bundles.submitted(tmp_path)
+    assert not entries
+    assert str(error).startswith(f"{path}: its experiment extends no suite")
+
+
+def test_a_submitted_bundle_is_read_once_whatever_its_case(packed, tmp_path, monkeypatch):
+    path = submit(
+        tmp_path, "MINE.ZIP", packed, "extends: gtl-table3\ncolumns: {mine: {model: lr}}\n"
+    )
+    asked = []
+    monkeypatch.setattr(
+        bundles, "read", lambda path, read=bundles.read: asked.append(path) or read(path)
+    )
+    for _ in range(3):
+        ((suite, _),), errors = bundles.submitted(tmp_path)
+        assert (suite.name, errors, asked) == ("gtl-table3", [], [path])

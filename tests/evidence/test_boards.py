@@ -134,9 +134,31 @@ def test_a_reference_without_runs_leaves_the_other_methods(monkeypatch, unfinish
     for row in VALUES:
         for method in unfinished:
             monkeypatch.setitem(VALUES[row], method, None)
-    standings = read().standings
-    assert set(standings["method"]) == {"LR", "SVM", "LR 2"} - set(unfinished)
+    standings = read().standings.set_index("method")
+    assert set(standings.index) == {"LR", "SVM", "LR 2"}
+    assert set(standings.index[-len(unfinished) :]) == set(unfinished)
+    assert (standings.loc[unfinished, "rows"] == 0).all()
+    assert standings.loc[unfinished, ["mean", "regret", "worst", "seconds"]].isna().all(axis=None)
     assert standings[["wins", "ties", "losses"]].to_numpy().sum() == 0
+
+
+def test_a_method_whose_every_run_failed_has_a_row_of_dashes(tmp_path, monkeypatch):
+    for row in VALUES:
+        monkeypatch.setitem(VALUES[row], "LR 2", None)
+    board = read()
+    assert boards.rows(board)[-1] == ["3", "LR 2", "3.0", "", "–", "–", "0/0/0", "–", "0"]
+    texts = pages.render_board(board)
+    assert "| 3 | LR 2 | 3.0 | – | – | – | 0 / 0 / 0 | – | 0 |" in texts["suite.md"]
+    assert "LR 2 & 3.0 & -- & -- & 0/0/0 & -- \\\\" in texts["suite.tex"]
+    assert all("nan" not in text for text in texts.values())
+    boards.draw(board, tmp_path)
+
+
+def test_a_method_that_was_not_tried_has_no_row(monkeypatch):
+    monkeypatch.setattr(boards, "NOT_TRIED", {"failed"})
+    for row in VALUES:
+        monkeypatch.setitem(VALUES[row], "LR 2", None)
+    assert set(read().standings["method"]) == {"SVM", "LR"}
 
 
 def test_labels_are_text_on_every_page(tmp_path, monkeypatch):

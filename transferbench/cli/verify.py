@@ -46,10 +46,9 @@ def command(
     from transferbench.runs.record import Limits
 
     if not names:
-        zips = (settings.results / bundles.FOLDER).glob("*.zip")
-        names = (*have_run(settings), *sorted(map(str, zips)))
-    opened = [bundles.read(Path(name)) for name in names if name.lower().endswith(".zip")]
-    named = [name for name in names if not name.lower().endswith(".zip")]
+        names = (*have_run(settings), *map(str, bundles.paths(settings.results)))
+    opened = [bundles.read(Path(name)) for name in names if bundles.is_bundle(name)]
+    named = [name for name in names if not bundles.is_bundle(name)]
     sources = [(verify.measured(each.runs, each.path.name), each.files) for each in opened]
     if named or not opened:
         sources.append((verify.committed(named, settings), {}))

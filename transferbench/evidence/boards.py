@@ -24,6 +24,8 @@ from transferbench.experiments.experiment import MATTERS, Experiment
 from transferbench.measures import LOWER_IS_BETTER
 
 FOLDER = "boards"
+#: Status of a run that has not been performed.
+NOT_TRIED = {"missing", "unavailable"}
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
     Left out are rows of other measures, second readings, columns chosen by target labels, and
     damaged bundles.
 
-    The standings have a line for each method, the first one best by average rank. Values are in the
-    table's unit.
+    The standings have a line for each method that was tried, the first one best by average rank.
+    Values are in the table's unit, NaN for a method without a finished run.
 
     method, model    : label and model of the column.
     rank             : mean of the ranks on the tasks, 1 is best; equal values share their rank, and
@@ -79,7 +81,8 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
         shown.pivot(index="row", columns="column", values=name).reindex(rows)
         for name in ("mean", "seconds")
     )
-    values = values.dropna(axis=1, how="all")
+    tried = {cell.column for cell in cells if {o.status for o in cell.outcomes} - NOT_TRIED}
+    values = values.drop(columns=[method for method in values if method not in tried])
     better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
     regrets = better.rsub(better.max(axis=1), axis=0)
@@ -96,7 +99,7 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
             "regret": regret.mean(),
             **dict(zip(("regret_low", "regret_high"), interval(regret), strict=True)),
             "worst": regrets.max(),
-            "worst_row": regrets.idxmax(),
+            "worst_row": regrets.dropna(axis=1, how="all").idxmax(),
             "wins": (ahead >= matters).sum(),
             "ties": (ahead.abs() < matters).sum(),
             "losses": (ahead <= -matters).sum(),
@@ -119,9 +122,11 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
 
 def rows(board: Board) -> list[list[str]]:
     """Return a header and a line for each method, for a terminal; own methods have a mark."""
-    digits = tables.digits(board.experiment)
+    form = f".{tables.digits(board.experiment)}f"
     table = [["", "method", "rank", "95 %", "regret", "worst", "W/T/L", "seconds", "tasks"]]
     for place, one in enumerate(board.standings.itertuples(), start=1):
+        values = (one.regret, form), (one.worst, form), (one.seconds, ".3g")
+        regret, worst, seconds = ("–" if math.isnan(v) else f"{v:{f}}" for v, f in values)
         interval = "" if math.isnan(one.rank_low) else f"{one.rank_low:.1f} to {one.rank_high:.1f}"
         table.append(
             [
@@ -129,10 +134,10 @@ def rows(board: Board) -> list[list[str]]:
                 one.method,
                 f"{one.rank:.1f}",
                 interval,
-                f"{one.regret:.{digits}f}",
-                f"{one.worst:.{digits}f}",
+                regret,
+                worst,
                 f"{one.wins}/{one.ties}/{one.losses}",
-                f"{one.seconds:.3g}{' ◆' if one.front else ''}",
+                f"{seconds}{' ◆' if one.front else ''}",
                 f"{one.rows}",
             ]
         )
@@ -161,7 +166,7 @@ def draw(board: Board, folder: Path) -> list[Path]:
         unit = "points" if board.experiment.spec.unit == "percent" else "fractions"
         ax.set_ylabel(f"mean regret, {unit} (0 is best)")
         labels = []
-        for each in board.standings.itertuples():
+        for each in board.standings.dropna(subset=["seconds", "regret"]).itertuples():
             colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
             ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
             label = ax.annotate(

@@ -9,6 +9,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
@@ -109,31 +110,47 @@ def _unpack(path: Path) -> dict[str, bytes]:
 
 
 def submitted(results: Path) -> tuple[list[tuple[Experiment, list[Cell]]], list[UserError]]:
-    """Return the methods of the bundles in results/submitted, and the errors of damaged ones.
+    """Return the methods of the bundles in results/submitted, and the errors of the other ones.
 
     Methods are those that a bundle adds to the suite which it extends: that suite with their
     columns alone, and their cells on its rows, if the runs of every seed finished. Whose they are
     is a part of their labels.
     """
     entries, errors = [], []
-    for path in sorted((results / FOLDER).glob("*.zip")):
+    for path in paths(results):
         try:
-            bundle = read(path)
-            if bundle.added.extends not in experiments.names():
-                continue
-            suite = experiments.load(bundle.added.extends)
-            columns = {
-                f"{label} (submitted by {bundle.author or 'nobody'}: {path.name})": Column(
-                    model=column.model, params=column.params, random=column.random
-                )
-                for label, column in bundle.added.columns.items()
-                if label not in suite.spec.columns
-            }
-            spec = suite.spec.model_copy(update={"columns": columns})
-            entry = replace(suite, spec=spec)
-            cells = summarise(entry, observations(entry, bundle.runs))
-            entries.append((entry, [cell for cell in cells if cell.runs == cell.planned]))
+            entries.append(_added(path, path.stat().st_mtime_ns))
         except UserError as error:
             shown = f"{error}".removeprefix(f"{path}: ")
             errors.append(UserError(f"{path}: {shown}"))
     return entries, errors
+
+
+def paths(results: Path) -> list[Path]:
+    """Return the paths of the bundles in results/submitted."""
+    return [path for path in sorted((results / FOLDER).glob("*")) if is_bundle(path.name)]
+
+
+def is_bundle(name: str) -> bool:
+    """True for the name of a bundle, FILE.zip."""
+    return name.lower().endswith(".zip")
+
+
+@lru_cache  # a file is read once, whatever the number of boards
+def _added(path: Path, changed: int) -> tuple[Experiment, list[Cell]]:
+    """Return what the bundle, last changed at that time, adds to its suite; see `submitted`."""
+    bundle = read(path)
+    name = bundle.added.extends
+    suite = experiments.load(name) if name in experiments.names() else None
+    if not (suite and suite.spec.board):
+        raise UserError(f"{path}: its experiment extends no suite with a board; `verify` reads it.")
+    columns = {
+        f"{label} (submitted by {bundle.author or 'nobody'}: {path.name})": Column(
+            model=column.model, params=column.params, random=column.random
+        )
+        for label, column in bundle.added.columns.items()
+        if label not in suite.spec.columns
+    }
+    entry = replace(suite, spec=suite.spec.model_copy(update={"columns": columns}))
+    cells = summarise(entry, observations(entry, bundle.runs))
+    return entry, [cell for cell in cells if cell.runs == cell.planned]

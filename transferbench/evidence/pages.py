@@ -139,23 +139,12 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
     others = claims.others(experiment, folder.parent)
     paths = write_files(folder, render(experiment, cells, others))
     if experiment.spec.board:
-        texts = render_board(boards.of(experiment, cells, folder.parent))
-        paths += write_files(folder.parent / boards.FOLDER, texts)
-    return paths + draw(experiment, cells, folder)
-
-
-def draw(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> list[Path]:
-    """Draw the pictures of an experiment as SVG and PDF; return their paths.
-
-    Raise UserError if a file cannot be written.
-    """
+        board, place = boards.of(experiment, cells, folder.parent), folder.parent / boards.FOLDER
+        paths += [*write_files(place, render_board(board)), *boards.draw(board, place)]
     if experiment.spec.figure:
-        return figures.draw(experiment, figures.points(experiment, cells), folder)
-    paths = readings.draw(experiment, cells, folder) if experiment.spec.readings else []
-    if experiment.spec.board:
-        paths += boards.draw(
-            boards.of(experiment, cells, folder.parent), folder.parent / boards.FOLDER
-        )
+        return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
+    if experiment.spec.readings:
+        paths += readings.draw(experiment, cells, folder)
     ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
     return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
 
