@@ -186,7 +186,7 @@ def test_data_outside_the_range_of_the_evidence_are_named(source, target, classe
     domains = [
         replace(
             domain,
-            views=(np.ones((n, 1)),),
+            views=(np.full((n, 1), 1.0 + domain.seen.all()),),
             Y=np.resize(domain.Y, (n, classes)),
             seen=np.resize(domain.seen, n),
         )
@@ -240,7 +240,7 @@ def test_compare_recommends_none_where_the_fit_agrees_too_little(monkeypatch, ag
 def test_the_documents_are_judged_once():
     problem, _ = make_problem()
     source, target = problem.domains
-    shared = replace(target, views=(source.X,))
+    shared = replace(target, views=(source.X[::-1],))
     problem = replace(problem, domains=(source, shared))
     found = compare.compare(
         problem, compare.plan("transfer", ["lr", "consensus"], {}), names=["t.csv"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import contract
 import numpy as np
 import pytest
@@ -142,3 +144,17 @@ def test_a_usual_scale_gives_no_warning(recwarn):
         problem = contract.base("transfer").views(lambda X, factor=factor: X * factor).build()
         assert warn_unusual_scale(problem) is problem
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_target_that_equals_a_source_in_every_view_is_refused(form):
+    def make(*views):
+        return tuple(map(form, views))
+
+    A, B = np.eye(2), np.array([[1.0, 2], [3, 0]])
+    source = Domain("s", make(A, B), np.eye(2), np.array([True, True]))
+    target = Domain("t", make(A, B), np.zeros((2, 2)), np.array([False, False]))
+    with pytest.raises(ValueError, match="p: domain t has the features of s, document by"):
+        Problem("p", "transfer", ("a", "b"), (source, target))
+    other = replace(target, views=make(A, 2 * B))
+    assert Problem("p", "transfer", ("a", "b"), (source, other)).targets == (other,)

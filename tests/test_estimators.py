@@ -410,3 +410,13 @@ def test_negative_features_have_a_remedy():
     with pytest.raises(ValueError, match="Negative values") as caught:
         TransferClassifier("lr").fit(X, [0, 1, -1])
     assert any("alternate_sign=False" in note for note in caught.value.__notes__)
+
+
+def test_a_target_that_equals_the_source_is_refused():
+    """Arrays as files: whatever the layout, any result would be too good."""
+    X = np.random.default_rng(0).poisson(1.0, (6, 4)).astype(float)
+    y, domain = np.array(["a", "b"] * 6), np.repeat([1, -1], 6)
+    for twice in (np.vstack([X, X]), sp.csc_array(np.vstack([X, X]))):
+        with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
+            TransferClassifier("lr").fit(twice, y, sample_domain=domain)
+    TransferClassifier("lr").fit(np.vstack([X, X[::-1]]), y, sample_domain=domain)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -76,7 +77,8 @@ class Problem:
     """Input of a model: domains that share their features and their c classes.
 
     Raise ValueError if names of domains or classes are not unique, if domains differ in views,
-    features or classes, or if a seen row of a transfer problem has not exactly one label.
+    features or classes, if a seen row of a transfer problem has not exactly one label, or if a
+    target equals a source.
     """
 
     name: str
@@ -118,6 +120,13 @@ class Problem:
                 return (
                     f"domain {domain.name}: a seen row has {wrong[0]} labels; expected one in each "
                     "(the family multilabel has any number)."
+                )
+        for source, target in product(self.sources, self.targets):
+            if all(map(_equal, source.views, target.views)):
+                return (
+                    f"domain {target.name} has the features of {source.name}, document by "
+                    "document, so that any result is too good; name other documents, or divide "
+                    "them into source and target."
                 )
         return ""
 
@@ -170,6 +179,14 @@ class Fit:
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+
+
+def _equal(one: Matrix, other: Matrix) -> bool:
+    """True if two canonical matrices of one form, dense or sparse, are equal."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)  # type: ignore[arg-type]
+    parts = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
 
 def canonical(X: Any) -> Matrix:

@@ -425,7 +425,10 @@ def test_shared_documents_are_named(call, here, command, model):
     write(here / "t.csv", shared)
     code, out, err = call(*command, *FILES, *model, "--force")
     assert (code, out) == (2, "")
-    assert "Error: t.csv: its documents are those of s.csv, so that any result is too good" in err
+    assert (
+        "Error: own: domain t has the features of s, document by document, so that any result"
+        in err
+    )
 
 
 def test_predict_fits_only_the_reference_and_the_recommended_model(call, here, monkeypatch):

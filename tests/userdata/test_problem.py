@@ -61,7 +61,7 @@ def test_several_files_keep_their_order_and_get_unique_names():
         make_documents("b/x.csv", SEA, ["sea"] * 4),
     )
     built, truth = documents_problem(
-        [one, two], [make_documents("c/x.csv", CAT, ["cat"] * 4), TARGET], {}
+        [one, two], [make_documents("c/x.csv", CAT[::-1], ["cat"] * 4), TARGET], {}
     )
     assert truth.names == ("x", "x-2", "x-3", "t")
     assert [domain.seen.all() for domain in built.domains] == [True, True, False, False]
@@ -84,7 +84,7 @@ def test_words_of_any_script_and_combining_accents():
     options = {"min_df": 1, "weighting": "tf", "unit_length": False}
     built, _ = documents_problem(
         [make_documents("s.csv", texts, labels)],
-        [make_documents("t.csv", texts, [""] * 4)],
+        [make_documents("t.csv", texts[::-1], [""] * 4)],
         options,
     )
     # 42, café, ελλάδα, москва, 東京: the é of both documents is one word.
@@ -112,10 +112,11 @@ def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
 
 
 def test_matrices_of_other_numbers_are_unchanged_by_default():
-    source, target = matrix("s.svm", [[0, 2, 0], [0, 0.5, 3]]), matrix("t.svm", [[0, 4], [0, 1]])
+    source = matrix("s.svm", [[0, 2, 0], [0, 0.5, 3]])
+    target = matrix("t.svm", [[0, 4], [0, 1], [0, 1]], "aba")
     built, _ = documents_problem([source], [target], {})
     np.testing.assert_array_equal(built.domains[0].X.toarray(), [[2, 0], [0.5, 3]])
-    np.testing.assert_array_equal(built.domains[1].X.toarray(), [[4, 0], [1, 0]])
+    np.testing.assert_array_equal(built.domains[1].X.toarray(), [[4, 0], [1, 0], [1, 0]])
     built, _ = documents_problem([source], [target], {"unit_length": "true", "min_df": 2})
     np.testing.assert_array_equal(built.domains[0].X.toarray(), [[1], [1]])
 
@@ -262,9 +263,7 @@ KINDS = ["path", "link", "hard link", "copy", "without labels", "other format", 
 def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
     paths = copies(tmp_path, kind)
     for family in ("transfer", "multilabel"):
-        with pytest.raises(
-            UserError, match=r"(given twice; name|documents are those of \S+/s\.csv)"
-        ):
+        with pytest.raises(UserError, match=r"(given twice; name|domain t has the features of s,)"):
             userdata_load.load(
                 *(find_domains([str(path)]) for path in paths),
                 family=family,
@@ -285,9 +284,9 @@ def test_a_target_with_the_matrix_of_the_source_is_refused(tmp_path, suffix):
             (tmp_path / f"{name}.svm").write_text("a 0:1\nb 1:3 2:1 # c\na 1:2.0\n")
     s, t, u = (find_domains([str(tmp_path / f"{name}.{suffix}")]) for name in "stu")
     load = partial(userdata_load.load, family="transfer", labels="any", options={})
-    with pytest.raises(UserError, match=rf"t\.{suffix}: its documents are those of \S+/s"):
+    with pytest.raises(UserError, match="domain t has the features of s,"):
         load(s, t)
-    with pytest.raises(UserError, match=rf"t\.{suffix}: its documents are those of \S+/s"):
+    with pytest.raises(UserError, match="domain t has the features of s,"):
         load([*s], [*t, *u])
     assert load([], [*t, *u]).problem.family == "clustering"
 
