@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from transferbench.errors import UserError
 from transferbench.evidence.frame import IDENTITY, no_runs, read_runs
 from transferbench.measures import SCORES
 from transferbench.runs import runner
-from transferbench.runs.engines.local import Local
+from transferbench.runs.engines.local import Local, total_memory
 from transferbench.runs.record import Limits, Record, Run
 from transferbench.settings import Settings
 
@@ -113,7 +114,18 @@ def _checked(run: Run, files: Mapping[str, bytes], trusted: Path | None) -> Run:
 def run_again(
     measured: pd.DataFrame, settings: Settings, jobs: int, limits: Limits
 ) -> list[Record]:
-    """Perform the runs of `committed` from scratch; records go to a temporary folder."""
+    """Perform the runs of `committed` from scratch; records go to a temporary folder.
+
+    On Linux this process, which builds the tasks that bundles name, takes the memory that a run may
+    take, at most; past it raise MemoryError.
+    """
+    memory = total_memory()
+    if sys.platform == "linux" and memory:
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if hard == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_DATA, (int(0.8 * memory), hard))
     with tempfile.TemporaryDirectory() as folder:
         anew = settings.replace(results=Path(folder), max_artefacts=0)
         runs = list(measured["run"].unique())

@@ -6,6 +6,9 @@ import csv
 import importlib
 import json
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -251,3 +254,35 @@ def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite):
     (suite / "bad.py").write_text("def fit(problem):\n    raise ValueError\n")
     code, out, _ = call("bench", "./bad.py", "--suite", "suite")
     assert (code, "Publish it" in out) == (1, False)
+
+
+def test_a_bench_that_was_killed_goes_on_with_reuse(call, home, suite):
+    """Without --reuse the runs of a file are made anew, and a killed command would start again."""
+    fits = suite / "fits"
+    text = MODEL.replace(
+        "    random =", f"    open({str(fits)!r}, 'a').write('fit ')\n    random ="
+    )
+    (suite / "guess.py").write_text(text)
+    words = ["bench", "./guess.py", "--suite", "suite"]
+    folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
+    code = (
+        "import pathlib, sys\n"
+        "from transferbench import settings\n"
+        "settings.experiments_dir = lambda: pathlib.Path('experiments')\n"
+        "from transferbench.cli import invoke\n"
+        f"sys.exit(invoke({[*folders, *words]}))\n"
+    )
+    before = records(home)
+    running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    while records(home) == before:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.kill()
+    running.wait()
+    made = {path: path.stat().st_mtime_ns for path in (home.results / "records").rglob("*.json")}
+    assert not (home.results / "boards" / "suite+guess.csv").exists()
+    assert call(*words, "--reuse")[0] == 0
+    assert records(home) == before + 4
+    assert made == {path: path.stat().st_mtime_ns for path in made}
+    assert len(fits.read_text().split()) <= 5  # one may have been cut
+    assert board(home, "suite+guess")["guess"]["rows"] == "2"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -152,3 +154,17 @@ def test_nothing_to_share_is_one_line(call, home, tmp_path, monkeypatch):
     assert (code, err.count("\n")) == (2, 1)
     assert "reproduce" in err
     assert not list(tmp_path.glob("*.zip"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_a_task_of_a_bundle_does_not_take_all_memory(home, made):
+    rewrite(made, replace_runs(b"documents=200", b"documents=200000000"))
+    code = (
+        "import sys\n"
+        "from transferbench import cli, verify\n"
+        "verify.total_memory = lambda: 2**30\n"
+        f"sys.exit(cli.invoke(['--data', {str(home.data)!r}, 'verify', {str(made)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith("Error: out of memory")

@@ -614,17 +614,24 @@ def test_the_licence_is_not_shown_for_cached_or_unavailable_files(settings, caps
 # Too much
 
 
-def test_a_server_that_sends_too_much_is_cut_off(server, settings):
+@pytest.mark.parametrize("stated", [False, True])
+def test_a_server_that_sends_too_much_is_cut_off(server, settings, stated):
+    """If it states a length, before a byte is read."""
     sent = []
 
     def endless(handler: Handler) -> None:
-        handler.start(1 << 40)
+        if stated:
+            handler.start(1 << 40)
+        else:
+            handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
         with contextlib.suppress(OSError):
             while sum(sent) < 1 << 28:
                 sent.append(handler.wfile.write(b"x" * (1 << 16)))
 
     server.answers["/a"] = [endless]
     message = f"/a: stopped after the expected {len(GOOD)} bytes: there are more"
+    if stated:
+        message = f"/a: states {1 << 40} bytes, expected at most {len(GOOD)}"
     with pytest.raises(Unavailable, match=message):
         fetch.get(from_origins(Url(f"{server.url}/a")), settings)
     assert sum(sent) < 1 << 26  # buffers of the connection

@@ -385,6 +385,16 @@ def test_a_picture_is_there_as_pdf_if_one_was_written(tmp_path):
     assert link in report.render(tmp_path)[0]["gtl-figure2a.html"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no FIFO")
+def test_a_picture_that_is_no_regular_file_is_refused(tmp_path, capsys):
+    shutil.copytree(RESULTS / "gtl-figure2a", tmp_path / "gtl-figure2a")
+    picture = tmp_path / "gtl-figure2a" / "figure.svg"
+    picture.unlink()
+    os.mkfifo(picture)
+    assert invoke(["--results", str(tmp_path), "report"]) == 2
+    assert capsys.readouterr().err == f"Error: {picture}: no regular file\n"
+
+
 def test_a_report_of_own_experiments_shows_these_alone(tmp_path):
     folder = tmp_path / "mine"
     shutil.copytree(RESULTS / "gtl-table3", folder)

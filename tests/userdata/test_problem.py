@@ -294,6 +294,7 @@ def test_a_target_with_the_matrix_of_the_source_is_refused(tmp_path, suffix):
 ALIKE = [
     ("Ham", "ham"), ("1", "01"), ("1", "1.0"), ("+1", "1"), ("0", "00"), (" x", "x"), ("x ", "x"),
     ("caf\u00e9", "cafe\u0301"), ("\ufb01n", "fin"), ("a\u00a0b", "a b"), ("STRASSE", "straße"),
+    ("1e2", "100"), ("0.10", ".1"), ("1E+02", "100.0"),
 ]  # fmt: skip
 
 
@@ -303,7 +304,7 @@ def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
     source = make_documents("s.csv", [*CAT, *SEA], labels)
     for target in (TARGET.content, ["", "cat"]):
         documents = make_documents("t.csv", target, [""] * len(target))
-        with pytest.warns(UserWarning, match="differ only in Unicode form, case, zeros") as given:
+        with pytest.warns(UserWarning, match="differ only in Unicode form, case, blanks") as given:
             problem, _ = documents_problem([source], [documents], {})
         assert set(problem.classes) == {one, other}
         (text,) = (str(each.message) for each in given)
@@ -317,7 +318,9 @@ def test_a_label_of_a_target_that_is_almost_one_of_the_source_is_refused_with_th
             documents_problem([SOURCE], [target], {})
 
 
-@pytest.mark.parametrize("labels", [["1e2", "100"], ["10", "1"], ["C#", "C"], ["a.b", "ab"]])
+@pytest.mark.parametrize(
+    "labels", [["1e2", "1e3"], ["10", "1"], ["nan", "inf"], ["C#", "C"], ["a.b", "ab"]]
+)
 def test_other_labels_are_not_warned_of(labels, recwarn):
     source = make_documents("s.csv", [*CAT, *SEA], labels * 4)
     problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})

@@ -304,11 +304,18 @@ def _transfer(url: str, out: _Bounded) -> None:
     import pooch
     import requests
 
+    def check_length(answer: requests.Response, **_: Any) -> None:
+        """Called before the content is read."""
+        length = int(answer.headers.get("Content-Length", 0))
+        if answer.ok and length > out.limit:
+            raise DownloadError(f"states {length} bytes, expected at most {out.limit}")
+
     downloader = pooch.HTTPDownloader(
         progressbar=sys.stderr.isatty(),
         chunk_size=1 << 16,
         timeout=TIMEOUT,
         headers={"Accept-Encoding": "identity"},  # do not unpack a .gz on the way
+        hooks={"response": check_length},
     )
     try:
         downloader(url, out, None)

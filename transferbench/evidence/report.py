@@ -15,7 +15,7 @@ from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
 from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment, Figure
-from transferbench.files import write_text
+from transferbench.files import open_regular, write_text
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
@@ -149,7 +149,8 @@ def _words(experiment: Experiment, cell: Cell) -> str:
 
 
 def _base64(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()
+    with open_regular(path) as file:
+        return base64.b64encode(file.read()).decode()
 
 
 def _points(

@@ -1,9 +1,9 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -47,8 +47,6 @@ Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
 #: Documents of each file, and characters of each of them, from which the script is detected.
 SAMPLE_SIZE = 1000
-#: What a spreadsheet or a person adds to a label: zeros, blanks, a plus sign.
-ADDED = re.compile(r"^[\s+0]+|(\.0+)?\s*$")
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,14 @@ def load(
             )
     used = used_options([*labelled, *others], options)
     separator = SEPARATOR if reading.separator is None else reading.separator
-    try:
-        problem, truth = documents_problem(
-            labelled,
-            others,
-            used,
-            name=name,
-            clusters=clusters,
-            separator=separator if family == "multilabel" else None,
-        )
-    except ValueError as error:
-        raise UserError(f"{error}") from error
+    problem, truth = documents_problem(
+        labelled,
+        others,
+        used,
+        name=name,
+        clusters=clusters,
+        separator=separator if family == "multilabel" else None,
+    )
     return Loaded(problem, truth, labelled, others, used)
 
 
@@ -147,17 +142,13 @@ def documents_problem(
         raise _no_features(files[int(nonzeros.argmin())])
     family: Family = "transfer" if separator is None else "multilabel"
     seen = of_file < len(sources)
-    return split_by_domain(
-        name,
-        family if sources else "clustering",
-        classes,
-        _domain_names(files, reserved={ALL} if family == "multilabel" else set()),
-        of_file,
-        [X],
-        Y,
-        seen,
-        scored=~seen & known,
-    )
+    names = _domain_names(files, reserved={ALL} if family == "multilabel" else set())
+    family = family if sources else "clustering"
+    scored = ~seen & known
+    try:
+        return split_by_domain(name, family, classes, names, of_file, [X], Y, seen, scored=scored)
+    except ValueError as error:
+        raise UserError(f"{error}") from error
 
 
 def feature_function(kind: str) -> Callable[..., sp.csr_array]:
@@ -219,13 +210,17 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
 
 
 def warn_of_alike(names: Collection[str], path: Path) -> None:
-    """Warn, once, of labels that differ only in Unicode form, case, zeros, blanks or a plus."""
-    plain = {name: ADDED.sub("", normalize("NFKC", name)).casefold() for name in sorted(names)}
+    """Warn, once, of labels that differ only in Unicode form, case, blanks or as numbers do."""
+    plain: dict[str, str | float] = {}
+    for name in sorted(names):
+        plain[name] = normalize("NFKC", name).strip().casefold()
+        with suppress(ValueError):  # 100, 0100, +100.0 and 1e2 are one number
+            plain[name] = float(plain[name])
     times = Counter(plain.values())
     if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
         warnings.warn(
-            f"{path}: labels {', '.join(alike[:10])} differ only in Unicode form, case, zeros or "
-            "blanks; each is a class of its own.",
+            f"{path}: labels {', '.join(alike[:10])} differ only in Unicode form, case, blanks or "
+            "how a number is written; each is a class of its own.",
             stacklevel=2,
         )
 
