@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import textwrap
@@ -182,6 +183,15 @@ def make_multilabel(
     problem = Problem("made-up", "multilabel", classes, tuple(domains))
     scored = tuple(~domain.seen for domain in domains)
     return problem, Truth("multilabel", classes, names, tuple(truth), scored)
+
+
+def strict_json(text: str) -> Any:
+    """Parse JSON that has no NaN and no Infinity."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import strict_json
 
 from transferbench import api
 from transferbench.choose import compare
@@ -58,7 +59,7 @@ def compared(call, *arguments: str, code: int = 0) -> dict:
     """Return what `compare --json` prints."""
     found, out, err = call("compare", *FILES, *arguments, "--json")
     assert found == code, err
-    return json.loads(out)
+    return strict_json(out)
 
 
 def test_a_row_for_each_model_and_a_recommendation(call, here):
@@ -88,6 +89,13 @@ def test_json_has_every_sign_and_measure(call, here):
     for name in ("accuracy", "balanced_accuracy"):
         assert 0.5 <= row[name] <= 1
     assert 0 <= row["recall"]["cat"] <= 1
+
+
+def test_what_is_not_known_is_null_in_json(call, here):
+    write(here / "t.csv", [(text, "cat") for text, _ in sentences(1, ["cat", "sea"] * 15, 2)])
+    row = compared(call, "-m", "lr")["results"][0]
+    assert row["recall"]["cat"] >= 0
+    assert row["recall"]["sea"] is None
 
 
 def without_measures(found: dict) -> dict:

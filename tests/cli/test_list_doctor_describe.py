@@ -11,10 +11,12 @@ from statistics import median
 
 import click
 import pytest
+from conftest import strict_json
 
 from transferbench.cli import _terminal
 from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
+from transferbench.runs.record import RUNS_COLUMNS, runs_csv
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -49,6 +51,17 @@ def test_list_is_cut_at_the_width_of_a_terminal(call, monkeypatch):
     lines = call("list", "models")[1].splitlines()
     assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 70
     assert any(line.endswith("…") for line in lines)
+
+
+def test_list_has_null_for_a_time_that_is_no_number(call, home):
+    line = dict.fromkeys(RUNS_COLUMNS, "") | {"key": "a", "task": "rcv1/subset1", "status": "done"}
+    line |= {"model": "lr", "seconds": "nan", "params": "{}", "versions": "{}"}
+    (home.results / "gtl-table3").mkdir(parents=True)
+    (home.results / "gtl-table3" / "runs.csv").write_text(runs_csv([line]))
+    found = strict_json(call("list", "--json")[1])
+    for kind, name in (("models", "lr"), ("experiments", "gtl-table3")):
+        (row,) = [row for row in found[kind] if row["name"] == name]
+        assert row["seconds"] is None
 
 
 def test_list_has_sizes_times_and_what_is_cached(call, home):

@@ -7,31 +7,22 @@ import json
 from pathlib import Path
 
 import pytest
+from small_experiment import PLAIN
 
 from transferbench import experiments, reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
 
-EXPERIMENT = """
-title: Plain clusters
-paper: {title: none, authors: none, venue: none, place: none}
-metric: accuracy
-unit: percent
-repeats: 2
-rows:
-  made up: {task: "TASK"}
-columns:
-  k-means: {model: kmeans, params: {n_init: 1, pool_tasks: false, max_iter: 100}}
-  again: {model: kmeans, params: {n_init: STARTS, pool_tasks: false, max_iter: 100}}
-"""
 SMALL = "generated/clusters:documents=200"
+KERNELS = "kernels: {model: kernel-kmeans, params: {sigma: 1.0,"
 
 
 @pytest.fixture
 def write(tmp_path):
     def one(name: str, task: str = SMALL, starts: int = 1) -> str:
         path = tmp_path / f"{name}.yaml"
-        path.write_text(EXPERIMENT.replace("TASK", task).replace("STARTS", str(starts)))
+        again = f"again: {{model: kmeans, params: {{n_init: {starts},"
+        path.write_text(PLAIN.replace(SMALL, task).replace(KERNELS, again))
         return str(path)
 
     return one

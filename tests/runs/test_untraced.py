@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from conftest import strict_json
 
 from transferbench import measures, models
 from transferbench.cli._terminal import echo_json
@@ -63,20 +62,11 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def strict(text: str):
-    """Parse JSON that has no NaN and no Infinity."""
-
-    def refuse(name):
-        raise AssertionError(f"{name} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
 def weight(call, *options):
     code, out, err = call("run", TASK, "-m", "./reading.py", "--json", *options)
     assert code == 0, err
     assert ("see --reuse" in err) == (not options)
-    return strict(out)["diagnostics"]["weight"]
+    return strict_json(out)["diagnostics"]["weight"]
 
 
 def test_runs_of_a_file_are_repeated_unless_asked(call, home, here):
@@ -139,4 +129,4 @@ def test_numbers_that_json_lacks_are_null_in_records(call, home, here):
 
 def test_numbers_that_json_lacks_are_null(here, capsys):
     echo_json({"a": [float("nan"), -float("inf"), 1.5], "ü": here})
-    assert strict(capsys.readouterr().out) == {"a": [None, None, 1.5], "ü": str(here)}
+    assert strict_json(capsys.readouterr().out) == {"a": [None, None, 1.5], "ü": str(here)}
