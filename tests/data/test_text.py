@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from transferbench.data.text import count, document_frequency, replicate, select, weight
+from transferbench.data.text import PAIRS, count, document_frequency, replicate, select, weight
 
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
@@ -34,9 +34,26 @@ def test_weights_do_not_depend_on_the_blocks(monkeypatch):
     np.testing.assert_array_equal(weight(counts, "tf-idf", True).toarray(), whole.toarray())
 
 
-def test_an_invalid_pattern_is_reported():
-    with pytest.raises(ValueError, match="token_pattern"):
-        count(TEXTS, "[a-z")
+@pytest.mark.parametrize("pattern", [r"\w\w+", r"(?u)\b(\w)\w+", r"\w*", PAIRS])
+def test_counts_are_those_of_scikit_learn_bit_by_bit(pattern):
+    texts = [*TEXTS, "", "\u00c9a \u00c9A \u00e9a", "\u732b\u3068\u72ac dog", "zebra ant zebra"]
+    vectorizer = CountVectorizer(token_pattern=pattern, dtype=np.int32)
+    expected = vectorizer.fit_transform(texts)
+    counts, vocabulary = count(texts, pattern)
+    assert list(vocabulary) == list(vectorizer.get_feature_names_out())
+    for name in ("data", "indices", "indptr"):
+        array = getattr(counts, name)
+        np.testing.assert_array_equal(array, getattr(expected, name))
+        assert array.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("[a-z", "token_pattern"), ("(a)(b)", "several groups"), ("[0-9]{9}", "matches nothing")],
+)
+def test_an_invalid_pattern_is_reported(pattern, message):
+    with pytest.raises(ValueError, match=message):
+        count(TEXTS, pattern)
 
 
 @pytest.mark.parametrize(

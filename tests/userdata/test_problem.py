@@ -151,7 +151,7 @@ def test_matrices_of_other_numbers_are_unchanged_by_default():
         ([SOURCE], [TARGET], {"min_df": 99}, "s.csv: no feature is left of its documents"),
         ([SOURCE], [TARGET], {"min_fd": 2}, "Did you mean 'min_df'?"),
         ([SOURCE], [TARGET], {"token_pattern": "("}, "token_pattern '('"),
-        ([SOURCE], [TARGET], {"token_pattern": "(a)(b)"}, "capturing group"),
+        ([SOURCE], [TARGET], {"token_pattern": "(a)(b)"}, "several groups"),
         ([matrix("s.svm", np.eye(2))], [make_documents("t", ["?"], [""])], {}, "t: not like s.svm"),
         ([SOURCE], [matrix("t.svm", np.eye(2), ["", ""])], {}, "t.svm: not like s.csv"),
         ([matrix("s.svm", np.eye(2))], [matrix("t.npz", np.eye(2))], {}, "t.npz: not like s.svm"),

@@ -1,6 +1,9 @@
 """Turn texts into weighted matrices: count tokens, select features, weight by tf-idf."""
 
+import itertools
 import re
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Literal
 
@@ -24,23 +27,38 @@ _CHARACTER = (
 #: Token pattern of pairs of neighbouring characters, which overlap.
 PAIRS = f"(?=({_CHARACTER}{{2}}))"
 #: Rows that are weighted at a time.
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 4096
 
 
 def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return token counts (n, d) of the lower-cased texts, and the d tokens in alphabetical order.
 
-    Counts are int32. The texts are read once, one at a time. Raise ValueError if the pattern is
-    not a regular expression, has several groups or matches nothing.
+    Counts are int32. The texts are read once, one at a time. Tokens are those of scikit-learn's
+    CountVectorizer, which needs a third more time. Raise ValueError if the pattern is not a regular
+    expression, has several groups or matches nothing.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
-
     try:
-        vectorizer = CountVectorizer(token_pattern=token_pattern, dtype=np.int32)
-        counts = vectorizer.fit_transform(texts)
+        pattern = re.compile(token_pattern)
     except re.error as error:
         raise ValueError(f"token_pattern {token_pattern!r}: {error}") from None
-    return sp.csr_array(counts), vectorizer.get_feature_names_out()
+    if pattern.groups > 1:
+        raise ValueError(f"token_pattern {token_pattern!r}: several groups, expected one at most")
+    number: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    found, ends = array("i"), [0]
+    for text in texts:
+        found.extend(map(number.__getitem__, pattern.findall(text.lower())))
+        ends.append(len(found))
+    if not number:
+        raise ValueError(f"token_pattern {token_pattern!r} matches nothing")
+    starts = np.array(ends, sp.get_index_dtype(maxval=ends[-1]))
+    ones = np.ones(len(found), np.int32)
+    counts = sp.csr_array((ones, np.asarray(found), starts), shape=(len(ends) - 1, len(number)))
+    counts.sum_duplicates()
+    tokens = sorted(number)
+    column = np.empty(len(tokens), np.int32)
+    column[[number[token] for token in tokens]] = np.arange(len(tokens))
+    counts = sp.csr_array((counts.data, column[counts.indices], counts.indptr), counts.shape)
+    return counts, np.array(tokens, dtype=object)
 
 
 def has_spaces(texts: Iterable[str]) -> bool:
