@@ -73,13 +73,16 @@ $(VENV)/bin/python $(VENV)/Scripts/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing transferbench and its libraries into $(VENV), once"
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e .
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
+	@echo "Installing what the tests need, once"
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "Installing what the documentation needs, once"
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
 	@touch $@
