@@ -16,6 +16,7 @@ No documents × features array is formed: products start with U H, which is m ×
 reading tall arrays, so each is read as rarely as possible:
 
 - A product is cached until one of its factors changes, and then written over its last value.
+- Factors are stored by columns (Fortran order), except wide ones with a graph: W F reads rows.
 - A term keeps Xᵀ V and A Vᵀ V side by side, so that the update of H reads U once for both.
 - A factor is updated in blocks of rows whose numerator and denominator stay in the processor's
   cache; neither is ever held as a whole.
@@ -39,13 +40,12 @@ from transferbench.core.scale import (
     norm2,
     scale_columns,
     scale_to_one,
-    tall_product,
 )
 from transferbench.problem import Fit, Matrix, Watch
 
-#: Entries of a block of rows; a few such blocks in float32 fit into a second-level cache.
-BLOCK = 1 << 15
-#: Up to this number of columns, a sparse product is faster column by column.
+#: Entries of a block of rows; three such blocks in float32 fit into a second-level cache.
+BLOCK = 1 << 16
+#: Up to this number of columns, a product is faster column by column.
 FEW_COLUMNS = 3
 
 
@@ -131,15 +131,16 @@ class NMTF:
         self.dtype = np.dtype(dtype)
         self.tiny = float(np.finfo(self.dtype).tiny)
         for factor in self.factors:
-            factor.value = np.array(factor.value, dtype=self.dtype, order="C")
-        # X and Xᵀ, both by rows; terms with the same X share them, and each product Xᵀ V.
-        matrices = {id(term.X): by_rows(term.X, self.dtype) for term in self.terms}
-        self._X = {i: (X, by_rows(X.T, self.dtype)) for i, X in matrices.items()}
-        self._norm2 = {i: norm2(X) for i, X in matrices.items()}
-        # λ W, and λ times the degrees (rows, 1).
+            wide_graph = factor.graph is not None and factor.value.shape[1] > FEW_COLUMNS
+            order: Literal["C", "F"] = "C" if wide_graph else "F"
+            factor.value = np.array(factor.value, dtype=self.dtype, order=order)
+        # Terms with the same X share it, and each product Xᵀ V.
+        self._X = {id(term.X): by_rows(term.X, self.dtype) for term in self.terms}
+        self._norm2 = {i: norm2(X) for i, X in self._X.items()}
+        # λ W by columns, which is faster, and λ times the degrees (rows, 1).
         self._graphs = {
             factor: (
-                by_rows(factor.graph.W * factor.graph_weight, self.dtype),
+                by_rows(factor.graph.W * factor.graph_weight, self.dtype).T,
                 (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
             )
             for factor in self.factors
@@ -166,7 +167,7 @@ class NMTF:
 
     def _UH(self, U: Factor, H: Factor) -> np.ndarray:
         """Return U H (m, c)."""
-        return self._cached(("UH", U, H), [U, H], lambda out: np.matmul(U.value, H.value, out=out))
+        return self._cached(("UH", U, H), [U, H], lambda out: product(U.value, H.value, out))
 
     def _A(self, term: Term) -> np.ndarray:
         """Return Σ_b U_b H_b (m, c)."""
@@ -181,13 +182,13 @@ class NMTF:
     def _XV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
         i, V = id(term.X), term.V
-        return self._cached(("XV", i, V), [V], lambda out: product(self._X[i][1], V.value, out))
+        return self._cached(("XV", i, V), [V], lambda out: product(self._X[i].T, V.value, out))
 
     def _pair(self, term: Term) -> np.ndarray:
         """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
 
         def compute(out: np.ndarray | None) -> np.ndarray:
-            sides = self._XV(term), self._A(term) @ self._gram(term.V)
+            sides = self._XV(term), product(self._A(term), self._gram(term.V))
             return np.concatenate(sides, axis=1, out=out)
 
         return self._cached(("pair", term), [term.V, *term.part_factors], compute)
@@ -225,14 +226,14 @@ class NMTF:
             if term.V is F:
                 A = self._A(term)
                 contributions.append(
-                    (product(self._X[id(term.X)][0], A), F.value @ (A.T @ A), unit)
+                    (product(self._X[id(term.X)], A), product(F.value, A.T @ A), unit)
                 )
             for U, H in term.parts:
                 if U is F:
                     pair = self._pair(term)
                     contributions.append((pair[:, :c], pair[:, c:], w * H.value.T))
                 if H is F:
-                    pair = tall_product(U.value, self._pair(term))
+                    pair = (self._pair(term).T @ U.value).T
                     contributions.append((pair[:, :c], pair[:, c:], unit))
         return contributions
 
@@ -268,13 +269,12 @@ class NMTF:
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
         (P, Q, R), *others = contributions
-        n, columns = F.value.shape
-        step = max(1, BLOCK // max(1, columns))
-        buffer = np.empty((3, min(n, step), columns), self.dtype)
-        for start in range(0, n, step):
+        step = max(1, BLOCK // max(1, F.value.shape[1]))
+        buffers = [np.empty_like(F.value[:step]) for _ in range(3)]
+        for start in range(0, len(F.value), step):
             rows = slice(start, start + step)
             f = F.value[rows]
-            num, den, pull = buffer[:, : len(f)]
+            num, den, pull = (buffer[: len(f)] for buffer in buffers)
             np.matmul(P[rows], R, out=num)
             np.matmul(Q[rows], R, out=den)
             for P2, Q2, R2 in others:
@@ -350,13 +350,17 @@ def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
 
 
 def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return X B; with few columns column by column, which is faster and gives the same sums.
+    """Return X B, stored as B; with few columns column by column, which is faster.
 
     `out` may be written over and returned.
     """
-    if not sp.issparse(X) or B.shape[1] > FEW_COLUMNS:
-        return np.asarray(X @ B)
-    XB = np.empty((X.shape[0], B.shape[1]), B.dtype) if out is None else out
-    for j, column in enumerate(B.T.copy()):
-        XB[:, j] = X @ column
+    few = B.shape[1] <= FEW_COLUMNS
+    if sp.issparse(X) and not few:
+        return np.asarray(X @ B, order="F" if B.flags.f_contiguous else "C")
+    XB = np.empty((X.shape[0], B.shape[1]), B.dtype, order="F") if out is None else out
+    if few:
+        for j, column in enumerate(B.T.copy()):
+            XB[:, j] = X @ column
+    else:
+        np.matmul(X, B, out=XB)
     return XB

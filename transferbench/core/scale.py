@@ -99,18 +99,10 @@ def norm2(X: Matrix) -> float:
 
 def inner(A: np.ndarray, B: np.ndarray) -> float:
     """Return ⟨A, B⟩: blocks are summed in the type of the arrays, their total in float64."""
-    a, b = A.reshape(-1), B.reshape(-1)
+    order: Literal["C", "F"] = "F" if A.flags.f_contiguous else "C"
+    a, b = A.ravel(order), B.ravel(order)
     step = 1 << 14
     return float(sum(float(a[i : i + step] @ b[i : i + step]) for i in range(0, a.size, step)))
-
-
-def tall_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return Aᵀ B (k, l) for A (n, k) and B (n, l), by blocks of rows: twice as fast if n ≫ k."""
-    step = 2048
-    product: np.ndarray = A[:step].T @ B[:step]
-    for i in range(step, len(A), step):
-        product += A[i : i + step].T @ B[i : i + step]
-    return product
 
 
 def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
