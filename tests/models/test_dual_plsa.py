@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import transferbench
 from transferbench.measures import evaluate
-from transferbench.models.transfer import cd_plsa, hidc
+from transferbench.models.transfer import cd_plsa
 from transferbench.models.transfer._shared import word_topics
 
 STEPS, SEED = 4, 5
@@ -75,7 +75,7 @@ def test_hidc_equals_em_by_its_definition(case, ks):
     """Each kind has its own posterior; P(d|z) and P(z) get the counts of all kinds."""
     problem, Ns, start = case
     k1, k2, k3 = ks
-    topics, _ = word_topics(problem, max(1, k1 + k2), max_iter=hidc.PLSA_STEPS, seed=SEED)
+    topics, _ = word_topics(problem, max(1, k1 + k2), seed=SEED)
     words = [topics[:, :k1], topics[:, k1 : k1 + k2], np.full((20, k3), 1 / 20)]
     W = {(j, r): words[j] for j in range(3) for r in range(3)}
     H = {(j, r): np.full((ks[j], 3), 1 / max(1, ks[j])) for j in range(3) for r in range(3)}

@@ -30,9 +30,6 @@ from transferbench.models.transfer._shared import word_topics
 from transferbench.parameters import Count, CountOrZero, Positive
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
-#: Steps of PLSA in the authors' code.
-PLSA_STEPS = 20
-
 
 @dataclass
 class Kind:
@@ -83,7 +80,7 @@ def fit(
         raise ValueError("k1, k2 and k3 are all 0; expected one or more concepts")
     Xs, c = proportions(problem), len(problem.classes)
     n, m = len(Xs), Xs[0].shape[1]
-    topics, _ = word_topics(problem, max(1, k1 + k2), max_iter=PLSA_STEPS, seed=seed)
+    topics, _ = word_topics(problem, max(1, k1 + k2), seed=seed)
     topics = topics.astype(np.float64)
     kinds = [
         Kind([W] * n, [np.full((k, c), 1 / k)] * n, share_words, share_classes)

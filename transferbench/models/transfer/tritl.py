@@ -39,9 +39,6 @@ from transferbench.models.transfer._shared import Start, fit_each_target, label_
 from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
 
-#: Steps of PLSA in the authors' code.
-PLSA_STEPS = 20
-
 Form = Literal["authors", "alternating"]
 
 
@@ -117,7 +114,7 @@ def _topics(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
     """Return the start of the authors: F¹ and F² from topics of PLSA, F³ and S uniform."""
     k1, k2, k3 = ks
     c = len(problem.classes)
-    topics, _ = word_topics(problem, max(1, k1 + k2), max_iter=PLSA_STEPS, seed=seed)
+    topics, _ = word_topics(problem, max(1, k1 + k2), seed=seed)
     m = len(topics)
 
     def uniform(rows: int, columns: int, total: int) -> Factor:
