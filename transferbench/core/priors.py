@@ -142,12 +142,13 @@ def _check_agreement(
     worst = max(differences, key=differences.__getitem__, default=None)
     if worst is None or differences[worst] < LARGE_DISAGREEMENT:
         return {}
-    shown = ",".join(f"{share:.2g}" for share in estimates[worst])
+    pairs = zip(problem.classes, estimates[worst], strict=True)
+    shown = ", ".join(f"{name} {share:.2g}" for name, share in pairs)
     example = ",".join(f"{2 * i / c / (c + 1):.1f}" for i in range(c, 0, -1))
     warnings.warn(
-        f"{problem.domains[worst].name}: the estimated class shares {shown} are uncertain, other "
-        f"estimators differ by {differences[worst]:.2f}; give the shares if you know them, for "
-        f"example prior={example}",
+        f"{problem.domains[worst].name}: the estimated class shares ({shown}) are uncertain, other "
+        f"estimators differ by {differences[worst]:.2f}; give the shares if you know them, in the "
+        f"order {', '.join(problem.classes)}: for example prior={example}",
         stacklevel=4,
     )
     return {"share_disagreement": differences[worst]}
