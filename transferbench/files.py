@@ -114,8 +114,7 @@ def own_temporary_folder() -> Path:
     atexit.register(_remove_at_exit, folder)
     handle = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR)  # stays open
     if fcntl:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
     tempfile.tempdir = str(folder)
     return folder
 

@@ -184,7 +184,7 @@ class Fit:
 def _equal(one: Matrix, other: Matrix) -> bool:
     """True if two canonical matrices of one form, dense or sparse, are equal."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
+        return np.array_equal(one, other)
     parts = ("indptr", "indices", "data")
     return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 

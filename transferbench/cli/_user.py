@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,16 +185,12 @@ class UserData:
         """Raise UserError if --out or the sample cannot be written; nothing is read or made."""
         from transferbench.userdata.predictions import SUFFIXES
 
-        files: dict[str, tuple[Path | None, Sequence[str]]] = {"--out": (out, SUFFIXES)}
+        files: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
         if self.label_sample:
-            files["--label-file"] = self.sample_file, (".csv",)
+            files.append(("--label-file", self.sample_file, (".csv",)))
         # Path.resolve raises for a loop of links.
-        inputs = {
-            os.path.realpath(file) for role in self.domains() for d in role for file in d.files
-        }
-        for flag, (path, suffixes) in files.items():
-            if path is None:
-                continue
+        inputs = {os.path.realpath(file) for d in chain(*self.domains()) for file in d.files}
+        for flag, path, suffixes in files:
             name, folder = f"{flag} {path}", path.parent
             if path.suffix not in suffixes:
                 raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")

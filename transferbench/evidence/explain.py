@@ -4,12 +4,14 @@ import json
 import math
 import platform
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from statistics import fmean
 
 from transferbench import models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.tables import number
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.messages import counted
 from transferbench.runs import worker
@@ -44,19 +46,14 @@ def find(
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
     """Return a header and a line for each cell that an average is the mean of."""
-    text = number_format(experiment)
+    text = partial(number, experiment)
     rows = [["row", "ours", "paper"]]
     for cell in cells:
         row = experiment.spec.rows.get(cell.row)
         if row and cell.column == average.column and average_label(row.group) == average.row:
-            rows.append([cell.row, text(cell.mean), text(cell.published)])
+            values = [text(value) or "none" for value in (cell.mean, cell.published)]
+            rows.append([cell.row, *values])
     return rows
-
-
-def number_format(experiment: Experiment) -> Callable[[float], str]:
-    """Return the function that prints a value of an experiment."""
-    form = "{:.2f}" if experiment.spec.unit == "percent" else "{:.4g}"
-    return lambda value: "none" if math.isnan(value) else form.format(value)
 
 
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
@@ -64,9 +61,9 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     spec, paper = experiment.spec, experiment.compared.paper
     percent = " %" if spec.unit == "percent" else ""
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, percent)
-    text = number_format(experiment)
+    text = partial(number, experiment)
     x = f", {spec.figure.label} = {cell.x:g}" if spec.figure and not math.isnan(cell.x) else ""
-    ours = text(cell.mean) + ("" if math.isnan(cell.mean) else unit)
+    ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     published = f"{cell.published:g}" if cell.outcomes else text(cell.published)
     printed = "no number" if math.isnan(cell.published) else f"{published}{unit}"
@@ -74,24 +71,24 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:.3g}"
-    number = {
+    found = {
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
     }
     if not cell.outcomes:  # an average
-        return {name: text for name, text in number.items() if text}
+        return {name: text for name, text in found.items() if text}
     seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
     peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
     took += f", at most {max(peaks):.0f} MiB" if peaks else ""
     threads = dict.fromkeys(int(o.threads) for o in cell.outcomes if not math.isnan(o.threads))
-    took += "".join(f", {counted(number, 'thread')}" for number in threads)
+    took += "".join(f", {counted(n, 'thread')}" for n in threads)
     column = spec.columns.get(cell.column)
     days = sorted(time[:10] for time in cell.reported("finished"))
     versions = [json.loads(text).items() for text in cell.reported("versions")]
-    found = number | {
+    found |= {
         "again": command(each.run for each in cell.outcomes),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.outcomes[0].run.params.items()),
         "chosen": cell.setting,

@@ -108,7 +108,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
     return shown | {
         "grid": grid,
         "places": {place: columns.get(place) for place in places},
-        "number": partial(_number, experiment),
+        "number": partial(tables.number, experiment),
         "facts": {
             line: {place: facts(experiment, c) for place, c in here.items() if c.outcomes}
             for line, here in grid.items()
@@ -141,7 +141,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
 
 def _words(experiment: Experiment, cell: Cell) -> str:
     """Return a cell as one line: ours ± the deviation / the published value, and the verdict."""
-    number = partial(_number, experiment)
+    number = partial(tables.number, experiment)
     std, printed = number(cell.std), number(cell.published)
     words = (number(cell.mean) or "none" * cell.planned) + (f" ± {std}" if std else "")
     words += f" / {printed}" if printed else ""
@@ -176,12 +176,3 @@ def _points(
             level = levels[cell.row]
             here["published"] = Cell(cell.row, "published", math.nan, cell.metric, mean=level)
     return grid, [*dict.fromkeys(places), *["published"] * bool(levels)]
-
-
-def _number(experiment: Experiment, value: float) -> str:
-    """Return a value with the table's decimals, "" for NaN."""
-    if math.isnan(value):
-        return ""
-    if experiment.spec.unit in ("seconds", "MiB"):
-        return f"{value:.3g}"
-    return f"{value:.{tables.digits(experiment)}f}"

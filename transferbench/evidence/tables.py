@@ -139,6 +139,15 @@ def digits(experiment: Experiment) -> int:
     return 2 if experiment.spec.unit == "percent" else 3
 
 
+def number(experiment: Experiment, value: float) -> str:
+    """Return a value with the table's decimals, "" for NaN."""
+    if math.isnan(value):
+        return ""
+    if experiment.spec.unit in ("seconds", "MiB"):
+        return f"{value:.3g}"
+    return f"{value:.{digits(experiment)}f}"
+
+
 def measures(experiment: Experiment, unit: str) -> str:
     """Return what the rows show: shares in the unit, then costs in their own."""
     shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
