@@ -27,7 +27,6 @@ FILES = {
         "data/built/gtl/.a.task.abcdefgh.part", "results/mine/.table.md.12_45678.part",
         "tmp/transferbench-1/transferbench.lock",
     ],
-    "jobs": ["results/jobs/tmp1/worker-7.err", "results/jobs/key.pem"],
     "originals": [],
     "records": [],
 }  # fmt: skip

@@ -12,7 +12,7 @@ from transferbench.errors import UserError
 from transferbench.files import ALIVE, own_temporary_folder, remove_unlocked
 from transferbench.settings import Settings
 
-KINDS = ("built", "originals", "artefacts", "records", "jobs", "temporary")
+KINDS = ("built", "originals", "artefacts", "records", "temporary")
 
 
 def _unused_records(settings: Settings) -> Iterator[Path]:
@@ -36,7 +36,6 @@ def _found(settings: Settings) -> dict[str, Iterable[Path]]:
     """Return the files of each kind, searched when they are asked for; all others are the user's.
 
     originals : those of all datasets, whole or in part.
-    jobs      : logs and keys of Slurm jobs.
     temporary : files that are being written, or were when their process was killed; also of folders
                 for temporary files of other processes.
     """
@@ -52,7 +51,6 @@ def _found(settings: Settings) -> dict[str, Iterable[Path]]:
         "originals": (settings.data / "raw" / f"{n}{e}" for n in originals for e in ("", ".part")),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
         "records": _unused_records(settings),
-        "jobs": (settings.results / "jobs").rglob("*"),
         "temporary": chain(
             *(each.rglob(".*.????????.part") for each in folders),
             (path for path in others if path.parent != mine),
@@ -72,7 +70,6 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
     originals  original files, whole or in part; they are fetched again when they are needed
     artefacts  what runs share; it is made again
     records    those that no runs.csv lists and no command would reuse
-    jobs       logs and keys of Slurm jobs; end your jobs first
     temporary  what killed commands left; files that are being written stay
     """
     if yes and not kinds:
