@@ -13,7 +13,16 @@ class Interrupted(KeyboardInterrupt):
     """A signal ends the program; its number is the argument.
 
     After a KeyboardInterrupt itself in `exec`, Python would exit by SIGINT although it was caught.
+    Code in C, a weak reference and a broad `except` may drop the exception; the signal comes again
+    unless the exception is marked as `caught`.
     """
+
+    caught = False
+
+    def __del__(self) -> None:
+        """Send the signal again if nothing has caught it."""
+        if not self.caught:
+            threading.Timer(0.01, signal.raise_signal, self.args).start()
 
 
 def entry() -> NoReturn:
@@ -22,7 +31,7 @@ def entry() -> NoReturn:
         pass
     sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
-    sys.unraisablehook = _unraisable
+    sys.unraisablehook = _report_unraisable
     _handle(_interrupt)
     # Imports make many objects and little garbage: with the usual 700, searches take .2 s of each
     # command.
@@ -32,6 +41,7 @@ def entry() -> NoReturn:
 
         code = invoke()
     except Interrupted as error:  # during the import, or a second one
+        error.caught = True
         sys.stderr.write("Interrupted.\n")
         code = 128 + error.args[0]
     _handle(signal.SIG_IGN)  # what runs at exit is quick
@@ -51,11 +61,9 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise Interrupted(number)
 
 
-def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
-    """Send an interrupt again if it came where Python cannot raise, as in a weak reference."""
-    if isinstance(lost.exc_value, Interrupted):
-        threading.Timer(0.01, signal.raise_signal, lost.exc_value.args).start()
-    else:
+def _report_unraisable(lost: "sys.UnraisableHookArgs") -> None:
+    """Print an error that Python cannot raise, but no interrupt, which comes again."""
+    if not isinstance(lost.exc_value, Interrupted):
         sys.__unraisablehook__(lost)
 
 

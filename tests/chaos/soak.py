@@ -21,7 +21,7 @@ def soak(folder: Path, times: int = 300) -> Outcome:
     memory, descriptors = _watch(home)
     expected, rng = home.tables(), random.Random(0)
     home, saved, counts = Home(folder / "interrupted", times // 2), {}, dict.fromkeys(SIGNALS, 0)
-    lost, repeated, code, patience = 0, 0, None, 8.0
+    lost, repeated, code, patience = 0, 0, None, 5.0
     while code is None:
         process = _start(home)
         try:
@@ -30,10 +30,10 @@ def soak(folder: Path, times: int = 300) -> Outcome:
             number = rng.choice(SIGNALS)
             counts[number] += 1
             process.send_signal(number)
-            process.wait(20)  # an interrupted command ends by itself
+            process.wait(60)  # an interrupted command ends by itself
         end(process)
         now = home.records()
-        patience = 8.0 if len(now) > len(saved) else 1.5 * patience  # on a busy machine
+        patience = 5.0 if len(now) > len(saved) else 1.5 * patience  # on a busy machine
         lost += len(saved.keys() - now.keys())
         repeated += sum(now[key] != text for key, text in saved.items() if key in now)
         saved |= now

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def test_an_ignored_signal_stays_ignored(monkeypatch):
         with pytest.raises(KeyboardInterrupt) as raised:
             signal.raise_signal(signal.SIGTERM)
         assert raised.value.args == (15,)
+        raised.value.caught = True
     finally:
         signal.signal(signal.SIGINT, ctrl_c)
         signal.signal(signal.SIGTERM, term)
@@ -57,7 +59,7 @@ def test_an_ignored_signal_stays_ignored(monkeypatch):
 
 
 def test_an_interrupt_that_python_cannot_raise_comes_again(monkeypatch):
-    monkeypatch.setattr(sys, "unraisablehook", program._unraisable)
+    monkeypatch.setattr(sys, "unraisablehook", program._report_unraisable)
     former = signal.signal(signal.SIGTERM, program._interrupt)
 
     class Thing:
@@ -68,8 +70,26 @@ def test_an_interrupt_that_python_cannot_raise_comes_again(monkeypatch):
     try:
         del thing
         assert reference() is None
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(program.Interrupted) as raised:
             threading.Event().wait(5)
+        raised.value.caught = True
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def test_an_interrupt_that_is_dropped_comes_again():
+    def interrupted() -> None:
+        with suppress(BaseException):  # as code in C does
+            signal.raise_signal(signal.SIGTERM)
+
+    former = signal.signal(signal.SIGTERM, program._interrupt)
+    try:
+        interrupted()
+        with pytest.raises(program.Interrupted) as raised:
+            threading.Event().wait(5)
+        raised.value.caught = True
+        del raised
+        threading.Event().wait(0.2)  # it does not come a third time
     finally:
         signal.signal(signal.SIGTERM, former)
 

@@ -121,6 +121,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
         case KeyboardInterrupt() | click.Abort():
+            vars(error)["caught"] = True  # see __main__.Interrupted
             number = error.args[0] if error.args else 2
             return "Interrupted.", 128 + number
         case MemoryError():
