@@ -12,6 +12,7 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import multivariate_normal, norm
 
 import transferbench
+from transferbench import artefacts
 from transferbench.core.documents import seen_rows
 from transferbench.models.transfer import consensus, tsvm
 from transferbench.problem import Domain, Problem
@@ -86,8 +87,8 @@ def test_agreed_shares_by_a_slow_oracle():
         share = expit(logit(np.mean(y == 1)) + step)
         count = round(share * n)
         levels = tsvm.schedule(1.0, 1e-3, 3.0)
-        machine, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
-        best = {int(i) for i in np.argsort(-machine.decision_function(T))[:count]}
+        w, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+        best = {int(i) for i in np.argsort(-tsvm.values(T, w))[:count]}
         z = [
             np.interp(
                 len(best & set(other[:count])) / n,
@@ -119,6 +120,17 @@ def test_alike_domains_are_decided_by_the_svm():
     assert fit.diagnostics["area"] < 0.6
     assert fit.diagnostics["alike"] == 1
     assert "agreement" not in fit.diagnostics
+
+
+def test_its_machine_at_the_shares_of_the_labels_is_that_of_tsvm(tmp_path, monkeypatch):
+    """One of nine is reused."""
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+    problem, _ = mixture(0.3)
+    with artefacts.use(artefacts.Folder(tmp_path, 2**30)):
+        transferbench.fit("tsvm", problem)
+        assert len(list(tmp_path.glob("transduce-*"))) == 1
+        consensus.agreed_shares(problem, 10.0, 1.0, 0)
+    assert len(list(tmp_path.glob("transduce-*"))) == 9
 
 
 def test_given_shares_hold_also_where_domains_are_alike():

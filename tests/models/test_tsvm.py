@@ -12,6 +12,7 @@ from conftest import make_problem
 from sklearn.svm import LinearSVC
 
 import transferbench
+from transferbench.core.hinge import HingeTrainer
 from transferbench.models.transfer import tsvm
 from transferbench.problem import Domain, Problem
 
@@ -22,9 +23,28 @@ def hinge(margin: np.ndarray) -> np.ndarray:
     return np.maximum(0, 1 - margin)
 
 
-def objective(svm: LinearSVC, X, y, weight) -> float:
-    w, b = svm.coef_[0], svm.intercept_[0]
-    return (w @ w + b * b) / 2 + weight @ hinge(y * (X @ w + b))
+def objective(w: np.ndarray, X, y, weight) -> float:
+    return w @ w / 2 + weight @ hinge(y * tsvm.values(X, w))
+
+
+def plain_svm(X, y, weight) -> np.ndarray:
+    """Return w and b by LIBLINEAR."""
+    svm = LinearSVC(loss="hinge", max_iter=100_000, random_state=0).fit(X, y, sample_weight=weight)
+    return np.append(svm.coef_, svm.intercept_)
+
+
+def record_trainings(monkeypatch) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Return a list of signs, weights and objective that every training is added to."""
+    trainings, train = [], HingeTrainer.train
+
+    def record(self, y, weight):
+        w, f = train(self, y, weight)
+        value = w @ w / 2 + weight @ hinge(y * f)
+        trainings.append((y.copy(), weight.copy(), value))
+        return w, f
+
+    monkeypatch.setattr(HingeTrainer, "train", record)
+    return trainings
 
 
 @pytest.fixture
@@ -53,21 +73,14 @@ def test_positive_signs_of_the_largest_values_are_optimal(positives):
 def test_no_training_at_one_weight_increases_the_objective(small, monkeypatch):
     """Every training is recorded, including those whose machine is rejected."""
     X, sign, T = small
-    trainings, train = [], tsvm._train
-
-    def record(both, y, weight, tol):
-        svm = train(both, y, weight, tol)
-        trainings.append((weight[-1], y, objective(svm, both, y, weight)))
-        return svm
-
-    monkeypatch.setattr(tsvm, "_train", record)
+    trainings = record_trainings(monkeypatch)
     _, objectives = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
     trainings = trainings[1:]  # the first uses only the labelled documents
-    assert all((y[len(sign) :] > 0).sum() == 80 for _, y, _ in trainings)
-    assert all((y[: len(sign)] == sign).all() for _, y, _ in trainings)
+    assert all((y[len(sign) :] > 0).sum() == 80 for y, _, _ in trainings)
+    assert all((y[: len(sign)] == sign).all() for y, _, _ in trainings)
     falls = 0
     for level, reported in zip(LEVELS, objectives, strict=True):
-        values = [value for weight, _, value in trainings if weight == level]
+        values = [value for _, weight, value in trainings if weight[-1] == level]
         assert (np.diff(values) <= 1e-5 * np.array(values[:-1])).all()
         assert (np.diff(reported) < 0).all()
         np.testing.assert_allclose(reported, values[: len(reported)])
@@ -85,8 +98,8 @@ def test_the_objective_is_between_the_best_labelling_and_the_start(small):
         values = {}
         for chosen in combinations(range(6), 3):
             y = np.append(sign, np.where(np.isin(np.arange(6), chosen), 1.0, -1.0))
-            values[chosen] = objective(tsvm._train(both, y, weight), both, y, weight)
-        plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(few)
+            values[chosen] = objective(plain_svm(both, y, weight), both, y, weight)
+        plain = tsvm.values(few, plain_svm(X, sign, np.ones(len(sign))))
         start = values[tuple(np.flatnonzero(tsvm.largest(plain, 3) > 0))]
         _, objectives = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
         final = objectives[-1][-1]
@@ -96,8 +109,8 @@ def test_the_objective_is_between_the_best_labelling_and_the_start(small):
 def test_no_switch_of_a_pair_lowers_the_final_objective(small):
     """Joachims's final condition: the slacks of no pair sum to more than two."""
     X, sign, T = small
-    svm, _ = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
-    f = svm.decision_function(T)
+    w, _ = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
+    f = tsvm.values(T, w)
     y = tsvm.largest(f, 80)
     slack = hinge(y * f)
     for i in np.flatnonzero((y > 0) & (slack > 0)):
@@ -105,11 +118,12 @@ def test_no_switch_of_a_pair_lowers_the_final_objective(small):
             assert slack[i] + slack[j] <= 2 + 1e-9
 
 
-def test_with_tiny_weight_on_the_target_it_equals_the_svm(small):
+@pytest.mark.parametrize("pairs", [1, None])
+def test_with_tiny_weight_on_the_target_it_equals_the_svm(small, pairs):
     X, sign, T = small
-    plain = tsvm._train(X, sign, np.ones(len(sign))).decision_function(T)
-    svm, _ = tsvm.transduce(X, sign, T, 20, 1.0, np.array([1e-9]))
-    np.testing.assert_allclose(svm.decision_function(T), plain, atol=1e-4)
+    plain = plain_svm(X, sign, np.ones(len(sign)))
+    w, _ = tsvm.transduce(X, sign, T, 20, 1.0, np.array([1e-9]), pairs=pairs)
+    np.testing.assert_allclose(tsvm.values(T, w), tsvm.values(T, plain), atol=1e-3)
 
 
 def test_the_boundary_moves_to_the_gap_between_clusters():
@@ -119,10 +133,10 @@ def test_the_boundary_moves_to_the_gap_between_clusters():
     truth = np.repeat([-1.0, 1.0], 40)
     T = rng.normal(0, 0.4, (80, 2)) + np.where(truth[:, None] > 0, [[3.0, -1.0]], [[0.0, 1.0]])
     sign = np.array([-1.0, 1.0])
-    plain = np.sign(tsvm._train(X, sign, np.ones(2)).decision_function(T))
-    svm, _ = tsvm.transduce(X, sign, T, 40, 1.0, 2.0 ** np.arange(-10, 1))
+    plain = np.sign(tsvm.values(T, plain_svm(X, sign, np.ones(2))))
+    w, _ = tsvm.transduce(X, sign, T, 40, 1.0, 2.0 ** np.arange(-10, 1))
     assert (plain == truth).mean() < 0.9
-    assert (np.sign(svm.decision_function(T)) == truth).all()
+    assert (np.sign(tsvm.values(T, w)) == truth).all()
 
 
 def test_the_defaults_decide_nearly_as_small_steps_and_a_small_tolerance_do():
@@ -208,16 +222,10 @@ def test_the_schedule_ends_at_c_and_grows_by_the_factor():
 def test_one_pair_is_switched_a_training_and_positive_signs_weigh_more(small, monkeypatch):
     """Unequal weights: 40 of 200 signs are positive, so they weigh four times as much."""
     X, sign, T = small
-    trainings, train = [], tsvm._train
-
-    def record(both, y, weight, tol):
-        svm = train(both, y, weight, tol)
-        trainings.append((y[len(sign) :], weight[len(sign) :], objective(svm, both, y, weight)))
-        return svm
-
-    monkeypatch.setattr(tsvm, "_train", record)
+    n, trainings = len(sign), record_trainings(monkeypatch)
     tsvm.transduce(X, sign, T, 40, 1.0, LEVELS, balance=True, pairs=1)
-    trainings = trainings[1:]  # the first uses only the labelled documents
+    # The first uses only the labelled documents.
+    trainings = [(y[n:], weight[n:], value) for y, weight, value in trainings[1:]]
     switches = 0
     for (y, weight, value), (then, later, smaller) in pairwise(trainings):
         assert (y > 0).sum() == 40

@@ -147,11 +147,11 @@ def agreed_shares(
     shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
     for k in [1] if c == 2 else np.unique(y):
         tried = expit(logit(np.clip(shares[k], LEAST_SHARE, 1 - LEAST_SHARE)) + STEPS)
-        counts = np.clip(np.rint(tried * n).astype(int), 1, n - 1)
+        counts = np.clip(np.rint(tried * n), 1, n - 1).astype(int).tolist()
         sign, z = np.where(y == k, 1.0, -1.0), []
         for count in counts:
-            machine, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
-            f = machine.decision_function(T)
+            w, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+            f = tsvm.values(T, w)
             z.append(np.mean([agreement(f, q[:, k], count) for q in others]))
         objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)
         weights = np.exp(objective.min() - objective)

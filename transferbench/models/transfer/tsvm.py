@@ -16,11 +16,11 @@ Positive signs weigh more, as in the author's SVM-light.
 The extra cost of the sign −1 over +1 grows with f alone, so at fixed (w, b) the best signs are +1
 for the largest f. The pair whose switch lowers the objective most is therefore found by sorting.
 
-Departures from the paper: LIBLINEAR solves for (w, b), and penalises b as in the SVM. By default C*
-starts at 1e-3 C and grows by 3, all pairs are switched at once, as Sindhwani and Keerthi (SIGIR
-2006) do, and (w, b) is solved to a tolerance of 1e-2. The experiments on the papers' tables have
-the values of SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times
-longer.
+Departures from the paper: b is penalised, as in the SVM. (w, b) is solved by LIBLINEAR or, where
+few pairs are switched at a time, from its last value, see `core.hinge`. By default C* starts at
+1e-3 C and grows by 3, all pairs are switched at once, as Sindhwani and Keerthi (SIGIR 2006) do, and
+(w, b) is solved to a tolerance of 1e-2. The experiments on the papers' tables have the values of
+SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times longer.
 
 The share is an assumption about the target: `prior`, by default that of the labelled documents.
 """
@@ -28,18 +28,17 @@ The share is an assumption about the target: `prior`, by default that of the lab
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Le, Lt
 
+from transferbench.artefacts import artefact
 from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.hinge import HingeTrainer
 from transferbench.core.priors import class_priors
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Domain, Fit, Matrix, Problem
-
-if TYPE_CHECKING:
-    from sklearn.svm import LinearSVC
 
 
 def fit(
@@ -59,8 +58,8 @@ def fit(
     one over the mean squared length, which is 1 for documents of length one. start: the first C*
     as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs:
     largest number of pairs of signs switched before retraining; None switches all. prior: shares of
-    the classes in the targets' unlabelled documents, see `class_priors`. tol: tolerance of
-    LIBLINEAR; a C* ends when at most a tenth of it, as a share of the signs, changes.
+    the classes in the targets' unlabelled documents, see `class_priors`. tol: tolerance of margins,
+    see `HingeTrainer`; a C* ends when at most a tenth of it, as a share of the signs, changes.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
@@ -69,18 +68,18 @@ def fit(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         T, shares = domain.X[np.flatnonzero(~domain.seen)], priors.by_domain[i]
-        values = np.full((len(domain.seen), c), -np.inf)
+        scores = np.full((len(domain.seen), c), -np.inf)
         for k in [1] if c == 2 else np.unique(y):
             sign = np.where(y == k, 1.0, -1.0)
             positives = round(T.shape[0] * (1 / c if shares is None else shares[k]))
-            svm, _ = transduce(
+            w, _ = transduce(
                 X, sign, T, positives, C, levels, balance=balance, pairs=pairs, tol=tol
             )
-            values[:, k] = svm.decision_function(domain.X)
+            scores[:, k] = values(domain.X, w)
         if c == 2:
-            values[:, 0] = -values[:, 1]
-        missing = np.isinf(values)  # classes without labelled documents are never the best
-        return np.where(missing, values[~missing].min() - 1, values)
+            scores[:, 0] = -scores[:, 1]
+        missing = np.isinf(scores)  # classes without labelled documents are never the best
+        return np.where(missing, scores[~missing].min() - 1, scores)
 
     return Fit(score_targets(problem, score), diagnostics=priors.diagnostics)
 
@@ -91,6 +90,7 @@ def schedule(C: float, start: float, factor: float) -> np.ndarray:
     return np.asarray(C * np.minimum(start * factor ** np.arange(steps + 1), 1.0))
 
 
+@artefact
 def transduce(
     X: Matrix,
     sign: np.ndarray,
@@ -102,32 +102,33 @@ def transduce(
     balance: bool = False,
     pairs: int | None = None,
     tol: float = 1e-4,
-) -> tuple[LinearSVC, list[list[float]]]:
-    """Return the machine for X (n, d) with signs (n,) ±1 and T (u, d) with `positives` signs +1.
+) -> tuple[np.ndarray, list[list[float]]]:
+    """Return w and b (d + 1,) for X (n, d) with signs (n,) ±1 and T (u, d), `positives` of them +1.
 
     Also return the objective after each training, a decreasing list for each C* in `levels`.
     balance, pairs, tol: see `fit`.
     """
-    both = stack([X, T])
     n, u = len(sign), T.shape[0]
+    both = stack([X, T])
+    both = stack([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
     ratio = (u - positives) / positives if balance and positives else 1.0
-    best = _train(X, sign, np.full(n, C), tol)
+    weight = np.append(np.full(n, C), np.zeros(u))
+    trainer = HingeTrainer(both, tol, C * max(ratio, 1.0), pivoting=pairs is not None)
+    best, f = trainer.train(np.append(sign, np.ones(u)), weight)
     objectives = []
-    target_sign = largest(best.decision_function(T), positives)
+    target_sign = largest(f[n:], positives)
     for level in levels:
         at_level = [np.inf]
         while True:
-            y = np.concatenate([sign, target_sign])
-            weight = np.append(np.full(n, C), np.where(target_sign > 0, level * ratio, level))
-            svm = _train(both, y, weight, tol)
-            f = svm.decision_function(both)
-            w = np.append(svm.coef_, svm.intercept_)
+            y = np.append(sign, target_sign)
+            weight[n:] = np.where(target_sign > 0, level * ratio, level)
+            w, f = trainer.train(y, weight)
             objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
             # The machine is optimal only up to a tolerance. Near the minimum the objective may
             # therefore rise a little; then stop.
             if objective >= at_level[-1]:
                 break
-            best = svm
+            best = w
             at_level.append(objective)
             target_sign = _switch(target_sign, f[n:], pairs)
             if np.mean(target_sign != y[n:]) <= tol / 10:
@@ -150,11 +151,9 @@ def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
     return new
 
 
-def _train(X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float = 1e-4) -> LinearSVC:
-    from sklearn.svm import LinearSVC
-
-    svm = LinearSVC(loss="hinge", tol=tol, max_iter=100_000, random_state=0)
-    return svm.fit(X, sign, sample_weight=weight)
+def values(X: Matrix, w: np.ndarray) -> np.ndarray:
+    """Return the decision values (n,) of documents X (n, d) by weights w (d + 1,)."""
+    return np.asarray(X @ w[:-1] + w[-1])
 
 
 def largest(f: np.ndarray, positives: int) -> np.ndarray:
