@@ -166,7 +166,7 @@ class _System:
 
     def _lower(self, b: np.ndarray, trans: int = 0) -> np.ndarray:
         """Return L⁻¹ b or, with trans=1, its transpose L⁻ᵀ b."""
-        return solve_triangular(self.L, b, trans, lower=True, check_finite=False)
+        return np.asarray(solve_triangular(self.L, b, trans, lower=True, check_finite=False))
 
 
 def _products(X: Matrix, other: Matrix) -> np.ndarray:

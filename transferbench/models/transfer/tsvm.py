@@ -20,7 +20,10 @@ Departures from the paper: b is penalised, as in the SVM. (w, b) is solved by LI
 few pairs are switched at a time, from its last value, see `core.hinge`. By default C* starts at
 1e-3 C and grows by 3, all pairs are switched at once, as Sindhwani and Keerthi (SIGIR 2006) do, and
 (w, b) is solved to a tolerance of 1e-2. The experiments on the papers' tables have the values of
-SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times longer.
+SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times longer. On
+documents much longer than one LIBLINEAR's tolerance ends the search early; the exact solution of
+each training continues it and decides otherwise, so such documents are left to LIBLINEAR, as they
+were.
 
 The share is an assumption about the target: `prior`, by default that of the labelled documents.
 """
@@ -37,8 +40,12 @@ from transferbench.artefacts import artefact
 from transferbench.core.documents import score_targets, seen_rows, stack
 from transferbench.core.hinge import HingeTrainer
 from transferbench.core.priors import class_priors
+from transferbench.core.scale import norm2
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Domain, Fit, Matrix, Problem
+
+#: Largest C times the mean squared length of documents at which `HingeTrainer` pivots.
+MOST_SQUARES = 100.0
 
 
 def fit(
@@ -113,7 +120,8 @@ def transduce(
     both = stack([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
     ratio = (u - positives) / positives if balance and positives else 1.0
     weight = np.append(np.full(n, C), np.zeros(u))
-    trainer = HingeTrainer(both, tol, C * max(ratio, 1.0), pivoting=pairs is not None)
+    pivoting = pairs is not None and C * norm2(both) <= MOST_SQUARES * (n + u)
+    trainer = HingeTrainer(both, tol, C * max(ratio, 1.0), pivoting=pivoting)
     best, f = trainer.train(np.append(sign, np.ones(u)), weight)
     objectives = []
     target_sign = largest(f[n:], positives)
