@@ -1,48 +1,260 @@
-"""Benchmark of what large data need: neighbours, text, shared artefacts, one fit on workers.
+"""Benchmark of large data: `predict` on texts, the search for neighbours, shared artefacts.
 
-    python tests/bench_large.py      (make bench)
+    python tests/bench_large.py [predict] [neighbours] [reuse] [--documents 100000]
 
-Each figure is a ratio of CPU times, or of memory, measured in one run; for text beside
-scikit-learn's `TfidfVectorizer`, read from the same file with `csv`.
+`make bench` runs all with 10,000 documents a domain. Texts have two classes and two domains and are
+made from newsgroup posts with a fixed seed, see `made_texts`. Libraries of approximate neighbours
+are measured if they are installed: pip install hnswlib faiss-cpu usearch pynndescent.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sparse_dot_topn import sp_matmul_topn
 
 import transferbench
 from transferbench import artefacts, settings
-from transferbench.core.graph import cosine_graph
+from transferbench.core import graph
 from transferbench.data import fetch
+from transferbench.data.text import count, select, weight
 from transferbench.datasets import newsgroups
 
 TASK = "gtl/comp-vs-rec"
-#: Documents of the graphs: the newsgroup documents of one domain, repeated.
-COPIES = (4, 8, 16)
-ROWS = 100_000  # documents of the text file
+#: A text is so many pieces, each so many words in a row of a post of its class and domain.
+PIECES, WORDS = 8, 12
+MODELS = ("lr", "dtl", "cocc", "graph-only", "gcmf", "auto")
+BASELINES = ("LogisticRegression", "SelfTraining", "LabelSpreading")
+#: LabelSpreading compares all pairs: of 100,000 + 100,000 texts it would take half an hour.
+MAX_SPREADING = 20_000
+#: Neighbours, rows whose exact neighbours are computed, dimensions for the libraries of dense
+#: vectors, and their candidates for the exact cosines.
+P, PROBE, DIMENSIONS, CANDIDATES = 10, 1000, 128, 50
 
 
-def cpu(call) -> float:
+def cpu(call: Callable[[], object]) -> float:
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
-def neighbours() -> None:
-    print("neighbours, p = 10   exact s  rare words s  ratio  recall")
-    for copies in COPIES:
-        X = transferbench.load_task(TASK, copies=copies)[0].domains[1].X
-        exact = cpu(lambda X=X: cosine_graph(X, 10))
-        found = []
-        rare = cpu(lambda X=X, f=found: f.append(cosine_graph(X, 10, search="rare-words")))
-        n, recall = X.shape[0], found[0].recall
-        print(f"{n:>9,} documents {exact:10.1f} {rare:13.1f} {rare / exact:6.2f} {recall:7.2f}")
+def made_texts(documents: int) -> dict[str, Iterator[tuple[str, str]]]:
+    """Return labels and texts by domain; classes and domains are those of comp against rec."""
+    files = [fetch.get(file, settings.load()) for file in newsgroups.FILES.values()]
+    groups, posts = newsgroups.posts(files)
+    rng = np.random.default_rng(0)
+
+    def made(split: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+        y = newsgroups.labels(split, groups)
+        of_class = [[posts[i].split() for i in np.flatnonzero(y == c)] for c in range(len(split))]
+        pools = [[words for words in pool if len(words) >= WORDS] for pool in of_class]
+        for i in range(documents):
+            pool = pools[i % len(pools)]
+            text: list[str] = []
+            for words in (pool[j] for j in rng.integers(len(pool), size=PIECES)):
+                start = rng.integers(len(words) - WORDS + 1)
+                text += words[start : start + WORDS]
+            yield list(split)[i % len(pools)], " ".join(text)
+
+    return {name: made(split) for name, split in newsgroups.SPLITS[TASK].items()}
+
+
+def predict(documents: int) -> None:
+    """Compare `predict` with scikit-learn on the same two files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for domain, rows in made_texts(documents).items():
+            with (folder / f"{domain}.csv").open("w", newline="", encoding="utf-8") as stream:
+                csv.writer(stream).writerows([("label", "text"), *rows])
+        source, target, out = folder / "source.csv", folder / "target.csv", folder / "out.csv"
+        print(f"{documents:,} + {documents:,} texts   CPU s  wall s  MiB  accuracy")
+        for baseline in BASELINES[: 3 if documents <= MAX_SPREADING else 2]:
+            measure(baseline, ["-c", SCIKIT_LEARN, baseline, source, target, out], target, out)
+        for model in MODELS:
+            files = ["--source", source, "--target", target, "--out", out]
+            command = ["-m", "transferbench", "predict", *files, "--model", model, "--force"]
+            measure(model, command, target, out)
+
+
+SCIKIT_LEARN = """
+import csv, sys
+import numpy as np
+from scipy.sparse import vstack
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+kind, source, target, out = sys.argv[1:]
+rows = [list(csv.DictReader(open(path, newline=""))) for path in (source, target)]
+classes, y = np.unique([row["label"] for row in rows[0]], return_inverse=True)
+vectorizer = TfidfVectorizer(min_df=2)
+X = vectorizer.fit_transform(row["text"] for row in rows[0])
+Z = vectorizer.transform(row["text"] for row in rows[1])
+every, known = vstack([X, Z], format="csr"), np.concatenate([y, np.full(Z.shape[0], -1)])
+regression = LogisticRegression(max_iter=1000)
+if kind == "LogisticRegression":
+    P = regression.fit(X, y).predict_proba(Z)
+elif kind == "SelfTraining":
+    P = SelfTrainingClassifier(regression).fit(every, known).predict_proba(Z)
+else:
+    spreading = LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=100)
+    P = spreading.fit(every, known).label_distributions_[len(y):]
+with open(out, "w", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(["row", "label", "confidence"])
+    for i, p in enumerate(P, start=1):
+        writer.writerow([i, classes[p.argmax()], f"{p.max():.6g}"])
+"""
+
+
+def measure(name: str, arguments: list[object], target: Path, out: Path) -> None:
+    """Print CPU and wall seconds, peak memory and accuracy of a Python process."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    assert status == 0, name
+    labels = [
+        [row["label"] for row in csv.DictReader(path.open(newline="", encoding="utf-8"))]
+        for path in (target, out)
+    ]
+    right = np.mean([a == b for a, b in zip(*labels, strict=True)])
+    seconds, mebibytes = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    print(f"{name:20} {seconds:8.1f} {wall:8.1f} {mebibytes:7.0f} {right:7.3f}", flush=True)
+
+
+def neighbours(documents: int) -> None:
+    """Compare time and recall on the target's documents; times of exact searches are those of
+    `PROBE` rows times the number of rows."""
+    counts, tokens = count((text for _, text in made_texts(documents)["target"]), r"\w\w+")
+    columns = select(counts, tokens, stop_words="none", min_df=2)
+    X = sp.csr_matrix(weight(counts[:, columns], "tf-idf", True))
+    words, n = sp.csr_matrix(X.T), X.shape[0]
+    rows = np.random.default_rng(0).permutation(n)[:PROBE]
+    least = np.full(n, np.inf)  # cosine of the P-th neighbour
+
+    def exact() -> None:
+        owner, _, values = graph._exact_neighbours(X, words, rows, P)
+        np.minimum.at(least, owner, values)
+
+    def brute() -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        NearestNeighbors(n_neighbors=P + 1, metric="cosine").fit(X).kneighbors(X[rows])
+
+    print(f"{n:,} documents, p = {P}   CPU s  recall")
+    searches = {
+        "exact": exact,
+        "sparse_dot_topn": lambda: sp_matmul_topn(X[rows], words, P + 1, sort=True),
+        "scikit-learn, brute": brute,
+    }
+    for name, search in searches.items():
+        print(f"{name:20} {cpu(search) * n / len(rows):8.1f}    1.00", flush=True)
+    found = []
+    seconds = cpu(lambda: found.append(graph.cosine_graph(X, P, search="rare-words")))
+    print(f"{'rare words':20} {seconds:8.1f} {found[0].recall:7.2f}", flush=True)
+    for name, library in LIBRARIES.items():
+        cosines = np.zeros((n, CANDIDATES + 1), np.float32)
+
+        def search(library: Library = library, cosines: np.ndarray = cosines) -> None:
+            rerank(X, library(X), cosines)
+
+        try:
+            seconds = cpu(search)
+        except ImportError:
+            print(f"{name:20} not installed")
+            continue
+        best = -np.sort(-cosines[rows], axis=1)[:, 1 : P + 1]  # the first is the row itself
+        recall = np.mean(best >= (1 - 1e-5) * least[rows, None])
+        print(f"{name:20} {seconds:8.1f} {recall:7.2f}", flush=True)
+
+
+def rerank(X: sp.csr_matrix, candidates: np.ndarray, cosines: np.ndarray) -> None:
+    """Write the cosine of each row with itself and its candidates (n, CANDIDATES + 1)."""
+    step = 512
+    for start in range(0, X.shape[0], step):
+        block = candidates[start : start + step]
+        dense = X[start : start + step].toarray()
+        others = X[block.ravel()]
+        pair = np.repeat(np.arange(block.size), np.diff(others.indptr))
+        products = others.data * dense[pair // block.shape[1], others.indices]
+        cosines[start : start + step] = np.bincount(pair, products, block.size).reshape(block.shape)
+
+
+#: Returns rows (n, CANDIDATES + 1) near each row of a matrix (n, d), itself among them.
+Library = Callable[[sp.csr_matrix], np.ndarray]
+
+
+def dense(X: sp.csr_matrix) -> np.ndarray:
+    """Return the rows (n, DIMENSIONS) by truncated SVD, of length one."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.preprocessing import normalize
+
+    Z = TruncatedSVD(DIMENSIONS, n_iter=2, random_state=0).fit_transform(X)
+    return np.asarray(normalize(Z).astype(np.float32))
+
+
+def hnswlib(X: sp.csr_matrix) -> np.ndarray:
+    import hnswlib
+
+    Z = dense(X)
+    index = hnswlib.Index("ip", DIMENSIONS)
+    index.init_index(len(Z), ef_construction=100, M=16)
+    index.add_items(Z, num_threads=1)
+    index.set_ef(100)
+    return np.asarray(index.knn_query(Z, CANDIDATES + 1, num_threads=1)[0], np.int64)
+
+
+def faiss(X: sp.csr_matrix) -> np.ndarray:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    Z = dense(X)
+    lists = int(4 * np.sqrt(len(Z)))
+    quantizer = faiss.IndexFlatIP(DIMENSIONS)
+    index = faiss.IndexIVFFlat(quantizer, DIMENSIONS, lists, faiss.METRIC_INNER_PRODUCT)
+    index.train(Z[np.random.default_rng(0).permutation(len(Z))[: 64 * lists]])
+    index.add(Z)
+    index.nprobe = 24
+    return np.asarray(index.search(Z, CANDIDATES + 1)[1])
+
+
+def usearch(X: sp.csr_matrix) -> np.ndarray:
+    from usearch.index import Index
+
+    Z = dense(X)
+    index = Index(ndim=DIMENSIONS, metric="ip", dtype="f32", expansion_add=100)
+    index.expansion_search = 100
+    index.add(np.arange(len(Z)), Z, threads=1)
+    return np.asarray(index.search(Z, CANDIDATES + 1, threads=1).keys, np.int64)
+
+
+def pynndescent(X: sp.csr_matrix) -> np.ndarray:
+    from pynndescent import NNDescent
+
+    index = NNDescent(dense(X), metric="cosine", n_neighbors=CANDIDATES + 1, n_jobs=1)
+    return np.asarray(index.neighbor_graph[0])
+
+
+LIBRARIES: dict[str, Library] = {
+    "hnswlib": hnswlib,
+    "faiss, IVF": faiss,
+    "usearch": usearch,
+    "pynndescent": pynndescent,
+}
 
 
 def reuse() -> None:
@@ -61,45 +273,10 @@ def reuse() -> None:
     )
 
 
-def text(folder: Path) -> None:
-    """Compare `predict` by LR from a labelled file with csv and TfidfVectorizer on that file."""
-    path = folder / "documents.csv"
-    files = [fetch.get(file, settings.load()) for file in newsgroups.FILES.values()]
-    _, texts = newsgroups.posts(files)
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["label", "text"])
-        for i in range(ROWS):
-            writer.writerow([i % 2, texts[i % len(texts)][:800]])
-    ours = ["-m", "transferbench", "predict", "--source", path, "--target", path]
-    ours += ["--model", "lr", "--set", "C=1e-6", "--out", folder / "out.csv"]
-    theirs = ["-c", VECTORIZER, path, path]
-    (seconds, size), (their_seconds, their_size) = usage(ours), usage(theirs)
-    print(
-        f"{ROWS:,} + {ROWS:,} texts: predict {seconds:.1f} s, {size:.0f} MiB; TfidfVectorizer "
-        f"{their_seconds:.1f} s, {their_size:.0f} MiB: {seconds / their_seconds:.2f} times the "
-        f"time, {size / their_size:.2f} times the memory"
-    )
-
-
-VECTORIZER = """
-import csv, sys
-from sklearn.feature_extraction.text import TfidfVectorizer
-texts = [row["text"] for path in sys.argv[1:] for row in csv.DictReader(open(path, newline=""))]
-TfidfVectorizer(min_df=2).fit_transform(texts)
-"""
-
-
-def usage(arguments: list) -> tuple[float, float]:
-    """Return CPU seconds and peak MiB of a Python process."""
-    process = subprocess.Popen([sys.executable, *map(str, arguments)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-
-
 if __name__ == "__main__":
-    neighbours()
-    reuse()
-    with tempfile.TemporaryDirectory() as temporary:
-        text(Path(temporary))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", nargs="*", choices=["predict", "neighbours", "reuse"])
+    parser.add_argument("--documents", type=int, default=10_000, help="documents of each domain")
+    given = parser.parse_args()
+    for part in given.what or ["predict", "neighbours", "reuse"]:
+        reuse() if part == "reuse" else globals()[part](given.documents)

@@ -133,10 +133,7 @@ def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.
         sublinear_tf=weighting == "log-tf",
     ).fit(counts)
     # Block by block: a float64 copy of all counts would be the largest array.
-    blocks = [
-        transformer.transform(counts[start : start + BLOCK_ROWS].astype(np.float64)).astype(
-            np.float32
-        )
-        for start in range(0, counts.shape[0], BLOCK_ROWS)
-    ]
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
+    starts = range(0, counts.shape[0], BLOCK_ROWS)
+    blocks = (counts[start : start + BLOCK_ROWS].astype(np.float64) for start in starts)
+    weighted = [transformer.transform(block).astype(np.float32) for block in blocks]
+    return sp.csr_array(sp.vstack(weighted, format="csr"))
