@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -48,15 +48,21 @@ def cpu(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def posts() -> tuple[np.ndarray, list[str]]:
+    """Return the groups and the texts of all 18,821 posts."""
+    return newsgroups.posts(
+        [fetch.get(file, settings.load()) for file in newsgroups.FILES.values()]
+    )
+
+
 def made_texts(documents: int) -> dict[str, Iterator[tuple[str, str]]]:
     """Return labels and texts by domain; classes and domains are those of comp against rec."""
-    files = [fetch.get(file, settings.load()) for file in newsgroups.FILES.values()]
-    groups, posts = newsgroups.posts(files)
+    groups, texts = posts()
     rng = np.random.default_rng(0)
 
     def made(split: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
         y = newsgroups.labels(split, groups)
-        of_class = [[posts[i].split() for i in np.flatnonzero(y == c)] for c in range(len(split))]
+        of_class = [[texts[i].split() for i in np.flatnonzero(y == c)] for c in range(len(split))]
         pools = [[words for words in pool if len(words) >= WORDS] for pool in of_class]
         for i in range(documents):
             pool = pools[i % len(pools)]
@@ -137,9 +143,17 @@ def measure(name: str, arguments: list[object], target: Path, out: Path) -> None
 
 
 def neighbours(documents: int) -> None:
-    """Compare time and recall on the target's documents; times of exact searches are those of
-    `PROBE` rows times the number of rows."""
-    counts, tokens = count((text for _, text in made_texts(documents)["target"]), r"\w\w+")
+    """Compare searches on the real posts and on the made texts of the target."""
+    search_all("posts", posts()[1])
+    search_all("made texts", (text for _, text in made_texts(documents)["target"]))
+
+
+def search_all(name: str, texts: Iterable[str]) -> None:
+    """Print time and recall of each search.
+
+    Times of exact searches are those of `PROBE` rows times the number of rows.
+    """
+    counts, tokens = count(texts, r"\w\w+")
     columns = select(counts, tokens, stop_words="none", min_df=2)
     X = sp.csr_matrix(weight(counts[:, columns], "tf-idf", True))
     words, n = sp.csr_matrix(X.T), X.shape[0]
@@ -155,46 +169,44 @@ def neighbours(documents: int) -> None:
 
         NearestNeighbors(n_neighbors=P + 1, metric="cosine").fit(X).kneighbors(X[rows])
 
-    print(f"{n:,} documents, p = {P}   CPU s  recall")
+    print(f"{n:,} {name}, p = {P}   CPU s  recall")
     searches = {
         "exact": exact,
         "sparse_dot_topn": lambda: sp_matmul_topn(X[rows], words, P + 1, sort=True),
         "scikit-learn, brute": brute,
     }
-    for name, search in searches.items():
-        print(f"{name:20} {cpu(search) * n / len(rows):8.1f}    1.00", flush=True)
-    found = []
+    for search, call in searches.items():
+        print(f"{search:20} {cpu(call) * n / len(rows):8.1f}    1.00", flush=True)
+    found: list[graph.Graph] = []
     seconds = cpu(lambda: found.append(graph.cosine_graph(X, P, search="rare-words")))
     print(f"{'rare words':20} {seconds:8.1f} {found[0].recall:7.2f}", flush=True)
-    for name, library in LIBRARIES.items():
-        cosines = np.zeros((n, CANDIDATES + 1), np.float32)
-
-        def search(library: Library = library, cosines: np.ndarray = cosines) -> None:
-            rerank(X, library(X), cosines)
-
+    for search, library in LIBRARIES.items():
+        start = time.process_time()
         try:
-            seconds = cpu(search)
+            cosines = rerank(X, library(X))
         except ImportError:
-            print(f"{name:20} not installed")
+            print(f"{search:20} not installed")
             continue
+        seconds = time.process_time() - start
         best = -np.sort(-cosines[rows], axis=1)[:, 1 : P + 1]  # the first is the row itself
         recall = np.mean(best >= (1 - 1e-5) * least[rows, None])
-        print(f"{name:20} {seconds:8.1f} {recall:7.2f}", flush=True)
+        print(f"{search:20} {seconds:8.1f} {recall:7.2f}", flush=True)
 
 
-def rerank(X: sp.csr_matrix, candidates: np.ndarray, cosines: np.ndarray) -> None:
-    """Write the cosine of each row with itself and its candidates (n, CANDIDATES + 1)."""
-    step = 512
+def rerank(X: sp.csr_matrix, candidates: np.ndarray) -> np.ndarray:
+    """Return the cosine of each row with its candidates (n, k), itself among them."""
+    step, cosines = 512, []
     for start in range(0, X.shape[0], step):
         block = candidates[start : start + step]
         dense = X[start : start + step].toarray()
         others = X[block.ravel()]
         pair = np.repeat(np.arange(block.size), np.diff(others.indptr))
         products = others.data * dense[pair // block.shape[1], others.indices]
-        cosines[start : start + step] = np.bincount(pair, products, block.size).reshape(block.shape)
+        cosines.append(np.bincount(pair, products, block.size).reshape(block.shape))
+    return np.concatenate(cosines)
 
 
-#: Returns rows (n, CANDIDATES + 1) near each row of a matrix (n, d), itself among them.
+#: Returns rows (n, k) near each row of a matrix (n, d), itself among them.
 Library = Callable[[sp.csr_matrix], np.ndarray]
 
 
@@ -245,7 +257,7 @@ def usearch(X: sp.csr_matrix) -> np.ndarray:
 def pynndescent(X: sp.csr_matrix) -> np.ndarray:
     from pynndescent import NNDescent
 
-    index = NNDescent(dense(X), metric="cosine", n_neighbors=CANDIDATES + 1, n_jobs=1)
+    index = NNDescent(X, metric="cosine", n_neighbors=P + 1, n_jobs=1)
     return np.asarray(index.neighbor_graph[0])
 
 
