@@ -9,17 +9,19 @@ data. The views and the labels share R_i (the labels its first s_i rows); the ta
 least squares or the divergence, see `core.losses`.
 
 The tasks of a view are stacked, one below the other, so one product with X serves all of them.
-Every update is that of H in X ≈ A H Bᵀ. The order of its products keeps the intermediate results
-small: first X with P = R_i M_ij or with Q = C_j, which have few columns, then the rest.
+Every update is that of H in X ≈ A H Bᵀ. Its products are multiplied in the order that takes the
+fewest operations, see `core.losses`.
 """
 
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
-from transferbench.core.losses import Loss
+from transferbench.core.losses import Loss, Side, SquaresTerm, product
 from transferbench.problem import Matrix
+
+#: Rows of C that are updated at a time, so that intermediate results stay in the cache.
+ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -55,40 +57,48 @@ class Stack:
         self.data, self.layers, self.loss, self.beta = data, layers, loss, beta
         self.M = layers[-1].M
         self.weights = [*[1.0] * (len(data.X) - 1), data.alpha]
-        self._R = [chain_product([layer.R[i] for layer in layers]) for i in range(len(self.M))]
-        Q = [chain_product([layer.C[j] for layer in layers]) for j in range(len(data.X))]
-        self.terms = [loss.term(X, self._P(j), Q[j]) for j, X in enumerate(data.X)]
+        self.terms = [loss.term(X, rows) for X, rows in zip(data.X, data.rows, strict=True)]
+        self._set_R()
+        for j, term in enumerate(self.terms):
+            term.set_M([M[j] for M in self.M])
+            term.set_C([layer.C[j] for layer in layers])
 
-    def _P(self, j: int) -> np.ndarray:
-        """Return R_i M_ij of every task, one below the other."""
-        rows = self.data.rows[j]
-        return np.vstack(
-            [R[: r.stop - r.start] @ M[j] for R, M, r in zip(self._R, self.M, rows, strict=True)]
-        )
+    def _set_R(self) -> None:
+        """Set R of every task in the terms, cut to their rows."""
+        R = [product([layer.R[i] for layer in self.layers]) for i in range(len(self.M))]
+        sides: dict[tuple[int, int], Side] = {}
+        for term in self.terms:
+            keys = [(i, rows.stop - rows.start) for i, rows in enumerate(term.rows)]
+            term.set_R([sides.setdefault(key, Side(R[key[0]][: key[1]])) for key in keys])
 
     def update_R(self, level: int) -> None:
         """Update R of every task at one level.
 
         Eqs. 10, 11, 16, 17 or 34, 35, 40, 41.
         """
-        weighted = [j for j, weight in enumerate(self.weights) if weight]
-        parts = {j: self.terms[j].numerator_denominator_P() for j in weighted}
         for i, M in enumerate(self.M):
             R = [layer.R[i] for layer in self.layers]
-            A = chain_product(R[:level]) if level else None
+            below = product(R[:level]).T if level else None
             num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
-            for j, (num_P, (left, right)) in parts.items():
-                B = self.weights[j] * chain_product([*R[level + 1 :], M[j]]).T
-                rows = self.data.rows[j][i]
-                for total, tall, small in ((num, num_P[rows], B), (den, left[rows], right @ B)):
-                    if A is None:
-                        total[: len(tall)] += tall @ small
-                    else:
-                        total += (A[: len(tall)].T @ tall) @ small
+            common = self.terms[0].R[i].F
+            total = 0.0 if len(common) > common.shape[1] else None
+            for term, weight, each in zip(self.terms, self.weights, M, strict=True):
+                if not weight:
+                    continue
+                B = weight * product([*R[level + 1 :], each]).T
+                size = len(term.R[i].F)
+                A = [] if below is None else [below[:, :size]]
+                rows = slice(size) if below is None else slice(None)
+                numerator, denominator = term.numerator_denominator_P(i)
+                num[rows] += product([*A, *numerator, B])
+                if total is not None and denominator[0] is common:
+                    total = total + product([*denominator[1:], B])
+                else:
+                    den[rows] += product([*A, *denominator, B])
+            if isinstance(total, np.ndarray):
+                den += product([*([] if below is None else [below]), common, total])
             self.loss.step(R[level], num, den)
-            self._R[i] = chain_product(R)
-        for j, term in enumerate(self.terms):
-            term.set_factors(P=self._P(j))
+        self._set_R()
 
     def update_C(self, level: int) -> None:
         """Update C of every view and of the labels at one level.
@@ -97,15 +107,11 @@ class Stack:
         """
         for j, term in enumerate(self.terms):
             C = [layer.C[j] for layer in self.layers]
-            num, (left, right) = term.numerator_denominator_Q()
-            if level + 1 < len(C):
-                B = chain_product(C[level + 1 :]).T
-                num, right = num @ B, right @ B
-            if level:
-                A = chain_product(C[:level]).T
-                num, left = A @ num, A @ left
-            self.loss.step(C[level], num, left @ right)
-            term.set_factors(Q=chain_product(C))
+            num, (left, *right) = term.numerator_denominator_C(level)
+            for start in range(0, len(num), ROWS):
+                rows = slice(start, start + ROWS)
+                self.loss.step(C[level][rows], num[rows], product([left[rows], *right]))
+            term.set_C(C, level)
 
     def update_M(self) -> None:
         """Update M of every task in the highest layer, first of the views, then of the labels."""
@@ -117,25 +123,17 @@ class Stack:
 
         Eqs. 14, 20, 32, 38, or 15, 21, 33, 39.
         """
-        weight = self.weights[j]
-        num_P, (left, right) = self.terms[j].numerator_denominator_P()
+        term, weight = self.terms[j], self.weights[j]
         for i, M in enumerate(self.M):
-            rows = self.data.rows[j][i]
-            A = weight * self._R[i][: rows.stop - rows.start].T
-            num, den = A @ num_P[rows], (A @ left[rows]) @ right
-            self.loss.step_M(M, j, num, den, self.beta)
-        self.terms[j].set_factors(P=self._P(j))
+            num, den = term.numerator_denominator_M(i)
+            self.loss.step_M(M, j, weight * num, weight * den, self.beta)
+        term.set_M([M[j] for M in self.M])
 
     def objective(self) -> float:
         """Return the objective at the current factors."""
         terms = zip(self.weights, self.terms, strict=True)
         coupling = sum(self.loss.coupling_loss(M) for M in self.M) if self.beta else 0.0
         return sum(w * term.value() for w, term in terms if w) + self.beta * coupling
-
-
-def chain_product(factors: list[np.ndarray]) -> np.ndarray:
-    """Return the product of the factors, multiplied from the last, as the last are the smallest."""
-    return reduce(lambda right, left: left @ right, reversed(factors))
 
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:
@@ -166,7 +164,12 @@ def finetune_sweep(stack: Stack) -> None:
         stack.update_C(level)
         if level < len(layers) - 1:
             layer_data = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
-            Stack(layer_data, [layers[level]], stack.loss, stack.beta).update_M()
+            lower = Stack(layer_data, [layers[level]], stack.loss, stack.beta)
+            if level == 0:
+                for term, upper in zip(lower.terms, stack.terms, strict=True):
+                    if isinstance(term, SquaresTerm) and isinstance(upper, SquaresTerm):
+                        term.reuse(upper)
+            lower.update_M()
 
 
 def predict(layers: list[Layer]) -> list[np.ndarray]:
@@ -178,7 +181,7 @@ def predict(layers: list[Layer]) -> list[np.ndarray]:
     for i, R in enumerate(layers[0].R):
         total: np.ndarray | float = 0.0
         for level in reversed(range(len(layers))):
-            C = chain_product([layer.C[-1] for layer in layers[: level + 1]])
+            C = product([layer.C[-1] for layer in layers[: level + 1]])
             total = total + layers[level].M[i][-1] @ C.T
             total = layers[level].R[i] @ total if level else total
         predictions.append(R @ total / len(layers))

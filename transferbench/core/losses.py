@@ -1,100 +1,239 @@
-"""Two losses for X ≈ P Qᵀ, with multiplicative updates that never increase them.
+"""Two losses for X_i ≈ R_i M_i Qᵀ of several tasks i, with updates that never increase them.
 
-A term holds X (n, d) and the current P (n, q) and Q (d, q). The update of any factor of P or Q
-follows from a numerator and a denominator for P or for Q:
+A term holds X (n, d), the tasks one below the other; R_i (n_i, p), M_i (p, q) and Q (d, q). With
+P_i = R_i M_i the update of any factor follows from a numerator and a denominator for P or for Q:
 
                      P: numerator, denominator      Q: numerator, denominator
     least squares    X Q,  P (QᵀQ)                  Xᵀ P,  Q (PᵀP)
     divergence       W Q,  1 (1ᵀQ)                  Wᵀ P,  1 (1ᵀP),             W = X / (P Qᵀ)
 
-The denominator is returned as two factors, so that callers can multiply in the cheapest order.
-Least squares multiplies a factor by the square root of numerator / denominator, the divergence by
-the quotient itself. For a sparse X, W is computed at the nonzeros of X only.
+Most are returned as lists of factors, so that callers can multiply in the cheapest order. Least
+squares multiplies a factor by the square root of numerator / denominator, the divergence by the
+quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import cached_property
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
 from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
 
-#: Numerator, and the two factors of the denominator.
-NumeratorDenominator: TypeAlias = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
+#: Matrices to multiply.
+Factors: TypeAlias = list[np.ndarray]
 
 CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a second-level cache
 TINY = float(np.finfo(np.float64).tiny)
 
 
-class SquaresTerm:
-    """The loss ‖X − P Qᵀ‖². X Q is cached until Q changes."""
+def product(factors: Factors) -> np.ndarray:
+    """Return the product of one or more factors, multiplied in the cheapest order."""
+    return factors[0] if len(factors) == 1 else multi_dot(factors)
 
-    def __init__(self, X: Matrix, P: np.ndarray, Q: np.ndarray) -> None:
-        self.X, self.norm2 = X, norm2(X)
-        self.set_factors(P, Q)
 
-    def set_factors(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
-        """Replace P, Q or both."""
-        if P is not None:
-            self.P = P
-        if Q is not None:
-            self.Q = Q
-            self._XQ: np.ndarray | None = None
+@dataclass(frozen=True)
+class Side:
+    """A factor F (n, k), and what is kept of it as long as it does not change."""
 
-    def numerator_denominator_P(self) -> NumeratorDenominator:
-        """Return both for P: a matrix (n, q) and factors whose product is (n, q)."""
-        if self._XQ is None:
-            self._XQ = np.asarray(self.X @ self.Q)
-        return self._XQ, (self.P, self.Q.T @ self.Q)
+    F: np.ndarray
 
-    def numerator_denominator_Q(self) -> NumeratorDenominator:
-        """Return both for Q: a matrix (d, q) and factors whose product is (d, q)."""
-        return self.X.T @ self.P, (self.Q, self.P.T @ self.P)
+    @cached_property
+    def gram(self) -> Factors:
+        """FᵀF, as one matrix if that is smaller than F, otherwise as two."""
+        return [self.F.T @ self.F] if len(self.F) > self.F.shape[1] else [self.F.T, self.F]
+
+
+class Term:
+    """The loss of one X (n, d), with what is kept of its products until their factors change.
+
+    rows: those of each task. R: a side (n_i, p) for each task. M: a matrix (p, q) for each task.
+    C: the factors of Q (d, q).
+    """
+
+    def __init__(self, X: Matrix, rows: Sequence[slice]) -> None:
+        self.X, self.rows = X, rows
+
+    def set_R(self, R: list[Side]) -> None:
+        """Replace R of every task."""
+        self.R = R
+        self._forget("P", "XR", "W", "WQ")
+
+    def set_M(self, M: list[np.ndarray]) -> None:
+        """Replace M of every task."""
+        self.M = M
+        self._forget("P", "W", "WQ")
+
+    def set_C(self, C: list[np.ndarray], changed: int = 0) -> None:
+        """Replace the factors of Q, of which the one at level `changed` is new."""
+        self.C = C
+        self._forget("Q", "Q_gram", "XQ", "W", "WQ")
+        if changed == 0:
+            self._forget("C_side", "XC")
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        """R_i M_i of every task, one below the other (n, q)."""
+        return np.vstack([R.F @ M for R, M in zip(self.R, self.M, strict=True)])
+
+    @cached_property
+    def Q(self) -> np.ndarray:
+        """The product of C (d, q)."""
+        return product(self.C)
+
+    def around(self, level: int) -> tuple[Factors, Factors]:
+        """Return what stands around C of a level in Q, transposed: one factor each, or none."""
+        sides = self.C[:level], self.C[level + 1 :]
+        before, after = ([product(factors).T] if factors else [] for factors in sides)
+        return before, after
+
+
+class SquaresTerm(Term):
+    """The loss ‖X − P Qᵀ‖².
+
+    A narrow X, dense with no more columns than the first C, is multiplied by R, and P is not made.
+    For any other X, only the update of the first C uses X and that C themselves; the others use
+    their product XC and the square of that C.
+    """
+
+    @property
+    def narrow(self) -> bool:
+        """True if X is narrow."""
+        return isinstance(self.X, np.ndarray) and self.X.shape[1] <= self.C[0].shape[1]
+
+    @cached_property
+    def C_side(self) -> Side:
+        """The first C."""
+        return Side(self.C[0])
+
+    @cached_property
+    def XC(self) -> np.ndarray:
+        """X times the first C."""
+        return np.asarray(self.X @ self.C[0])
+
+    @cached_property
+    def XQ(self) -> np.ndarray:
+        """X Q (n, q) of an X that is not narrow."""
+        return product([self.XC, *self.C[1:]])
+
+    @cached_property
+    def XR(self) -> Factors:
+        """X_iᵀ R_i (d, p) of every task."""
+        pairs = zip(self.rows, self.R, strict=True)
+        return [np.asarray(self.X[rows].T @ R.F) for rows, R in pairs]
+
+    @cached_property
+    def Q_gram(self) -> Factors:
+        """QᵀQ, as one matrix or as two."""
+        if self.narrow:
+            return [self.Q.T, self.Q]
+        if len(self.C) == 1:
+            return self.C_side.gram
+        upper = product(self.C[1:])
+        return [product([upper.T, *self.C_side.gram, upper])]
+
+    @cached_property
+    def _norm2(self) -> float:
+        return norm2(self.X)
+
+    def _R_gram(self, i: int) -> Factors:
+        """Return R_iᵀR_i, as two matrices if it is multiplied by much fewer rows."""
+        R = self.R[i]
+        return R.gram if 4 * self.X.shape[1] > R.F.shape[1] else [R.F.T, R.F]
+
+    def reuse(self, other: Self) -> None:
+        """Reuse products of a term with the same X and the same first C."""
+        if not self.narrow:
+            self.XC, self.C_side = other.XC, other.C_side
+
+    def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
+        """Return factors of both for P of task i; their products are (n_i, q)."""
+        R, rows = self.R[i].F, self.rows[i]
+        numerator = [self.X[rows], self.Q] if self.narrow else [self.XQ[rows]]
+        if self.narrow or len(R) > R.shape[1]:
+            return numerator, [R, self.M[i], *self.Q_gram]
+        return numerator, [self.P[rows], *self.Q_gram]
+
+    def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
+        """Return both for C of a level: a matrix, and factors whose product has its shape."""
+        before, after = self.around(level)
+        if self.narrow:
+            numerators = [XR @ M for XR, M in zip(self.XR, self.M, strict=True)]
+            denominators = [
+                product([self.Q, M.T, *self._R_gram(i), M]) for i, M in enumerate(self.M)
+            ]
+            num, den = (np.asarray(sum(parts)) for parts in (numerators, denominators))
+            return product([*before, num, *after]), [product([*before, den, *after])]
+        right = product([self.P.T @ self.P, *after])
+        if level == 0:
+            return product([np.asarray(self.X.T @ self.P), *after]), [self.Q, right]
+        between = [product(self.C[1:level]).T] if level > 1 else []
+        num = product([*between, self.XC.T, self.P, *after])
+        return num, [product([*between, *self.C_side.gram, *self.C[1:]]), right]
+
+    def numerator_denominator_M(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return both for M of task i: matrices (p, q)."""
+        R, rows = self.R[i], self.rows[i]
+        num = self.XR[i].T @ self.Q if self.narrow else R.F.T @ self.XQ[rows]
+        if self.narrow or len(R.F) > R.F.shape[1]:
+            return num, product([*self._R_gram(i), self.M[i], *self.Q_gram])
+        return num, product([R.F.T, self.P[rows], *self.Q_gram])
 
     def value(self) -> float:
         """Return the loss."""
-        XQ, (P, G) = self.numerator_denominator_P()
-        return self.norm2 - 2 * inner(XQ, P) + inner(P.T @ P, G)
+        total = self._norm2
+        for i, M in enumerate(self.M):
+            num, den = self.numerator_denominator_M(i)
+            total += inner(den, M) - 2 * inner(num, M)
+        return total
 
 
-class DivergenceTerm:
-    """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ. W is cached until P or Q changes."""
+class DivergenceTerm(Term):
+    """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ."""
 
-    def __init__(self, X: Matrix, P: np.ndarray, Q: np.ndarray) -> None:
-        self.X, self._rows = X, entry_rows(X)
-        self.set_factors(P, Q)
+    def __init__(self, X: Matrix, rows: Sequence[slice]) -> None:
+        super().__init__(X, rows)
+        self._row_of_entry = entry_rows(X)
 
-    def set_factors(self, P: np.ndarray | None = None, Q: np.ndarray | None = None) -> None:
-        """Replace P, Q or both."""
-        if P is not None:
-            self.P = P
-        if Q is not None:
-            self.Q = Q
-        self._W: Matrix | None = None
-
+    @cached_property
     def W(self) -> Matrix:
-        """Return X / (P Qᵀ), sparse if X is."""
-        if self._W is None:
-            self._W, _ = divide_by_product(self.X, self.P, self.Q, self._rows)
-        return self._W
+        """X / (P Qᵀ), sparse if X is."""
+        return divide_by_product(self.X, self.P, self.Q, self._row_of_entry)[0]
 
-    def numerator_denominator_P(self) -> NumeratorDenominator:
-        """Return both for P: a matrix (n, q) and factors whose product is (n, q)."""
-        ones = np.ones((len(self.P), 1), self.P.dtype)
-        return self.W() @ self.Q, (ones, self.Q.sum(axis=0, keepdims=True))
+    @cached_property
+    def WQ(self) -> np.ndarray:
+        """W Q (n, q)."""
+        return np.asarray(self.W @ self.Q)
 
-    def numerator_denominator_Q(self) -> NumeratorDenominator:
-        """Return both for Q: a matrix (d, q) and factors whose product is (d, q)."""
-        ones = np.ones((len(self.Q), 1), self.Q.dtype)
-        return self.W().T @ self.P, (ones, self.P.sum(axis=0, keepdims=True))
+    def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
+        """Return factors of both for P of task i; their products are (n_i, q)."""
+        ones = np.ones((len(self.R[i].F), 1), self.Q.dtype)
+        return [self.WQ[self.rows[i]]], [ones, self.Q.sum(axis=0, keepdims=True)]
+
+    def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
+        """Return both for C of a level: a matrix, and factors whose product has its shape."""
+        before, after = self.around(level)
+        left = product([*before, np.ones((len(self.Q), 1), self.Q.dtype)])
+        right = product([self.P.sum(axis=0, keepdims=True), *after])
+        return product([*before, np.asarray(self.W.T @ self.P), *after]), [left, right]
+
+    def numerator_denominator_M(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return both for M of task i: matrices (p, q)."""
+        num, den = self.numerator_denominator_P(i)
+        return product([self.R[i].F.T, *num]), product([self.R[i].F.T, *den])
 
     def value(self) -> float:
         """Return the loss."""
-        W = self.W()
-        x, w = (np.ravel(entries(A)) for A in (self.X, W))
+        x, w = (np.ravel(entries(A)) for A in (self.X, self.W))
         log = np.log(w, where=w > 0, out=np.zeros_like(w))
         P, Q = (F.sum(axis=0, dtype=np.float64) for F in (self.P, self.Q))
         return inner(x, log) - float(x.sum(dtype=np.float64)) + float(P @ Q)
@@ -156,8 +295,10 @@ class Squares:
     term = SquaresTerm
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
-        """Update the factor F in place."""
-        F *= np.sqrt(safe_divide(num, den))
+        """Update the factor F in place; num and den are overwritten."""
+        np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny), out=den)
+        np.divide(num, den, out=num)
+        F *= np.sqrt(num, out=num)
         flush(F)
 
     def step_M(
@@ -232,7 +373,7 @@ def flush(factor: np.ndarray) -> np.ndarray:
 
     Entries shrink towards them, and many processors multiply them some hundred times as slowly.
     """
-    factor *= factor >= np.finfo(factor.dtype).tiny
+    factor[factor < np.finfo(factor.dtype).tiny] = 0
     return factor
 
 
