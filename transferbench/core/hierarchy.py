@@ -13,6 +13,7 @@ Every update is that of H in X ≈ A H Bᵀ. Its products are multiplied in the 
 fewest operations, see `core.losses`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from transferbench.core.losses import Loss, Side, SquaresTerm, product
 from transferbench.problem import Matrix
 
-#: Rows of C that are updated at a time, so that intermediate results stay in the cache.
+#: Rows of C and M that are updated at a time, so that intermediate results stay in the cache.
 ROWS = 1024
 
 
@@ -79,9 +80,8 @@ class Stack:
         for i, M in enumerate(self.M):
             R = [layer.R[i] for layer in self.layers]
             below = product(R[:level]).T if level else None
-            num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
             common = self.terms[0].R[i].F
-            total = 0.0 if len(common) > common.shape[1] else None
+            rights, nums, dens = [], [], []
             for term, weight, each in zip(self.terms, self.weights, M, strict=True):
                 if not weight:
                     continue
@@ -90,14 +90,15 @@ class Stack:
                 A = [] if below is None else [below[:, :size]]
                 rows = slice(size) if below is None else slice(None)
                 numerator, denominator = term.numerator_denominator_P(i)
-                num[rows] += product([*A, *numerator, B])
-                if total is not None and denominator[0] is common:
-                    total = total + product([*denominator[1:], B])
+                nums.append((rows, product([*A, *numerator, B])))
+                if denominator[0] is common and len(common) > common.shape[1]:
+                    rights.append(product([*denominator[1:], B]))
                 else:
-                    den[rows] += product([*A, *denominator, B])
-            if isinstance(total, np.ndarray):
-                den += product([*([] if below is None else [below]), common, total])
-            self.loss.step(R[level], num, den)
+                    dens.append((rows, product([*A, *denominator, B])))
+            if rights:
+                A = [] if below is None else [below]
+                dens.insert(0, (slice(None), product([*A, common, np.asarray(sum(rights))])))
+            self.loss.step(R[level], add_rows(nums), add_rows(dens))
         self._set_R()
 
     def update_C(self, level: int) -> None:
@@ -108,8 +109,7 @@ class Stack:
         for j, term in enumerate(self.terms):
             C = [layer.C[j] for layer in self.layers]
             num, (left, *right) = term.numerator_denominator_C(level)
-            for start in range(0, len(num), ROWS):
-                rows = slice(start, start + ROWS)
+            for rows in blocks(len(num)):
                 self.loss.step(C[level][rows], num[rows], product([left[rows], *right]))
             term.set_C(C, level)
 
@@ -126,7 +126,9 @@ class Stack:
         term, weight = self.terms[j], self.weights[j]
         for i, M in enumerate(self.M):
             num, den = term.numerator_denominator_M(i)
-            self.loss.step_M(M, j, weight * num, weight * den, self.beta)
+            for rows in blocks(len(num)):
+                parts = weight * num[rows], weight * den[rows]
+                self.loss.step_M([each[rows] for each in M], j, *parts, self.beta)
         term.set_M([M[j] for M in self.M])
 
     def objective(self) -> float:
@@ -134,6 +136,19 @@ class Stack:
         terms = zip(self.weights, self.terms, strict=True)
         coupling = sum(self.loss.coupling_loss(M) for M in self.M) if self.beta else 0.0
         return sum(w * term.value() for w, term in terms if w) + self.beta * coupling
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Yield slices of at most `ROWS` of n rows."""
+    return (slice(start, start + ROWS) for start in range(0, n, ROWS))
+
+
+def add_rows(parts: list[tuple[slice, np.ndarray]]) -> np.ndarray:
+    """Return the sum of parts of a matrix, each with its rows; the first, of all rows, is used."""
+    total = parts[0][1]
+    for rows, part in parts[1:]:
+        total[rows] += part
+    return total
 
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:

@@ -304,9 +304,14 @@ class Squares:
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M[j] in place; β couples the M of each view to that of the labels, the last."""
+        """Update M[j] in place; β couples the M of each view to that of the labels, the last.
+
+        num and den are overwritten.
+        """
         others = coupled_to(M, j)
-        self.step(M[j], num + beta * sum(others), den + beta * len(others) * M[j])
+        num += beta * sum(others)
+        den += beta * len(others) * M[j]
+        self.step(M[j], num, den)
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
         """Return Σ_j ‖M_j − M_Y‖², where M_Y is the last of M."""

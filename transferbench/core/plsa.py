@@ -21,15 +21,15 @@ from transferbench.problem import Matrix
 
 @artefact
 def plsa(
-    views: Sequence[Matrix], topics: int, *, max_iter: int, tol: float, seed: int
+    views: Sequence[Matrix], topics: int, *, max_iter: int, seed: int, tol: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
     """Return P(z|d) (n, k), whose rows sum to one, P(w|z) (d, k), whose columns do, and the trace.
 
     views: counts (n, d_j) with d = Σ d_j words; their parts of P(w|z) lie one below the other.
-    The trace is the log-likelihood after each step; it never falls. Stop after max_iter steps, or
-    when a step adds less than tol times the log-likelihood. P(z|d) starts uniform and P(w|z)
-    random, so permuting the documents permutes the result. Documents without words stay uniform.
-    Compute in float64 if all counts are float64, otherwise in float32.
+    The trace is the log-likelihood after each step; it never falls. It is empty without tol. Stop
+    after max_iter steps, or when a step adds less than tol times the log-likelihood. P(z|d) starts
+    uniform and P(w|z) random, so permuting the documents permutes the result. Documents without
+    words stay uniform. Compute in float64 if all counts are float64, otherwise in float32.
     """
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts = [view.astype(dtype) for view in views]
@@ -39,28 +39,26 @@ def plsa(
     empty = sum(np.asarray(view.sum(axis=1)).ravel() for view in views) == 0
     T = np.full((n, topics), 1 / topics, dtype)
     W = scale_to_one(np.random.default_rng(seed).random((d, topics)).astype(dtype), "columns")
-
-    def compare() -> tuple[list[Matrix], float]:
-        """Return r = N / (T Wᵀ) of each view, and the log-likelihood."""
-        ratios, likelihood = [], 0.0
-        for N, part, N_rows in zip(counts, np.split(W, cuts), rows, strict=True):
-            r, P = divide_by_product(N, T, part, N_rows)
-            ratios.append(r)
-            n_dw = entries(N)
-            log_P = np.log(P, dtype=np.float64, where=n_dw > 0, out=np.zeros(P.shape))
-            likelihood += float(np.vdot(n_dw, log_P))
-        return ratios, likelihood
-
-    ratios, _ = compare()
     trace: list[float] = []
-    while len(trace) < max_iter:
-        pairs = zip(ratios, np.split(W, cuts), strict=True)
-        by_document = sum(r @ part for r, part in pairs)
+    for step in range(max_iter + (tol is not None)):
+        parts = np.split(W, cuts)
+        views_parts_rows = zip(counts, parts, rows, strict=True)
+        pairs = [divide_by_product(N, T, part, each) for N, part, each in views_parts_rows]
+        if tol is not None and step:
+            trace.append(sum(_likelihood(N, P) for N, (_, P) in zip(counts, pairs, strict=True)))
+            small = len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1])
+            if small or step == max_iter:
+                break
+        ratios = [r for r, _ in pairs]
+        by_document = sum(r @ part for r, part in zip(ratios, parts, strict=True))
         W = flush(scale_to_one(W * np.vstack([r.T @ T for r in ratios]), "columns"))
         T = flush(scale_to_one(T * by_document, "rows"))
         T[empty] = 1 / topics
-        ratios, likelihood = compare()
-        trace.append(likelihood)
-        if len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1]):
-            break
     return T, W, tuple(trace)
+
+
+def _likelihood(N: Matrix, P: np.ndarray) -> float:
+    """Return Σ n(d,w) log P(w|d); P: P(w|d) at the entries of N."""
+    n_dw = entries(N)
+    log_P = np.log(P, dtype=np.float64, where=n_dw > 0, out=np.zeros(P.shape))
+    return float(np.vdot(n_dw, log_P))

@@ -80,7 +80,7 @@ class LayerPlan:
         smallest = SMALL**2 * max(entries(view).max(initial=0) for view in views)
         for view in counts:
             entries(view)[entries(view) < smallest] = 0
-        T, W, _ = plsa(counts, k, max_iter=self.start_iter, tol=0.0, seed=self.seed)
+        T, W, _ = plsa(counts, k, max_iter=self.start_iter, seed=self.seed)
         return T, W
 
 

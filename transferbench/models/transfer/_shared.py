@@ -75,7 +75,7 @@ def word_topics(
     takes 20 steps.
     """
     X = stack([domain.X for domain in problem.domains])
-    by_document, words, _ = plsa([X], topics, max_iter=max_iter, tol=0.0, seed=seed)
+    by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
     size = np.asarray(X.sum(axis=1)).ravel()
     return words, size @ by_document / (size.sum() or 1.0)
 
