@@ -49,9 +49,11 @@ def plsa(
             small = len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1])
             if small or step == max_iter:
                 break
-        ratios = [r for r, _ in pairs]
-        by_document = sum(r @ part for r, part in zip(ratios, parts, strict=True))
-        W = flush(scale_to_one(W * np.vstack([r.T @ T for r in ratios]), "columns"))
+        by_document = np.zeros_like(T)
+        for (ratio, _), part in zip(pairs, parts, strict=True):
+            by_document += ratio @ part
+            part *= ratio.T @ T
+        W = flush(scale_to_one(W, "columns"))
         T = flush(scale_to_one(T * by_document, "rows"))
         T[empty] = 1 / topics
     return T, W, tuple(trace)
