@@ -18,7 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transferbench.core.losses import Loss, Side, SquaresTerm, product
+from transferbench.core.losses import (
+    Loss,
+    Side,
+    SquaresTerm,
+    around,
+    numerator_denominator_M,
+    product,
+)
 from transferbench.problem import Matrix
 
 #: Rows of C and M that are updated at a time, so that intermediate results stay in the cache.
@@ -66,11 +73,11 @@ class Stack:
 
     def _set_R(self) -> None:
         """Set R of every task in the terms, cut to their rows."""
-        R = [product([layer.R[i] for layer in self.layers]) for i in range(len(self.M))]
-        sides: dict[tuple[int, int], Side] = {}
+        R = [Side(product([layer.R[i] for layer in self.layers])) for i in range(len(self.M))]
         for term in self.terms:
-            keys = [(i, rows.stop - rows.start) for i, rows in enumerate(term.rows)]
-            term.set_R([sides.setdefault(key, Side(R[key[0]][: key[1]])) for key in keys])
+            sizes = [rows.stop - rows.start for rows in term.rows]
+            pairs = zip(R, sizes, strict=True)
+            term.set_R([S if len(S.F) == size else Side(S.F[:size]) for S, size in pairs])
 
     def update_R(self, level: int) -> None:
         """Update R of every task at one level.
@@ -79,26 +86,26 @@ class Stack:
         """
         for i, M in enumerate(self.M):
             R = [layer.R[i] for layer in self.layers]
-            below = product(R[:level]).T if level else None
+            before, _ = around(R, level)
             common = self.terms[0].R[i].F
-            rights, nums, dens = [], [], []
+            tall = len(common) > common.shape[1]
+            num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
+            rights = []
             for term, weight, each in zip(self.terms, self.weights, M, strict=True):
                 if not weight:
                     continue
                 B = weight * product([*R[level + 1 :], each]).T
                 size = len(term.R[i].F)
-                A = [] if below is None else [below[:, :size]]
-                rows = slice(size) if below is None else slice(None)
+                A, rows = [F[:, :size] for F in before], slice(None if level else size)
                 numerator, denominator = term.numerator_denominator_P(i)
-                nums.append((rows, product([*A, *numerator, B])))
-                if denominator[0] is common and len(common) > common.shape[1]:
+                num[rows] += product([*A, *numerator, B])
+                if tall and denominator[0] is common:  # the sum over views comes first
                     rights.append(product([*denominator[1:], B]))
                 else:
-                    dens.append((rows, product([*A, *denominator, B])))
+                    den[rows] += product([*A, *denominator, B])
             if rights:
-                A = [] if below is None else [below]
-                dens.insert(0, (slice(None), product([*A, common, np.asarray(sum(rights))])))
-            self.loss.step(R[level], add_rows(nums), add_rows(dens))
+                den += product([*before, common, np.asarray(sum(rights))])
+            self.loss.step(R[level], num, den)
         self._set_R()
 
     def update_C(self, level: int) -> None:
@@ -125,7 +132,7 @@ class Stack:
         """
         term, weight = self.terms[j], self.weights[j]
         for i, M in enumerate(self.M):
-            num, den = term.numerator_denominator_M(i)
+            num, den = numerator_denominator_M(term, i)
             for rows in blocks(len(num)):
                 parts = weight * num[rows], weight * den[rows]
                 self.loss.step_M([each[rows] for each in M], j, *parts, self.beta)
@@ -141,14 +148,6 @@ class Stack:
 def blocks(n: int) -> Iterator[slice]:
     """Yield slices of at most `ROWS` of n rows."""
     return (slice(start, start + ROWS) for start in range(0, n, ROWS))
-
-
-def add_rows(parts: list[tuple[slice, np.ndarray]]) -> np.ndarray:
-    """Return the sum of parts of a matrix, each with its rows; the first, of all rows, is used."""
-    total = parts[0][1]
-    for rows, part in parts[1:]:
-        total[rows] += part
-    return total
 
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:
@@ -183,7 +182,7 @@ def finetune_sweep(stack: Stack) -> None:
             if level == 0:
                 for term, upper in zip(lower.terms, stack.terms, strict=True):
                     if isinstance(term, SquaresTerm) and isinstance(upper, SquaresTerm):
-                        term.reuse(upper)
+                        term.XC, term.C_gram = upper.XC, upper.C_gram
             lower.update_M()
 
 

@@ -15,7 +15,7 @@ quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,20 +37,26 @@ def product(factors: Factors) -> np.ndarray:
     return factors[0] if len(factors) == 1 else multi_dot(factors)
 
 
+def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
+    """Return the products before and after a factor, transposed, each as a list of one or none."""
+    before, after = factors[:level], factors[level + 1 :]
+    return [product(before).T] if before else [], [product(after).T] if after else []
+
+
 @dataclass(frozen=True)
 class Side:
-    """A factor F (n, k), and what is kept of it as long as it does not change."""
+    """A factor F (n, k) and its square, kept as long as it does not change."""
 
     F: np.ndarray
 
     @cached_property
-    def gram(self) -> Factors:
-        """FᵀF, as one matrix if that is smaller than F, otherwise as two."""
-        return [self.F.T @ self.F] if len(self.F) > self.F.shape[1] else [self.F.T, self.F]
+    def gram(self) -> np.ndarray:
+        """FᵀF (k, k)."""
+        return self.F.T @ self.F
 
 
 class Term:
-    """The loss of one X (n, d), with what is kept of its products until their factors change.
+    """The loss of one X (n, d), with products that are kept until one of their factors changes.
 
     rows: those of each task. R: a side (n_i, p) for each task. M: a matrix (p, q) for each task.
     C: the factors of Q (d, q).
@@ -62,7 +68,7 @@ class Term:
     def set_R(self, R: list[Side]) -> None:
         """Replace R of every task."""
         self.R = R
-        self._forget("P", "XR", "W", "WQ")
+        self._forget("P", "W", "WQ")
 
     def set_M(self, M: list[np.ndarray]) -> None:
         """Replace M of every task."""
@@ -72,9 +78,7 @@ class Term:
     def set_C(self, C: list[np.ndarray], changed: int = 0) -> None:
         """Replace the factors of Q, of which the one at level `changed` is new."""
         self.C = C
-        self._forget("Q", "Q_gram", "XQ", "W", "WQ")
-        if changed == 0:
-            self._forget("C_side", "XC")
+        self._forget("Q", "Q_gram", "XQ", "W", "WQ", *([] if changed else ["XC", "C_gram"]))
 
     def _forget(self, *names: str) -> None:
         for name in names:
@@ -90,19 +94,13 @@ class Term:
         """The product of C (d, q)."""
         return product(self.C)
 
-    def around(self, level: int) -> tuple[Factors, Factors]:
-        """Return what stands around C of a level in Q, transposed: one factor each, or none."""
-        sides = self.C[:level], self.C[level + 1 :]
-        before, after = ([product(factors).T] if factors else [] for factors in sides)
-        return before, after
-
 
 class SquaresTerm(Term):
     """The loss ‖X − P Qᵀ‖².
 
-    A narrow X, dense with no more columns than the first C, is multiplied by R, and P is not made.
-    For any other X, only the update of the first C uses X and that C themselves; the others use
-    their product XC and the square of that C.
+    X is narrow if it is dense and has no more columns than the first C; then products with X or Q
+    come first. For any other X, only the update of the first C uses X and that C themselves; the
+    others use their product XC and the square of that C.
     """
 
     @property
@@ -111,88 +109,49 @@ class SquaresTerm(Term):
         return isinstance(self.X, np.ndarray) and self.X.shape[1] <= self.C[0].shape[1]
 
     @cached_property
-    def C_side(self) -> Side:
-        """The first C."""
-        return Side(self.C[0])
-
-    @cached_property
     def XC(self) -> np.ndarray:
         """X times the first C."""
         return np.asarray(self.X @ self.C[0])
 
     @cached_property
+    def C_gram(self) -> np.ndarray:
+        """The square of the first C."""
+        return self.C[0].T @ self.C[0]
+
+    @cached_property
     def XQ(self) -> np.ndarray:
-        """X Q (n, q) of an X that is not narrow."""
+        """X Q (n, q)."""
         return product([self.XC, *self.C[1:]])
 
     @cached_property
-    def XR(self) -> Factors:
-        """X_iᵀ R_i (d, p) of every task."""
-        pairs = zip(self.rows, self.R, strict=True)
-        return [np.asarray(self.X[rows].T @ R.F) for rows, R in pairs]
-
-    @cached_property
     def Q_gram(self) -> Factors:
-        """QᵀQ, as one matrix or as two."""
+        """QᵀQ; of a narrow X as two factors."""
         if self.narrow:
             return [self.Q.T, self.Q]
-        if len(self.C) == 1:
-            return self.C_side.gram
-        upper = product(self.C[1:])
-        return [product([upper.T, *self.C_side.gram, upper])]
-
-    @cached_property
-    def _norm2(self) -> float:
-        return norm2(self.X)
-
-    def _R_gram(self, i: int) -> Factors:
-        """Return R_iᵀR_i, as two matrices if it is multiplied by much fewer rows."""
-        R = self.R[i]
-        return R.gram if 4 * self.X.shape[1] > R.F.shape[1] else [R.F.T, R.F]
-
-    def reuse(self, other: Self) -> None:
-        """Reuse products of a term with the same X and the same first C."""
-        if not self.narrow:
-            self.XC, self.C_side = other.XC, other.C_side
+        return [product([*(C.T for C in self.C[:0:-1]), self.C_gram, *self.C[1:]])]
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
         """Return factors of both for P of task i; their products are (n_i, q)."""
         R, rows = self.R[i].F, self.rows[i]
-        numerator = [self.X[rows], self.Q] if self.narrow else [self.XQ[rows]]
-        if self.narrow or len(R) > R.shape[1]:
-            return numerator, [R, self.M[i], *self.Q_gram]
-        return numerator, [self.P[rows], *self.Q_gram]
+        P = [R, self.M[i]] if self.narrow or len(R) > R.shape[1] else [self.P[rows]]
+        return [self.X[rows], self.Q] if self.narrow else [self.XQ[rows]], [*P, *self.Q_gram]
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
         """Return both for C of a level: a matrix, and factors whose product has its shape."""
-        before, after = self.around(level)
+        X, Q, first = self.X, self.Q, 0
+        if level and not self.narrow:
+            X, Q, first = self.XC, product([self.C_gram, *self.C[1:]]), 1
+        before, after = around(self.C[first:], level - first)
+        num = product([*before, np.asarray(X.T @ self.P), *after])
         if self.narrow:
-            numerators = [XR @ M for XR, M in zip(self.XR, self.M, strict=True)]
-            denominators = [
-                product([self.Q, M.T, *self._R_gram(i), M]) for i, M in enumerate(self.M)
-            ]
-            num, den = (np.asarray(sum(parts)) for parts in (numerators, denominators))
-            return product([*before, num, *after]), [product([*before, den, *after])]
-        right = product([self.P.T @ self.P, *after])
-        if level == 0:
-            return product([np.asarray(self.X.T @ self.P), *after]), [self.Q, right]
-        between = [product(self.C[1:level]).T] if level > 1 else []
-        num = product([*between, self.XC.T, self.P, *after])
-        return num, [product([*between, *self.C_side.gram, *self.C[1:]]), right]
-
-    def numerator_denominator_M(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return both for M of task i: matrices (p, q)."""
-        R, rows = self.R[i], self.rows[i]
-        num = self.XR[i].T @ self.Q if self.narrow else R.F.T @ self.XQ[rows]
-        if self.narrow or len(R.F) > R.F.shape[1]:
-            return num, product([*self._R_gram(i), self.M[i], *self.Q_gram])
-        return num, product([R.F.T, self.P[rows], *self.Q_gram])
+            return num, [product([*before, Q, self.P.T, self.P, *after])]
+        return num, [product([*before, Q]), product([self.P.T @ self.P, *after])]
 
     def value(self) -> float:
         """Return the loss."""
-        total = self._norm2
+        total = norm2(self.X)
         for i, M in enumerate(self.M):
-            num, den = self.numerator_denominator_M(i)
+            num, den = numerator_denominator_M(self, i)
             total += inner(den, M) - 2 * inner(num, M)
         return total
 
@@ -200,14 +159,10 @@ class SquaresTerm(Term):
 class DivergenceTerm(Term):
     """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ."""
 
-    def __init__(self, X: Matrix, rows: Sequence[slice]) -> None:
-        super().__init__(X, rows)
-        self._row_of_entry = entry_rows(X)
-
     @cached_property
     def W(self) -> Matrix:
         """X / (P Qᵀ), sparse if X is."""
-        return divide_by_product(self.X, self.P, self.Q, self._row_of_entry)[0]
+        return divide_by_product(self.X, self.P, self.Q, entry_rows(self.X))[0]
 
     @cached_property
     def WQ(self) -> np.ndarray:
@@ -221,15 +176,10 @@ class DivergenceTerm(Term):
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
         """Return both for C of a level: a matrix, and factors whose product has its shape."""
-        before, after = self.around(level)
+        before, after = around(self.C, level)
         left = product([*before, np.ones((len(self.Q), 1), self.Q.dtype)])
         right = product([self.P.sum(axis=0, keepdims=True), *after])
         return product([*before, np.asarray(self.W.T @ self.P), *after]), [left, right]
-
-    def numerator_denominator_M(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return both for M of task i: matrices (p, q)."""
-        num, den = self.numerator_denominator_P(i)
-        return product([self.R[i].F.T, *num]), product([self.R[i].F.T, *den])
 
     def value(self) -> float:
         """Return the loss."""
@@ -237,6 +187,18 @@ class DivergenceTerm(Term):
         log = np.log(w, where=w > 0, out=np.zeros_like(w))
         P, Q = (F.sum(axis=0, dtype=np.float64) for F in (self.P, self.Q))
         return inner(x, log) - float(x.sum(dtype=np.float64)) + float(P @ Q)
+
+
+def numerator_denominator_M(
+    term: SquaresTerm | DivergenceTerm, i: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both for M of task i: matrices (p, q)."""
+    R = term.R[i]
+    num, den = term.numerator_denominator_P(i)
+    # RᵀR serves all views; it costs more than products with few columns, as labels have.
+    if den[0] is R.F and 4 * term.X.shape[1] > R.F.shape[1] and len(R.F) > R.F.shape[1]:
+        return product([R.F.T, *num]), product([R.gram, *den[1:]])
+    return product([R.F.T, *num]), product([R.F.T, *den])
 
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
