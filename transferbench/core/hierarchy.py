@@ -27,6 +27,9 @@ from transferbench.core.losses import (
 )
 from transferbench.problem import Matrix
 
+#: Rows of C that are updated at a time, so that intermediate results stay in the cache.
+ROWS = 1024
+
 
 @dataclass(frozen=True)
 class Data:
@@ -111,8 +114,10 @@ class Stack:
         """
         for j, term in enumerate(self.terms):
             C = [layer.C[j] for layer in self.layers]
-            num, den = term.numerator_denominator_C(level)
-            self.loss.step(C[level], num, product(den))
+            num, (left, *right) = term.numerator_denominator_C(level)
+            for start in range(0, len(num), ROWS):
+                rows = slice(start, start + ROWS)
+                self.loss.step(C[level][rows], num[rows], product([left[rows], *right]))
             term.set_C(C, level)
 
     def update_M(self) -> None:

@@ -87,7 +87,10 @@ class Term:
     @cached_property
     def P(self) -> np.ndarray:
         """R_i M_i of every task, one below the other (n, q)."""
-        return np.vstack([R.F @ M for R, M in zip(self.R, self.M, strict=True)])
+        P = np.empty((self.X.shape[0], self.M[0].shape[1]), self.M[0].dtype)
+        for rows, R, M in zip(self.rows, self.R, self.M, strict=True):
+            np.matmul(R.F, M, out=P[rows])
+        return P
 
     @cached_property
     def Q(self) -> np.ndarray:
