@@ -13,6 +13,7 @@ Every update is that of H in X ≈ A H Bᵀ. Its products are multiplied in the 
 fewest operations, see `core.losses`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ from transferbench.core.losses import (
 )
 from transferbench.problem import Matrix
 
-#: Rows of C that are updated at a time, so that intermediate results stay in the cache.
+#: Rows of C and M that are updated at a time, so that intermediate results stay in the cache.
 ROWS = 1024
 
 
@@ -115,8 +116,7 @@ class Stack:
         for j, term in enumerate(self.terms):
             C = [layer.C[j] for layer in self.layers]
             num, (left, *right) = term.numerator_denominator_C(level)
-            for start in range(0, len(num), ROWS):
-                rows = slice(start, start + ROWS)
+            for rows in blocks(len(num)):
                 self.loss.step(C[level][rows], num[rows], product([left[rows], *right]))
             term.set_C(C, level)
 
@@ -133,9 +133,9 @@ class Stack:
         term, weight = self.terms[j], self.weights[j]
         for i, M in enumerate(self.M):
             num, den = numerator_denominator_M(term, i)
-            num *= weight
-            den *= weight
-            self.loss.step_M(M, j, num, den, self.beta)
+            for rows in blocks(len(num)):
+                parts = weight * num[rows], weight * den[rows]
+                self.loss.step_M([each[rows] for each in M], j, *parts, self.beta)
         term.set_M([M[j] for M in self.M])
 
     def objective(self) -> float:
@@ -143,6 +143,11 @@ class Stack:
         terms = zip(self.weights, self.terms, strict=True)
         coupling = sum(self.loss.coupling_loss(M) for M in self.M) if self.beta else 0.0
         return sum(w * term.value() for w, term in terms if w) + self.beta * coupling
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Yield slices of at most `ROWS` of n rows."""
+    return (slice(start, start + ROWS) for start in range(0, n, ROWS))
 
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:

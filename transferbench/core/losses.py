@@ -97,6 +97,12 @@ class Term:
         """The product of C (d, q)."""
         return product(self.C)
 
+    def R_gram(self, i: int) -> Factors:
+        """Return R_iᵀR_i, which serves all views, or as two factors if that costs less."""
+        R = self.R[i]
+        cheaper = len(R.F) > R.F.shape[1] < 4 * self.X.shape[1]
+        return [R.gram] if cheaper else [R.F.T, R.F]
+
 
 class SquaresTerm(Term):
     """The loss ‖X − P Qᵀ‖².
@@ -145,9 +151,12 @@ class SquaresTerm(Term):
         if level and not self.narrow:
             X, Q, first = self.XC, product([self.C_gram, *self.C[1:]]), 1
         before, after = around(self.C[first:], level - first)
-        num = product([*before, np.asarray(X.T @ self.P), *after])
         if self.narrow:
-            return num, [product([*before, Q, self.P.T, self.P, *after])]
+            tasks = zip(self.rows, self.R, self.M, strict=True)
+            num = sum(product([X[rows].T, R.F, M]) for rows, R, M in tasks)
+            den = sum(product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M))
+            return product([*before, num, *after]), [product([*before, den, *after])]
+        num = product([*before, np.asarray(X.T @ self.P), *after])
         return num, [product([*before, Q]), product([self.P.T @ self.P, *after])]
 
     def value(self) -> float:
@@ -196,12 +205,10 @@ def numerator_denominator_M(
     term: SquaresTerm | DivergenceTerm, i: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return both for M of task i: matrices (p, q)."""
-    R = term.R[i]
+    R = term.R[i].F
     num, den = term.numerator_denominator_P(i)
-    # RᵀR serves all views; it costs more than products with few columns, as labels have.
-    if den[0] is R.F and 4 * term.X.shape[1] > R.F.shape[1] and len(R.F) > R.F.shape[1]:
-        return product([R.F.T, *num]), product([R.gram, *den[1:]])
-    return product([R.F.T, *num]), product([R.F.T, *den])
+    left = [*term.R_gram(i), *den[1:]] if den[0] is R else [R.T, *den]
+    return product([R.T, *num]), product(left)
 
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
