@@ -52,7 +52,7 @@ class Side:
     @cached_property
     def gram(self) -> np.ndarray:
         """FᵀF (k, k)."""
-        return self.F.T @ self.F
+        return np.asarray(self.F.T @ self.F)
 
 
 class Term:
@@ -125,7 +125,7 @@ class SquaresTerm(Term):
     @cached_property
     def C_gram(self) -> np.ndarray:
         """The square of the first C."""
-        return self.C[0].T @ self.C[0]
+        return np.asarray(self.C[0].T @ self.C[0])
 
     @cached_property
     def XQ(self) -> np.ndarray:
@@ -153,8 +153,9 @@ class SquaresTerm(Term):
         before, after = around(self.C[first:], level - first)
         if self.narrow:
             tasks = zip(self.rows, self.R, self.M, strict=True)
-            num = sum(product([X[rows].T, R.F, M]) for rows, R, M in tasks)
-            den = sum(product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M))
+            nums = [product([X[rows].T, R.F, M]) for rows, R, M in tasks]
+            dens = [product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M)]
+            num, den = (np.asarray(sum(parts)) for parts in (nums, dens))
             return product([*before, num, *after]), [product([*before, den, *after])]
         num = product([*before, np.asarray(X.T @ self.P), *after])
         return num, [product([*before, Q]), product([self.P.T @ self.P, *after])]
