@@ -63,12 +63,8 @@ def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
 
 def has_spaces(texts: Iterable[str]) -> bool:
     """Return False if most letters of the texts are of scripts without spaces between words."""
-    unspaced = letters = 0
-    for text in texts:
-        found = len(UNSPACED.findall(text))
-        unspaced += found
-        letters += found + sum(map(str.isalpha, UNSPACED.sub("", text)))
-    return 2 * unspaced <= letters
+    other, unspaced = UNSPACED.subn("", "".join(texts))
+    return unspaced <= sum(map(str.isalpha, other))
 
 
 def document_frequency(counts: sp.csr_array) -> np.ndarray:
@@ -97,9 +93,7 @@ def select(
         is_other = (token not in ENGLISH_STOP_WORDS for token in vocabulary)
         keep &= np.fromiter(is_other, bool, len(vocabulary))
     columns = np.flatnonzero(keep)
-    if max_features is not None:
-        columns = np.sort(columns[np.argsort(-df[columns], kind="stable")][:max_features])
-    return columns
+    return np.sort(columns[np.argsort(-df[columns], kind="stable")][:max_features])
 
 
 def replicate(counts: sp.csr_array, copies: int) -> sp.csr_array:
@@ -109,13 +103,10 @@ def replicate(counts: sp.csr_array, copies: int) -> sp.csr_array:
     a document differ.
     """
     rng = np.random.default_rng(0)
-    parts = [counts]
-    for _ in range(copies - 1):
-        thinned = counts.copy()
-        thinned.data *= rng.random(counts.nnz) < 0.5
-        thinned.eliminate_zeros()
-        parts.append(thinned)
-    return sp.csr_array(sp.vstack(parts, format="csr"))
+    X = sp.csr_array(sp.vstack([counts] * copies, format="csr"))
+    X.data[counts.nnz :] *= rng.random(X.nnz - counts.nnz) < 0.5
+    X.eliminate_zeros()
+    return X
 
 
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
