@@ -8,6 +8,7 @@ Exit code 1 if a property did not hold.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -49,6 +50,8 @@ def main() -> int:
         for name in SCENARIOS
         if not given.names or name in given.names or any(part in name for part in parts)
     ]
+    for number in (signal.SIGINT, signal.SIGHUP):  # ignored if this runs in the background
+        signal.signal(number, signal.SIG_DFL)
     print("| scenario | what happened | seconds | holds |\n|---|---|---|---|", flush=True)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
