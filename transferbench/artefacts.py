@@ -111,8 +111,8 @@ def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
 
 
 @cache
-def _environment() -> list[str]:
-    """Return versions of libraries and the kind of processor."""
+def environment() -> list[str]:
+    """Return versions of libraries and the kind of processor; slow once in a process."""
     versions = [f"{name} {version}" for name, version in installed(*LIBRARIES).items()]
     processors = sorted({i["architecture"] for i in threadpool_info() if "architecture" in i})
     return [platform.machine(), *versions, *processors]
@@ -167,7 +167,7 @@ class _Cache:
         code = fingerprint(Path(inspect.getfile(function)))
         name = f"{function.__module__}.{function.__qualname__}"
         arrays: dict[str, np.ndarray] = {}
-        parts = [name, code, _environment(), self.threads, *bound.arguments.items()]
+        parts = [name, code, environment(), self.threads, *bound.arguments.items()]
         packed = pack(parts, arrays)
         # Sums may be rounded otherwise in another layout, so strides are part of the key.
         layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays.values()]

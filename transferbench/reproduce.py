@@ -28,6 +28,9 @@ PrintLine = Callable[..., None]
 #: Performs runs, each within its stated limits, and calls on_record for each.
 Execute = Callable[..., list[Record]]
 
+#: Seconds that a run takes beside loading and fit: for its process, measures and record.
+OVERHEAD = 0.05
+
 
 class Rebuild:
     """Collect the records of an experiment's planned runs and write its results.
@@ -212,7 +215,7 @@ def forecast(
     plan["todo"] = ~plan["finished"]
     # All domains of a run took the same time.
     spent = pd.concat([each.earlier for each in rebuilds]).drop_duplicates(IDENTITY)
-    extra = spent["load_seconds"].fillna(0) - spent["reused_seconds"].fillna(0)
+    extra = spent["load_seconds"].fillna(0) - spent["reused_seconds"].fillna(0) + OVERHEAD
     spent = spent.assign(seconds=spent["seconds"] + extra).dropna(subset="seconds")
     plan = plan.merge(spent.groupby(IDENTITY[:3])["seconds"].mean(), on=IDENTITY[:3], how="left")
     by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())

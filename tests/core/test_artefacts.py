@@ -162,7 +162,7 @@ def test_the_key_depends_on_everything_that_the_result_depends_on(folder, X, mon
     monkeypatch.setattr(artefacts, "fingerprint", lambda path: "edited")
     names = make(slow, (X,), {}, 1)
     assert len(names) == len(known) + 1
-    monkeypatch.setattr(artefacts, "_environment", lambda: ["numpy 99"])
+    monkeypatch.setattr(artefacts, "environment", lambda: ["numpy 99"])
     assert len(make(slow, (X,), {}, 1)) == len(names) + 1
 
 
@@ -298,7 +298,7 @@ def test_times_are_as_if_every_artefact_had_been_made(folder, X, clock):
 
 
 def test_looking_up_and_writing_do_not_count(folder, X, monkeypatch, clock):
-    monkeypatch.setattr(artefacts, "_environment", lambda: time.sleep(10) or [])
+    monkeypatch.setattr(artefacts, "environment", lambda: time.sleep(10) or [])
     write = artefacts._Cache._write
     monkeypatch.setattr(artefacts._Cache, "_write", lambda *a: time.sleep(10) or write(*a))
     assert timed(folder, slow, X) == (20, 0, 0)

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from multiprocessing import current_process, parent_process
 from multiprocessing.connection import Connection
 from typing import NoReturn
@@ -39,6 +39,7 @@ from transferbench.runs.record import Job, Record, TaskFile, now
 PROGRESS_INTERVAL = 0.1
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions of this package and of the libraries that results depend on."""
     return {"transferbench": __version__} | artefacts.installed(
@@ -101,6 +102,7 @@ def perform(
     with suppress(BaseException):  # the fork raises the same error and records it
         _load(job.task)
         models.load(job.run.model)
+        artefacts.environment()
 
     def attempt(send: process.Send) -> str:
         return _to_json(_attempt(record, job, start, send), record)
