@@ -8,8 +8,11 @@ from transferbench.core.losses import (
     CHUNK,
     Divergence,
     DivergenceTerm,
+    Side,
     Squares,
     SquaresTerm,
+    numerator_denominator_M,
+    product,
     sampled_product,
 )
 
@@ -45,18 +48,32 @@ def _positions(size: float):
     return P, Q, rng.integers(50, size=1000), rng.integers(300, size=1000)
 
 
+@pytest.mark.parametrize("d", [3, 20])
+@pytest.mark.parametrize("p", [2, 6, 40])
 @pytest.mark.parametrize("term", [SquaresTerm, DivergenceTerm])
-def test_sparse_and_dense_terms_agree(term):
+def test_sparse_and_dense_terms_agree(term, p, d):
+    """A dense X of three columns is narrow, a sparse one never; p is below and above the rows."""
     rng = np.random.default_rng(1)
-    X = sp.random_array((30, 20), density=0.2, rng=rng, format="csr")
-    P, Q = rng.random((30, 4)), rng.random((20, 4))
-    one, two = term(X, P, Q), term(X.toarray(), P, Q)
-    assert one.value() == pytest.approx(two.value())
-    for method in ("numerator_denominator_P", "numerator_denominator_Q"):
-        num, den = getattr(one, method)()
-        dense_num, dense_den = getattr(two, method)()
-        np.testing.assert_allclose(num, dense_num)
-        np.testing.assert_allclose(den[0] @ den[1], dense_den[0] @ dense_den[1])
+    X = sp.random_array((30, d), density=0.3, rng=rng, format="csr")
+    R, C = rng.random((30, p)), [rng.random((d, 5)), rng.random((5, 4))]
+    rows = (slice(10), slice(10, 30))
+    M = [rng.random((p, 4)) for _ in rows]
+    found = []
+    for matrix in (X, X.toarray()):
+        one = term(matrix, rows)
+        one.set_R([Side(R[part]) for part in rows])
+        one.set_M(M)
+        one.set_C(C)
+        parts = [one.value()]
+        for i in range(2):
+            parts += [product(each) for each in one.numerator_denominator_P(i)]
+            parts += numerator_denominator_M(one, i)
+        for level in range(2):
+            num, den = one.numerator_denominator_C(level)
+            parts += [num, product(den)]
+        found.append(parts)
+    for sparse, dense in zip(*found, strict=True):
+        np.testing.assert_allclose(sparse, dense)
 
 
 @pytest.mark.parametrize("beta", [1e-3, 0.3, 1.0, 50.0])
