@@ -111,11 +111,10 @@ def transduce(
     both = stack([X, T])
     both = stack([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
     ratio = (u - positives) / positives if balance and positives else 1.0
-    weight = np.append(np.full(n, C), np.zeros(u))
+    weight = np.full(n + u, C)
     best = _train(both[:n], sign, weight[:n], tol)
-    f = both @ best
     objectives = []
-    target_sign = largest(f[n:], positives)
+    target_sign = largest(values(T, best), positives)
     for level in levels:
         at_level = [np.inf]
         while True:
