@@ -53,6 +53,18 @@ def test_indices_outside_the_matrix_are_refused(indices, indptr):
         canonical(X)
 
 
+@pytest.mark.parametrize("form", ["csc", "coo", "csr"])
+@pytest.mark.parametrize("outside", [3, 2**32 + 1, -1])
+def test_indices_outside_are_refused_in_every_format(form, outside):
+    X = sp.coo_array((np.ones(2), (np.array([0, 1]), np.array([0, 1]))), (3, 3)).asformat(form)
+    if form == "coo":
+        X.coords = (X.coords[0], np.array([0, outside]))
+    else:
+        X.indices = np.array([0, outside])
+    with pytest.raises(ValueError, match="ind"):
+        canonical(X)
+
+
 def test_one_matrix_in_place_of_a_tuple_is_refused():
     source = make_problem()[0].domains[0]
     with pytest.raises(ValueError, match=r"expected a tuple of matrices, \(X,\)"):

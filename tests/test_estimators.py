@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -209,6 +211,7 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
     [
         ({"sample_domain": np.full(80, -1)}, ValueError, "no source"),
         ({"sample_domain": np.full(80, 0.5)}, ValueError, "integers"),
+        ({"sample_domain": np.full(80, 2**63 + 5, dtype=np.uint64)}, ValueError, "integers betw"),
         ({"sample_domain": [1, -1]}, ValueError, "numbers of samples"),
         ({"y": np.full(80, 1)}, ValueError, "one class"),
         ({"model": "gmcf"}, UserError, "Did you mean 'gcmf'"),
@@ -229,11 +232,19 @@ def test_invalid_input_raises(given, error, message):
         TransferClassifier(**given).fit(X, y, domain)
 
 
+def test_masked_entries_are_refused():
+    X, y, domain = stacked(*make_problem())
+    masked = np.ma.masked_greater(X.toarray(), 0.5)
+    with pytest.raises(ValueError, match="masked"):
+        TransferClassifier(**SMALL).fit(masked, y, domain)
+
+
 def test_parameters_of_the_model_are_estimator_parameters():
     one = TransferClassifier("gcmf", k=6, random_state=4)
     assert one.get_params() == {"model": "gcmf", "random_state": 4, "k": 6}
     two = clone(one).set_params(k=8, model="mtrick", beta=2.0)
     assert two.get_params() == {"model": "mtrick", "random_state": 4, "k": 8, "beta": 2.0}
+    copy.copy(one).set_params(k=5)
     assert one.get_params()["k"] == 6
     assert repr(one) == "TransferClassifier(k=6, random_state=4)"
     X, y, domain = stacked(*make_problem())

@@ -38,6 +38,11 @@ def test_small_texts_are_read_as_by_the_safe_loader(text):
     assert strict_yaml.read(text, PATH)[0] == yaml.safe_load(text)
 
 
+@pytest.mark.parametrize("number", ["010", "-010", "1:30"])
+def test_numbers_that_yaml_takes_for_others_are_texts(number):
+    assert strict_yaml.read(f"a: {number}", PATH)[0] == {"a": number} != yaml.safe_load("a: 8")
+
+
 def test_lines_are_those_of_the_keys():
     text = "a: 1\n\nb:\n  - x\n  - {c: 1,\n     d: 2}\n# end\n2: f\n"
     _, lines = strict_yaml.read(text, PATH)

@@ -53,7 +53,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         """Set parameters of the estimator or of the model; `fit` checks those of the model."""
         own = super().get_params(deep=False)
         super().set_params(**{name: value for name, value in params.items() if name in own})
-        self._params |= {name: value for name, value in params.items() if name not in own}
+        given = {name: value for name, value in params.items() if name not in own}
+        self._params = self._params | given  # a new one: a copy of the estimator has the old one
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -67,7 +68,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         try:
             X = validate_data(
                 self,
-                canonical(X) if sp.issparse(X) else X,
+                canonical(X) if sp.issparse(X) or np.ma.isMaskedArray(X) else X,
                 None if y is None else "no_validation",  # None is an error for a classifier
                 accept_sparse="csr",
                 dtype=(np.float64, np.float32),
@@ -372,6 +373,8 @@ def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
+    if domain.size and not -(2**62) < int(domain.min()) <= int(domain.max()) < 2**62:
+        raise ValueError("expected integers between -2**62 and 2**62 in sample_domain")
     return domain.astype(np.int64)
 
 

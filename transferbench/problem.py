@@ -213,6 +213,11 @@ def canonical(X: Any) -> Matrix:
 
 
 def _canonical_csr(X: Any, dtype: type) -> sp.csr_array:
+    if X.format == "coo":
+        X = sp.coo_array((X.data, X.coords), shape=X.shape)  # raises for indices outside
+    elif X.format in ("csr", "csc", "bsr"):
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)  # indices of one type
+        X.check_format(full_check=True)
     if X.format != "csr":
         # Duplicate integers may overflow when SciPy adds them; Booleans may not become two.
         X = (X.astype(dtype) if X.dtype.kind in "iu" else X).tocsr()
@@ -221,7 +226,6 @@ def _canonical_csr(X: Any, dtype: type) -> sp.csr_array:
     data = X.data if X.dtype.kind == "b" else X.data.astype(dtype, copy=False)
     arrays = data, *(a.astype(index, copy=False) for a in (X.indices, X.indptr))
     A = sp.csr_array(arrays, shape=X.shape)  # shares memory with X
-    A.check_format(full_check=True)
     if not (A.has_canonical_format and A.data.all()):
         A = A.copy()
         A.sum_duplicates()

@@ -1,5 +1,6 @@
 """Strict YAML parsing with file:line in every error."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -138,8 +139,8 @@ def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
 
 
 def _scalar(node: Any, path: Path) -> Any:
-    if node.tag.endswith((":int", ":float")) and ":" in node.value:
-        return node.value  # YAML 1.1 takes 1:5 for 65
+    if node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0\d", node.value):
+        return node.value  # YAML 1.1 takes 1:5 for 65 and 010 for 8
     try:
         value = yaml.constructor.SafeConstructor().construct_object(node)
         str(value)  # fails for a hexadecimal integer too long to show in a message

@@ -326,6 +326,8 @@ def test_the_filled_in_sample_is_a_file_of_labels(call, here):
         ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; give"),
         ("file,row,label\nt.csv,30,dog\n", "label 'dog' is none of the source's ('cat', 'sea')"),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among ['file', 'row']"),
+        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
+        ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
     ],
 )
 def test_a_file_of_other_labels_is_refused_in_one_line(call, here, text, message):

@@ -67,6 +67,18 @@ def test_an_estimator_with_a_target_is_trained_for_each(built, tmp_path, monkeyp
     assert (target[0], scale) == (len(targets[0].seen), 2.0)
 
 
+def test_a_model_cannot_change_the_problem_of_others(tmp_path, built):
+    file = tmp_path / "changes.py"
+    file.write_text(
+        "def fit(problem):\n"
+        "    problem.domains[0].X.data[:] = 0\n"
+        "    return __import__('transferbench').fit('lr', problem)\n"
+    )
+    before = built[0].domains[0].X.data.copy()
+    models.fit(str(file), built[0], {}, seed=0, watch=None)
+    assert (built[0].domains[0].X.data == before).all()
+
+
 def test_the_code_of_a_file_is_its_syntax(tmp_path):
     codes = []
     for text in ("def fit(problem): ...\n", "def fit(problem): ...  # a note\n", "fit = print\n"):

@@ -240,8 +240,7 @@ class UserData:
         from transferbench.files import writing
         from transferbench.userdata import multilabel, predictions
 
-        given = self.reading.separator
-        separator = multilabel.SEPARATOR if given is None else given
+        separator = self.reading.separator or multilabel.SEPARATOR
         rows = predictions.rows(
             loaded.problem, fits, loaded.targets, separator=separator, with_scores=with_scores
         )

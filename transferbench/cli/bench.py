@@ -59,7 +59,7 @@ def command(
     from transferbench.models.external import label as label_of
 
     base = experiments.load(suite)
-    if not base.spec.board:
+    if not base.spec.board or base.name not in experiments.names():
         known = ", ".join(name for name in experiments.names() if experiments.load(name).spec.board)
         raise UserError(f"{base.name} has no board; expected a suite: {known}.")
     given = parameters.parse(assignments)

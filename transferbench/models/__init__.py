@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -139,7 +140,10 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     given = {"seed": seed, "watch": watch}
     taken = {n: v for n, v in given.items() if n in arguments}
-    result = function(warn_unusual_scale(problem, stacklevel=3), **params, **taken)
+    usual = warn_unusual_scale(problem, stacklevel=3)
+    if is_external(name) or not get(name).path.is_relative_to(FOLDER):
+        usual = deepcopy(usual)  # it may change what other models get
+    result = function(usual, **params, **taken)
     check_fit(name, problem, result)
     return result
 

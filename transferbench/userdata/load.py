@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 import scipy.sparse as sp
@@ -211,11 +211,12 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
 
 def warn_of_alike(names: Collection[str], path: Path) -> None:
     """Warn, once, of labels that differ only in Unicode form, case, blanks or as numbers do."""
-    plain: dict[str, str | float] = {}
+    plain: dict[str, str] = {}
     for name in sorted(names):
-        plain[name] = normalize("NFKC", name).strip().casefold()
+        visible = "".join(each for each in normalize("NFKC", name) if category(each) != "Cf")
+        plain[name] = " ".join(visible.casefold().split())
         with suppress(ValueError):  # 100, 0100, +100.0 and 1e2 are one number
-            plain[name] = float(plain[name])
+            plain[name] = str(float(plain[name]))
     times = Counter(plain.values())
     if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
         warnings.warn(

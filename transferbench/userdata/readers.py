@@ -195,23 +195,40 @@ def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Ite
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
-    A blank label changes nothing. Raise UserError for a row without a document in the domains.
+    A blank label changes nothing. Raise UserError for a row that is there twice, without a document
+    in the domains, or with the id or text of another.
     """
-    given: dict[tuple[str, object], tuple[int, str]] = {}
-    for line, row in rows(path, {"file", "row", "label"}):
+    given: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
+    for line, row in rows(path, {"file", "row", "id", "text", "label"}):
         _check_columns(path, line, row, ("file", "row", "label"))
         if label := _label(path, line, row["label"], "label", "any"):
-            given[os.path.realpath(str(row["file"])), str(row["row"])] = line, label
+            place = os.path.realpath(str(row["file"])), str(row["row"])
+            if place in given:
+                raise _line_error(path, line, f"row {place[1]} is there twice in {row['file']}.")
+            given[place] = line, row, label
     changed = []
     for documents in domains:
-        places = [(os.path.realpath(file), str(number)) for file, number in documents.rows()]
-        known = zip(places, documents.labels, strict=True)
-        labels = [given.pop(place, (0, label))[1] for place, label in known]
+        labels = list(documents.labels)
+        texts = documents.content if isinstance(documents.content, Sequence) else None
+        for i, (file, number) in enumerate(documents.rows()):
+            place = os.path.realpath(file), str(number)
+            if place not in given:
+                continue
+            line, row, labels[i] = given.pop(place)
+            for name, values in (("id", documents.ids), ("text", texts)):
+                if values and row.get(name) and _start(row[name]) != _start(values[i]):
+                    message = f"row {number} has another {name} now in {file}; label anew."
+                    raise _line_error(path, line, message)
         changed.append(replace(documents, labels=labels))
-    for (file, number), (line, _) in given.items():
-        message = f"row {number} of {file} is no document of a target; give the same --target."
+    for (name, at), (line, *_) in given.items():
+        message = f"row {at} of {name} is no document of a target; give the same --target."
         raise _line_error(path, line, message)
     return changed
+
+
+def _start(text: object) -> str:
+    """Return the first letters and digits of a text, which programs for tables do not change."""
+    return re.sub(r"\W+", "", str(text))[:200]
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
