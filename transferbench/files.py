@@ -1,15 +1,12 @@
 """Write files atomically; lock a block against other processes."""
 
-import atexit
 import errno
 import glob
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from io import BufferedReader
 from pathlib import Path
 
@@ -23,10 +20,6 @@ except ImportError:  # Windows: no locks, so files of killed processes are not r
 #: umask can only be read by setting it (not thread-safe), so read it once.
 UMASK = os.umask(0)
 os.umask(UMASK)
-#: File in a process's folder for temporary files that is locked while the process lives.
-ALIVE = "transferbench.lock"
-#: Longest path of a folder in which a folder for temporary files has room for paths of sockets.
-MAX_TEMPORARY = 50
 
 
 def user_path(text: str | Path) -> Path:
@@ -101,42 +94,12 @@ def _temporary(path: Path) -> tuple[int, Path]:
         os.close(handle)
 
 
-@cache
-def own_temporary_folder() -> Path:
-    """Make a folder for the temporary files of this process, also those of libraries; return it.
-
-    It is in the usual place, or in /tmp if the path of that is too long for sockets. It is removed
-    when the process ends. `remove_unlocked` removes that of a killed process by its file ALIVE.
-    """
-    usual = tempfile.gettempdir()
-    place = usual if len(os.fsencode(usual)) <= MAX_TEMPORARY else "/tmp"
-    folder = Path(tempfile.mkdtemp(prefix="transferbench-", dir=place))
-    atexit.register(_remove_at_exit, folder)
-    handle = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR)  # stays open
-    if fcntl:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    tempfile.tempdir = str(folder)
-    return folder
-
-
-def _remove_at_exit(folder: Path) -> None:
-    if any(folder.glob("pymp-*")):  # multiprocessing removes this later, and would complain
-        from multiprocessing.util import Finalize
-
-        Finalize(None, shutil.rmtree, (folder, True), exitpriority=-200)
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def remove_unlocked(path: Path) -> None:
-    """Remove a temporary file, for ALIVE its folder, unless a living process has it locked."""
+    """Remove a temporary file, unless a process has it locked and so still writes it."""
     with suppress(OSError), path.open("r+b") as file:
         if fcntl:  # on Windows an open file cannot be removed
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.name == ALIVE:
-            shutil.rmtree(path.parent)
-        else:
-            path.unlink()
+        path.unlink()
 
 
 def open_regular(path: Path) -> BufferedReader:

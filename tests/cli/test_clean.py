@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +16,6 @@ from transferbench.runs.record import Record, Run, Store, runs_csv
 MINE = (
     "data/raw/mine.txt", "data/raw/rcv1/mine.gz.part", "data/own/amazon/reviews.csv",
     "data/artefacts/notes.txt",
-    "tmp/transferbench-notes/a.txt", "tmp/pymp-1/transferbench.lock",
     "data/artefacts/my.artefact", "results/mine/table.md", "data/built/notes.md",
 )  # fmt: skip
 FILES = {
@@ -25,7 +23,6 @@ FILES = {
     "artefacts": [f"data/artefacts/graph-{'0a' * 16}.artefact"],
     "temporary": [
         "data/built/gtl/.a.task.abcdefgh.part", "results/mine/.table.md.12_45678.part",
-        "tmp/transferbench-1/transferbench.lock",
     ],
     "originals": [],
     "records": [],
@@ -34,14 +31,6 @@ FILES = {
 
 def record(key: str, code: str) -> Record:
     return replace(Record.of(key, Run("a/b", "lr", {}, None), "done"), code=code)
-
-
-@pytest.fixture(autouse=True)
-def temporary(monkeypatch, tmp_path):
-    """A folder for temporary files that no other process uses."""
-    importlib.import_module("transferbench.cli.clean")
-    mine = tmp_path / "tmp" / "transferbench-mine"
-    monkeypatch.setattr("transferbench.cli.clean.own_temporary_folder", lambda: mine)
 
 
 @pytest.fixture
@@ -81,7 +70,7 @@ def test_everything_is_shown_with_sizes_and_nothing_is_removed(call, full):
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:-1]}
     assert rows.keys() == files.keys()
     assert {kind: int(row[0]) for kind, row in rows.items()} == {k: len(files[k]) for k in files}
-    assert (rows["built"], rows["temporary"]) == (["1", "0.1"], ["3", "0.3"])
+    assert (rows["built"], rows["temporary"]) == (["1", "0.1"], ["2", "0.2"])
     assert out.splitlines()[-1] == "nothing is removed without --yes"
     assert files_in(top) == before
 

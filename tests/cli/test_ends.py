@@ -5,12 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 import weakref
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from chaos import signals
@@ -144,52 +141,3 @@ def test_a_size_has_a_limit(call, monkeypatch, name):
     assert "< 1048576, got '1e300'" in err
     monkeypatch.setenv(f"TRANSFERBENCH_{name}", "1e6")
     assert isinstance(load(), Settings)
-
-
-SLOW = "import time\n\ndef fit(problem):\n    time.sleep(60)\n"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="locks and sockets of POSIX")
-def test_clean_removes_what_kill_9_left_of_ours_and_nothing_else(tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW)
-    with tempfile.TemporaryDirectory(prefix="tb-") as short:
-        others = [f"{short}/transferbench-notes/a.txt", f"{short}/pymp-1/a.txt"]
-        for path in map(Path, others):
-            path.parent.mkdir()
-            path.touch()
-
-        def ours() -> set[str]:
-            return {str(p) for p in Path(short).rglob("*") if p.is_file()} - {*others}
-
-        def clean() -> None:
-            shell = f"export TMPDIR={short}"
-            assert start(tmp_path, "clean", "temporary", "--yes", shell=shell).returncode == 0
-
-        environment = Home(tmp_path / "home").environment() | {"TMPDIR": short}
-        words = ["run", SMALL[1].replace("small", "transfer"), "-m", "./slow.py"]
-        program = [sys.executable, "-m", "transferbench"]
-        running = subprocess.Popen([*program, *words], env=environment, cwd=tmp_path)
-        try:
-            while not [*Path(short).glob("transferbench-*/pymp-*/listener-*")]:
-                assert running.poll() is None
-                time.sleep(0.1)
-            alive = ours()
-            assert len(alive) == 1
-            clean()
-            assert ours() == alive
-        finally:
-            running.kill()
-            running.wait()
-        assert ours() == alive
-        clean()
-        assert not ours()
-        assert {p.name for p in Path(short).iterdir()} == {"transferbench-notes", "pymp-1"}
-
-
-@pytest.mark.slow
-def test_a_long_name_of_the_temporary_folder_changes_nothing(tmp_path):
-    long = tmp_path / ("a" * 100)
-    long.mkdir()
-    done = start(tmp_path, *SMALL, shell=f"export TMPDIR={long}")
-    assert (done.returncode, done.stderr) == (0, "")

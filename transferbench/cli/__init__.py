@@ -5,7 +5,6 @@ import os
 import sys
 import traceback
 import warnings
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,7 +12,6 @@ import click
 from transferbench import __version__, settings
 from transferbench.cli._terminal import WarningPrinter, echo
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
-from transferbench.files import own_temporary_folder
 
 FOLDER = Path(__file__).parent
 #: The variable by which the script of `completion` asks for names.
@@ -62,8 +60,6 @@ def main(
     """
     ctx.with_resource(warnings.catch_warnings())
     warnings.showwarning = WarningPrinter()
-    with suppress(OSError):  # there is no place for temporary files: most commands need none
-        own_temporary_folder()
     given = settings.load()
     ctx.obj = given.replace(data=data, results=results, mirrors=mirror or None, offline=offline)
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 
 import click
 
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.errors import UserError
-from transferbench.files import ALIVE, own_temporary_folder, remove_unlocked
+from transferbench.files import remove_unlocked
 from transferbench.settings import Settings
 
 KINDS = ("built", "originals", "artefacts", "records", "temporary")
@@ -36,25 +35,19 @@ def _found(settings: Settings) -> dict[str, Iterable[Path]]:
     """Return the files of each kind, searched when they are asked for; all others are the user's.
 
     originals : those of all datasets, whole or in part.
-    temporary : files that are being written, or were when their process was killed; also of folders
-                for temporary files of other processes.
+    temporary : files that are being written, or were when their process was killed.
     """
     from transferbench import datasets
     from transferbench.artefacts import NAMES
 
     originals = {name for module in datasets.modules().values() for name in module.FILES}
     folders = (settings.data, settings.results)
-    mine = own_temporary_folder()
-    others = mine.parent.glob(f"transferbench-*/{ALIVE}")
     return {
         "built": (settings.data / "built").rglob("*.task"),
         "originals": (settings.data / "raw" / f"{n}{e}" for n in originals for e in ("", ".part")),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
         "records": _unused_records(settings),
-        "temporary": chain(
-            *(each.rglob(".*.????????.part") for each in folders),
-            (path for path in others if path.parent != mine),
-        ),
+        "temporary": (path for each in folders for path in each.rglob(".*.????????.part")),
     }
 
 
@@ -78,8 +71,7 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
     found = _found(settings)
     for kind in dict.fromkeys(kinds or KINDS):
         files = [path for path in found[kind] if path.is_file()]
-        parts = [[*path.parent.rglob("*")] if path.name == ALIVE else [path] for path in files]
-        size = sum(part.lstat().st_size for part in chain(*parts))
+        size = sum(path.stat().st_size for path in files)
         lines.append([kind, f"{len(files)}", f"{size / 1e6:.1f}"])
         remove = remove_unlocked if kind == "temporary" else Path.unlink
         for path in files if yes else ():
