@@ -9,7 +9,7 @@ endif
 WORKERS ?= auto
 # Runs at the same time: one for each core.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-# Extras for `make test`; report and browser add the tests of diagrams and of the report.
+# Extras for `make test`; browser adds the tests of the report.
 EXTRAS ?= test
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))

@@ -20,7 +20,7 @@ from transferbench.errors import UserError
 from transferbench.evidence import claims, pages, report
 from transferbench.evidence import stats as tests_of
 from transferbench.evidence.frame import read_runs, to_runs
-from transferbench.evidence.stats import Comparison, PairedTest, ranking, sign_flip_p
+from transferbench.evidence.stats import Comparison, PairedTest, sign_flip_p
 
 PATH = Path("mine.yaml")
 RESULTS = Path(__file__).parent.parent.parent / "results"
@@ -219,12 +219,6 @@ def test_a_margin_that_is_just_met_is_not_counted_as_claimed(tmp_path):
     assert claims.comparisons(experiments.read(TABLE, PATH), found)[0][1] == "0 of 6"
 
 
-def test_the_fastest_method_is_ranked_first(tmp_path):
-    file = experiments.read(COST, PATH)
-    found = runs(COST, A_FIRST, tmp_path, seconds={"A": 1.0, "B": 2.0, "C": 3.0})
-    assert ranking(file, cells_of(file, found)).ranks == {"A": 1, "B": 2, "C": 3}
-
-
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
     seconds = {"A": 1.0, "B": 2.5, "C": 9.0, "K": 9.0}
     for times, outcome in ((2, "holds"), (3, "fails")):
@@ -406,28 +400,8 @@ def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_p
     )
 
 
-def test_ranks_agree_with_scikit_posthocs():
-    posthocs = pytest.importorskip("scikit_posthocs", reason="the extra `report` is not installed")
-    file = experiments.load("gtl-table3")
-    found = ranking(file, _committed("gtl-table3"))
-    assert found
-    methods = file.spec.competitors
-    assert set(found.ranks) == set(methods)
-    assert found.p == pytest.approx(stats.friedmanchisquare(*found.values.to_numpy().T).pvalue)
-    apart = posthocs.posthoc_nemenyi_friedman(found.values.to_numpy())
-    for i, one in enumerate(methods):
-        for j, two in enumerate(methods):
-            far = abs(found.ranks[one] - found.ranks[two]) > found.critical
-            assert far == (apart.iloc[i, j] < 0.05)
-
-
 def _committed(name: str):
     return cells_of(experiments.load(name), read_runs(RESULTS / name / "runs.csv"))
-
-
-def test_small_or_unfinished_tables_are_not_ranked():
-    for name in ("mtc-table4", "mrtl-table3"):
-        assert ranking(experiments.load(name), _committed(name)) is None
 
 
 def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
@@ -604,14 +578,6 @@ def test_an_average_is_the_mean_over_the_rows_with_its_margin(tmp_path):
     # Rows may share their documents: the error of the mean is at most the mean of the errors.
     z = by_seed.mean() / 100 / errors.mean()
     assert p.documents == pytest.approx(stats.norm.sf(z))
-
-
-def test_rows_of_one_task_are_ranked_as_one_problem(tmp_path):
-    five = TABLE.replace("gtl/sci-vs-talk}", '"gtl/comp-vs-rec:weighting=tf"}')
-    for text, ranked in ((TABLE, 6), (five, 5), (TWO_PROBLEMS, 0)):
-        file = experiments.read(text, PATH)
-        found = ranking(file, cells_of(file, runs(text, A_FIRST, tmp_path)))
-        assert (len(found.values) if found else 0) == ranked
 
 
 def test_the_printed_p_is_the_one_that_decided(tmp_path):

@@ -19,7 +19,6 @@ from transferbench.evidence import (
     fragility,
     readings,
     regret,
-    stats,
     tables,
 )
 from transferbench.evidence.frame import Cell, read_cells, table_columns
@@ -73,7 +72,6 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "nearest": readings.nearest(experiment, cells) if spec.readings else None,
         "regrets": regret.summary(experiment, cells) if spec.regret else None,
         "results": claims.judge(experiment, cells, others),
-        "ranking": stats.ranking(experiment, cells),
         "identical": identical,
         "about": _about(spec),
         "notes": [*identical, *tables.choices(experiment, entries), *cited, *spec.notes],
@@ -145,8 +143,7 @@ def write(experiment: Experiment, folder: Path) -> list[Path]:
         return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
     if experiment.spec.readings:
         paths += readings.draw(experiment, cells, folder)
-    ranking = stats.ranking(experiment, cells) if experiment.spec.claims else None
-    return paths + (stats.draw_ranks(experiment, ranking, folder) if ranking else [])
+    return paths
 
 
 def outdated(experiment: Experiment, folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Tests of claims over seeds, documents and units; methods ranked over problems.
+"""Tests of claims over seeds, documents and units.
 
 An experiment without units makes a statement about its own rows, as a paper's table does. A row has
 two errors: that of the random starts, from the differences by seed, and that of the scored
@@ -15,28 +15,16 @@ majority by the sign test. k units cannot give a p below 2⁻ᵏ.
 
 import itertools
 import math
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
-
-from transferbench.evidence import figures
-from transferbench.evidence.frame import Cell, main_rows, to_frame
-from transferbench.experiments.experiment import Experiment
-from transferbench.measures import LOWER_IS_BETTER
-from transferbench.messages import install_hint
 
 #: Significance level.
 ALPHA = 0.05
 #: Most units whose changes of signs are all counted; of more units, as many are drawn at random.
 MAX_EXACT = 16
-#: Fewest problems over which methods are ranked.
-MIN_RANKED = 5
 
 #: The rows on which a difference is claimed.
 Extent = Literal["every", "most", "some", "average"]
@@ -226,75 +214,3 @@ def _merge(tests: list[PairedTest]) -> PairedTest:
         error=fmean(test.error for test in tests),
         identical=all(test.identical for test in tests),
     )
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Average ranks (1 is best) by method, Friedman's χ² and p, Nemenyi's critical difference."""
-
-    ranks: dict[str, float]
-    values: pd.DataFrame  # problems × methods, more is better
-    statistic: float
-    p: float
-    critical: float
-
-
-def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Ranking | None:
-    """Rank the methods that are not controls over problems, with the experiment's measure.
-
-    The rows of one unit, or else of one task, are one problem, with their mean. Return None if the
-    paper prints no table, for fewer than three methods or MIN_RANKED problems, or if a cell has too
-    few runs.
-    """
-    spec, rows = experiment.spec, main_rows(experiment)
-    problems = [experiment.unit(row) or experiment.problem(row) for row in rows]
-    methods = spec.competitors
-    if spec.figure or not spec.published or len(methods) < 3 or len(set(problems)) < MIN_RANKED:
-        return None
-    decided = to_frame([cell for cell in cells if not cell.unfinished])
-    values = decided.pivot(index="row", columns="column", values="mean")
-    values = values.reindex(index=rows, columns=methods)
-    if values.isna().any(axis=None):
-        return None
-    values = values.groupby(problems, sort=False).mean()
-    from scipy import stats
-
-    values = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
-    test = stats.friedmanchisquare(*values.to_numpy().T)
-    mean = stats.rankdata(-values.to_numpy(), axis=1).mean(axis=0)
-    n, k = values.shape
-    quantile = stats.studentized_range.ppf(1 - ALPHA, k, math.inf) / math.sqrt(2)
-    return Ranking(
-        {methods[i]: float(mean[i]) for i in np.argsort(mean, kind="stable")},
-        values,
-        float(test.statistic),
-        float(test.pvalue),
-        float(quantile * math.sqrt(k * (k + 1) / (6 * n))),
-    )
-
-
-def draw_ranks(experiment: Experiment, ranking: Ranking, folder: Path) -> list[Path]:
-    """Draw the critical-difference diagram as ranks.svg and .pdf.
-
-    Warn and return [] without scikit-posthocs. Raise UserError if a file cannot be written.
-    """
-    try:
-        import scikit_posthocs as posthocs
-    except ImportError:
-        path, remedy = folder / "ranks.svg", install_hint("report")
-        warnings.warn(f"{path} is not drawn without scikit-posthocs: {remedy}", stacklevel=2)
-        return []
-    values = pd.DataFrame(ranking.values.to_numpy(), columns=list(ranking.values))
-    colours = dict(zip(ranking.ranks, itertools.cycle(figures.COLOURS), strict=False))
-    p_values = posthocs.posthoc_nemenyi_friedman(values)
-    with figures.style(experiment.name):
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=(7, 0.5 + 0.2 * values.shape[1]), layout="constrained")
-        drawn = posthocs.critical_difference_diagram(
-            ranking.ranks, p_values, ax=figure.gca(), color_palette=colours,
-            label_fmt_left="{label} ({rank:.1f}) ", label_fmt_right=" ({rank:.1f}) {label}",
-        )  # fmt: skip
-        for (bar,) in drawn["crossbars"]:
-            bar.set_xdata(sorted(bar.get_xdata()))  # a set, whose order changes
-        return figures.save(figure, folder / "ranks")
