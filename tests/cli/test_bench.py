@@ -259,11 +259,12 @@ def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite):
 def test_a_bench_that_was_killed_goes_on_with_reuse(call, home, suite):
     """Without --reuse the runs of a file are made anew, and a killed command would start again."""
     fits = suite / "fits"
+    # The code of a path is computed once in a process, so this file has a name of its own.
     text = MODEL.replace(
         "    random =", f"    open({str(fits)!r}, 'a').write('fit ')\n    random ="
     )
-    (suite / "guess.py").write_text(text)
-    words = ["bench", "./guess.py", "--suite", "suite"]
+    (suite / "counted.py").write_text(text)
+    words = ["bench", "./counted.py", "--suite", "suite"]
     folders = ["--data", str(home.data), "--results", str(home.results), "--offline"]
     code = (
         "import pathlib, sys\n"
@@ -280,9 +281,9 @@ def test_a_bench_that_was_killed_goes_on_with_reuse(call, home, suite):
     running.kill()
     running.wait()
     made = {path: path.stat().st_mtime_ns for path in (home.results / "records").rglob("*.json")}
-    assert not (home.results / "boards" / "suite+guess.csv").exists()
+    assert not (home.results / "boards" / "suite+counted.csv").exists()
     assert call(*words, "--reuse")[0] == 0
     assert records(home) == before + 4
     assert made == {path: path.stat().st_mtime_ns for path in made}
     assert len(fits.read_text().split()) <= 5  # one may have been cut
-    assert board(home, "suite+guess")["guess"]["rows"] == "2"
+    assert board(home, "suite+counted")["counted"]["rows"] == "2"

@@ -118,8 +118,8 @@ def test_features_and_weights_are_those_of_the_remaining_documents():
 
 def test_a_feature_of_documents_that_are_dropped_is_dropped():
     parts = {
-        name: (sp.csr_array(np.eye(6, 6, dtype=np.int32)), np.repeat([0, 1], 3))
-        for name in ("source", "target")
+        name: (sp.csr_array(np.eye(6, 6, dtype=np.int32) * times), np.repeat([0, 1], 3))
+        for times, name in enumerate(("source", "target"), start=1)
     }
     whole = problem_from_counts(
         "made-up", "transfer", "ab", parts, weighting="tf", unit_length=False

@@ -68,7 +68,9 @@ def made_up(tmp_path):
         files = {}
         for name in amazon.needed(PAIR):
             label = name.rpartition("/")[2].removesuffix(".review")
-            text = changes.get(label, f"dull:1 so_dull:2 #label#:{label}\na:b:3 #label#:{label}\n")
+            times = 4 if "kitchen" in name else 3
+            text = f"dull:1 so_dull:2 #label#:{label}\na:b:{times} #label#:{label}\n"
+            text = changes.get(label, text)
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\r\n")
@@ -81,8 +83,8 @@ def made_up(tmp_path):
 def test_made_up_files_are_read(made_up):
     problem, truth = amazon.build(PAIR, made_up(), **PLAIN)
     assert problem.classes == ("negative", "positive")
-    expected = [[0, 1, 2], [3, 0, 0]] * 2  # terms a:b, dull, so_dull
-    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+    for times, domain, Y in zip((3, 4), problem.domains, truth.Y, strict=True):
+        expected = [[0, 1, 2], [times, 0, 0]] * 2  # terms a:b, dull, so_dull
         np.testing.assert_array_equal(domain.X.toarray(), expected)
         np.testing.assert_array_equal(Y, [[1, 0], [1, 0], [0, 1], [0, 1]])
     assert not problem.domains[1].Y.any()

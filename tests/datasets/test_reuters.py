@@ -98,11 +98,11 @@ def test_options_have_their_documented_effect():
 def made_up(tmp_path):
     """The two files of a task; returns the builder's files."""
     files = {}
-    for part in ("src", "tar"):
+    for part, last in (("src", 2.0), ("tar", 1.0)):
         stem = f"OrgsPeople_{part}"
         path = tmp_path / f"{stem}.mat"
         variables = {
-            f"{stem}_data": sp.csc_matrix(np.array([[2.0, 0, 1], [0, 3, 0], [1, 0, 0]])),
+            f"{stem}_data": sp.csc_matrix(np.array([[2.0, 0, 1], [0, 3, 0], [last, 0, 0]])),
             f"{stem}_label": np.array([[2], [1], [2]], np.uint8),
         }
         savemat(path, variables)

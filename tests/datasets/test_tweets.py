@@ -56,19 +56,23 @@ now",on-topic
 """
     (tmp_path / "one").write_text(text, encoding="utf-8")
     name = "crisislex/sandy-vs-boston"
-    files = dict.fromkeys(crisislex.needed(name), tmp_path / "one")
+    (tmp_path / "other").write_text(text.replace("tea", "tea tea"), encoding="utf-8")
+    files = {
+        file: tmp_path / n for file, n in zip(crisislex.needed(name), ("one", "other"), strict=True)
+    }
     problem, truth = crisislex.build(name, files, **PLAIN)
-    for domain, Y in zip(problem.domains, truth.Y, strict=True):
-        np.testing.assert_array_equal(domain.X.toarray(), [[2, 1, 0], [0, 0, 1]])
+    for times, domain, Y in zip((1, 2), problem.domains, truth.Y, strict=True):
+        np.testing.assert_array_equal(domain.X.toarray(), [[2, 1, 0], [0, 0, times]])
         np.testing.assert_array_equal(Y, [[0, 1], [1, 0]])
     assert not problem.domains[1].Y.any()
 
 
 def test_a_mark_of_a_line_break_is_no_word(tmp_path):
-    (tmp_path / "one").write_text(
-        "Größe|LBR|zählt\tOFFENSE\tINSULT\nja\tOTHER\tOTHER\n", encoding="utf-8"
-    )
-    files = dict.fromkeys(germeval.FILES, tmp_path / "one")
+    text = "Größe|LBR|zählt\tOFFENSE\tINSULT\nja\tOTHER\tOTHER\n"
+    files = {name: tmp_path / f"{i}" for i, name in enumerate(germeval.FILES)}
+    for path in files.values():
+        path.write_text(text, encoding="utf-8")
+        text = text.replace("\nja", "\nja ja")
     problem, truth = germeval.build("germeval/fine-test-vs-training", files, **PLAIN)
     np.testing.assert_array_equal(problem.domains[0].X.toarray(), [[1, 0, 1], [0, 1, 0]])
     np.testing.assert_array_equal(truth.Y[1].argmax(axis=1), [2, 0])
