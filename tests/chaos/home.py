@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -39,8 +40,7 @@ class Home:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         self.folder, self.diary = folder, folder / "diary"
-        self.temporary = folder / "tmp"
-        self.temporary.mkdir()
+        self.temporary = Path(tempfile.gettempdir())
         self.data, self.results = folder / "data", folder / "results"
         self.experiment = folder / "broken.yaml"
         self.experiment.write_text(EXPERIMENT.replace("REPEATS", str(repeats)))

@@ -21,6 +21,8 @@ def soak(folder: Path, times: int = 300) -> Outcome:
     memory, descriptors = _watch(home)
     expected, rng = home.tables(), random.Random(0)
     home, saved, counts = Home(folder / "interrupted", times // 2), {}, dict.fromkeys(SIGNALS, 0)
+    home.temporary = folder / "tmp"  # a path short enough for sockets
+    home.temporary.mkdir()
     lost, repeated, code, patience = 0, 0, None, 5.0
     while code is None:
         process = _start(home)
