@@ -21,9 +21,11 @@ from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 
-#: Commands that tests start end at SIGHUP, also where the tests themselves run under nohup.
+# Commands that tests start end at SIGHUP and SIGINT, also where the tests run under nohup
+# or in the background of a shell.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 #: Fixtures that start programs, of which each takes seconds: their tests are slow.
