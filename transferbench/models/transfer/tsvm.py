@@ -19,8 +19,9 @@ for the largest f. The pair whose switch lowers the objective most is therefore 
 Departures from the paper: LIBLINEAR solves for (w, b), and penalises b as in the SVM. By default C*
 starts at 1e-3 C and grows by 3, all pairs are switched at once, as Sindhwani and Keerthi (SIGIR
 2006) do, and (w, b) is solved to a tolerance of 1e-2. The experiments on the papers' tables have
-the values of SVM-light instead: start=1e-5, factor=1.5, pairs=1, and tol=1e-4. They take many times
-longer.
+the values of SVM-light instead: start=1e-5, factor=1.5 and pairs=1, with tol=1e-6. They take many
+times longer. With 1e-4, as they had before, LIBLINEAR stops early: on sci vs talk an exact solver
+decides 132 of 3,374 documents otherwise, but none of them with 1e-6.
 
 The share is an assumption about the target: `prior`, by default that of the labelled documents.
 """
