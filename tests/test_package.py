@@ -135,7 +135,7 @@ def test_the_python_of_the_readme_works(real, monkeypatch, capsys):
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 120
+    assert len(README.splitlines()) <= 110
 
 
 def test_every_command_is_in_the_changelog():
