@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +26,9 @@ P = TypeVar("P")
 #: keyword-only arguments are options of the dataset.
 Reader = Callable[..., tuple[Sequence[str], Mapping[str, P]]]
 Builder = Callable[..., tuple[Problem, Truth]]
-#: Counts (n, d) of a domain, and its class indices (n,), −1 for an unknown class.
+#: Counts (n, d), or texts, of a domain, and its class indices (n,), −1 for an unknown class.
 Counts = tuple[sp.csr_array, np.ndarray]
+Texts = tuple[list[str], np.ndarray]
 
 
 def builder(
@@ -68,6 +69,11 @@ def builder(
             unit_length=unit_length,
         )
 
+    return _with_options_of(read, build)
+
+
+def _with_options_of(read: Callable[..., Any], build: Builder) -> Builder:
+    """Return `build` with the signature that states the options of `read`, then its own."""
     _, _, *options = inspect.signature(read).parameters.values()
     *common, _ = inspect.signature(build).parameters.values()
     arguments = [*common[:2], *options, *common[2:]]
@@ -75,8 +81,8 @@ def builder(
     return build
 
 
-def text_builder(read: Reader[tuple[list[str], np.ndarray]]) -> Builder:
-    """Return the function `build` of a transfer dataset of texts; a part has class indices, too."""
+def text_builder(read: Reader[Texts]) -> Builder:
+    """Return the function `build` of a transfer dataset of texts."""
 
     def read_counts(
         task: str, files: dict[str, Path], *, token_pattern: str = r"[^\W_]{2,}"
@@ -92,30 +98,73 @@ def text_builder(read: Reader[tuple[list[str], np.ndarray]]) -> Builder:
     return builder(read_counts, min_df=2)
 
 
+class Labelled(NamedTuple):
+    """Content of a multi-label dataset, to be divided into tasks; see `assign_tasks_from`.
+
+    classes : (c,) names of the labels.
+    views   : (n, d) each.
+    Y       : (n, c) 0/1.
+    Y_sub   : (n, m) 0/1, the sub-categories that decide on the tasks.
+    tops    : (m,) the top category of each sub-category.
+    X       : (n, d) the matrix by which documents without known labels are compared.
+    """
+
+    classes: Sequence[str]
+    views: Sequence[Matrix]
+    Y: np.ndarray
+    Y_sub: np.ndarray
+    tops: Sequence[str]
+    X: Matrix
+
+
+def multilabel_builder(read: Callable[..., Labelled]) -> Builder:
+    """Return the function `build` of a multi-label dataset; it divides the documents into tasks."""
+
+    def build(
+        task: str,
+        files: dict[str, Path],
+        *,
+        tasks: Count = 4,
+        tasks_from: TasksFrom = "labels",
+        train: TrainFraction = 0.5,
+        split: CountOrZero = 0,
+        **options: Any,
+    ) -> tuple[Problem, Truth]:
+        """Build one task.
+
+        tasks: number of tasks that the documents are assigned to; tasks_from: by the labels of all
+        documents, by those of the training documents alone, or at random. train: fraction of the
+        documents whose labels are seen, drawn at random; split: number of the draw. The other
+        options are those of `read`.
+        """
+        classes, views, Y, Y_sub, tops, X = read(task, files, **options)
+        seen = train_mask(len(Y), train, split)
+        assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
+        return problem_from_views(task, classes, views, Y, assigned, seen)
+
+    return _with_options_of(read, build)
+
+
 def problem_from_counts(
     task: str,
     family: Family,
     classes: Sequence[str],
     parts: Mapping[str, Counts],
     *,
-    columns: np.ndarray | None = None,
     min_df: int = 1,
     weighting: Weighting,
     unit_length: bool,
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth.
 
-    parts   : by domain name, counts over the same d features; in a transfer problem, the labels of
-              the domain "source" are seen.
-    columns : features to choose from, None for all; those in at least min_df documents of all
-              domains together are kept.
+    parts  : by domain name, counts over the same d features; in a transfer problem, the labels of
+             the domain "source" are seen.
+    min_df : features in at least so many documents of all domains together are kept.
 
     Weights (see `text.weight`) are fitted on all documents together. Raise ValueError if the
     domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
-    if columns is not None:
-        counts = counts[:, columns]
     X = weight(counts[:, _frequent(counts, min_df)], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
     names = list(parts)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transferbench.data.problems import text_builder
+from transferbench.data.problems import Texts, text_builder
 from transferbench.datasets._published import facts, originals
 
 CLASSES = ("off-topic", "on-topic")
@@ -34,9 +34,7 @@ def needed(task: str) -> list[str]:
     return [FILE_OF[disaster] for disaster in PAIRS[task]]
 
 
-def _read(
-    task: str, files: dict[str, Path]
-) -> tuple[tuple[str, ...], dict[str, tuple[list[str], np.ndarray]]]:
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
     parts = {}
     for domain, name in zip(("source", "target"), needed(task), strict=True):
         with files[name].open(encoding="utf-8", newline="") as stream:

@@ -25,19 +25,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.formats import read_arff
-from transferbench.data.problems import (
-    TasksFrom,
-    TrainFraction,
-    Views,
-    assign_tasks_from,
-    problem_from_views,
-    topic_view,
-    train_mask,
-)
+from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
 from transferbench.data.text import weight
 from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Matrix, Problem, Truth
+from transferbench.parameters import Count
+from transferbench.problem import Matrix
 
 FILES = originals("eurlex")
 (CODES,) = FILES
@@ -49,21 +41,10 @@ FACTS = facts(TASKS)
 Code = tuple[int, ...]
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    views: Views = "both",
-    topics: Count = 100,
-    tasks: Count = 4,
-    tasks_from: TasksFrom = "labels",
-    train: TrainFraction = 0.5,
-    split: CountOrZero = 0,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    views, topics, tasks, tasks_from, train, split: see `rcv1/subset1`.
-    """
+def _read(
+    task: str, files: dict[str, Path], *, views: Views = "both", topics: Count = 100
+) -> Labelled:
+    """Read one task. views, topics: see `rcv1/subset1`."""
     table, Y_all, labels = read_arff(files[CODES])
     # The first two levels of each code: tag_11.30.40.0 → (11, 30).
     numbers = [label.removeprefix("tag_").split(".") for label in labels]
@@ -76,9 +57,10 @@ def build(
     matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
     if views != "tf-idf":
         matrices.append(topic_view(X, topics))
-    seen = train_mask(len(Y), train, split)
-    assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
-    return problem_from_views(task, classes, matrices, Y, assigned, seen)
+    return Labelled(classes, matrices, Y, Y_sub, tops, X)
+
+
+build = multilabel_builder(_read)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:

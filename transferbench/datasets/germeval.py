@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transferbench.data.problems import text_builder
+from transferbench.data.problems import Texts, text_builder
 from transferbench.datasets._published import facts, originals
 
 FILES = originals("germeval")
@@ -32,9 +32,7 @@ TASKS = {
 FACTS = facts(TASKS)
 
 
-def _read(
-    task: str, files: dict[str, Path]
-) -> tuple[tuple[str, ...], dict[str, tuple[list[str], np.ndarray]]]:
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
     prefix, *names = PARTS[task]
     parts = {}
     for domain, name in zip(("source", "target"), names, strict=True):

@@ -143,11 +143,6 @@ def build(
     clustering = task.startswith("mtc/")
     stated, split = stated_options(task), SPLITS[task]
     counts, vocabulary, groups = _corpus(tuple(files[name] for name in FILES), token_pattern)
-    parts = {}
-    for name, domain in split.items():
-        y = labels(domain, groups)
-        rows = np.flatnonzero(y >= 0)
-        parts[name] = replicate(counts[rows], copies), np.tile(y[rows], copies)
     # The sub-categories over which document frequencies are counted.
     counted = [m for domain in split.values() for members in domain.values() for m in members]
     in_count = np.isin(groups, [GROUPS[m] for m in (counted if clustering else GROUPS)])
@@ -158,12 +153,16 @@ def build(
         min_df=min_df or stated["min_df"],
         max_features=max_features or stated["max_features"] or None,
     )
+    parts = {}
+    for name, domain in split.items():
+        y = labels(domain, groups)
+        rows = np.flatnonzero(y >= 0)
+        parts[name] = replicate(counts[rows], copies)[:, columns], np.tile(y[rows], copies)
     return problem_from_counts(
         task,
         "clustering" if clustering else "transfer",
         list(next(iter(split.values()))),
         parts,
-        columns=columns,
         weighting=weighting,
         unit_length=unit_length,
     )

@@ -44,17 +44,10 @@ import scipy.sparse as sp
 
 from transferbench.data.archive import digest
 from transferbench.data.fetch import File
-from transferbench.data.problems import (
-    TasksFrom,
-    TrainFraction,
-    assign_tasks_from,
-    problem_from_views,
-    train_mask,
-)
+from transferbench.data.problems import Labelled, multilabel_builder
 from transferbench.datasets._published import originals
 from transferbench.datasets.user import user_folder
-from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Matrix, Problem, Truth
+from transferbench.problem import Matrix
 from transferbench.userdata.readers import check_size
 
 FILES: dict[str, File] = {}  # nothing to fetch
@@ -83,22 +76,11 @@ def user_files(folder: Path) -> list[Path]:
     return sorted(file for file in found if file.is_file())
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    path: str = "",
-    views: str = "CH+CORR",
-    tasks: Count = 4,
-    tasks_from: TasksFrom = "labels",
-    train: TrainFraction = 0.5,
-    split: CountOrZero = 0,
-) -> tuple[Problem, Truth]:
-    """Build the task.
+def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR") -> Labelled:
+    """Read the task.
 
     path: the folder, if it is not own/nus-wide. views: kinds of features, or "tags", joined by +.
-    tasks, tasks_from, train, split: see `rcv1/subset1`. Raise Unavailable without a path,
-    ValueError for files that are missing or not the known ones.
+    Raise Unavailable without a path, ValueError for files that are missing or not the known ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     kinds = views.split("+")
@@ -110,10 +92,11 @@ def build(
         _check_files(folder, kind)
     concepts, parts = _labels(folder)
     matrices = [_features(folder, kind, [len(part) for part in parts]) for kind in kinds]
-    Y, tops = np.vstack(parts), [""] * len(concepts)
-    seen = train_mask(len(Y), train, split)
-    assigned = assign_tasks_from(tasks_from, Y, tops, tasks, seen=seen, X=matrices[0], split=split)
-    return problem_from_views(task, concepts, matrices, Y, assigned, seen)
+    Y = np.vstack(parts)
+    return Labelled(concepts, matrices, Y, Y, [""] * len(concepts), matrices[0])
+
+
+build = multilabel_builder(_read)
 
 
 def _unpacked(folder: Path) -> Path:

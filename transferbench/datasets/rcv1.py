@@ -35,19 +35,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.formats import read_rda
-from transferbench.data.problems import (
-    TasksFrom,
-    TrainFraction,
-    Views,
-    assign_tasks_from,
-    problem_from_views,
-    topic_view,
-    train_mask,
-)
+from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
 from transferbench.datasets._published import facts, originals
 from transferbench.datasets._term_counts import recover_counts
-from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Matrix, Problem, Truth
+from transferbench.parameters import Count
+from transferbench.problem import Matrix
 
 FILES = originals("rcv1")
 TASKS = {
@@ -78,23 +70,13 @@ def needed(task: str) -> list[str]:
     return [f"rcv1/rcv1sub{task.removeprefix('rcv1/subset')[0]}.rda"]
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    *,
-    views: Views = "both",
-    topics: Count = 100,
-    tasks: Count = 4,
-    tasks_from: TasksFrom = "labels",
-    train: TrainFraction = 0.5,
-    split: CountOrZero = 0,
-) -> tuple[Problem, Truth]:
-    """Build one task.
+def _read(
+    task: str, files: dict[str, Path], *, views: Views = "both", topics: Count = 100
+) -> Labelled:
+    """Read one task.
 
     views: the published weights ("tf-idf"), the topics P(z|d) of every document of the subset, or
-    both. topics: their number. tasks: number of tasks that the stories are assigned to; tasks_from:
-    by the labels of all stories, by those of the training stories alone, or at random. train:
-    fraction of the stories whose labels are seen, drawn at random; split: number of the draw.
+    both. topics: their number.
     """
     path = files[needed(task)[0]]
     X, Y = _corrected(path)
@@ -108,10 +90,10 @@ def build(
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
         matrices.append(_topics(path, topics))
-    seen = train_mask(len(Y), train, split)
-    assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
-    return problem_from_views(task, classes, matrices, Y, assigned, seen)
+    return Labelled(classes, matrices, Y, Y_sub, tops, X)
 
+
+build = multilabel_builder(_read)
 
 Table = tuple["sp.csr_array", "np.ndarray"]
 
