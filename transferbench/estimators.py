@@ -41,9 +41,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     #: With metadata routing, a Pipeline passes sample_domain on by default.
     __metadata_request__fit: ClassVar = {"sample_domain": True}
 
-    model: str
-    random_state: Any
-    _params: dict[str, Any]
+    def __init__(self, model: str, *, random_state: Any = 0, **params: Any) -> None:
+        self.model = model
+        self.random_state = random_state
+        self._params = params
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the estimator's parameters and the given parameters of the model."""
@@ -209,9 +210,7 @@ class TransferClassifier(TransductiveClassifier):
     """
 
     def __init__(self, model: str = "gcmf", *, random_state: Any = 0, **params: Any) -> None:
-        self.model = model
-        self.random_state = random_state
-        self._params = params
+        super().__init__(model, random_state=random_state, **params)
 
     def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
         """Label the targets' documents.
@@ -224,8 +223,7 @@ class TransferClassifier(TransductiveClassifier):
         """
         X = self._validated(X, y)
         y = column_or_1d(y, warn=True)
-        given = np.full(len(y), SOURCE) if sample_domain is None else sample_domain
-        domain = _checked_domains(given, X, y)
+        domain = _checked_domains(sample_domain, X, y)
         domain = np.where((domain >= 0) & (y == MASKED), domain.min(initial=MASKED) - 1, domain)
         seen = domain >= 0
         if not seen.any():
@@ -262,9 +260,7 @@ class MultiLabelClassifier(TransductiveClassifier):
     """
 
     def __init__(self, model: str = "himls", *, random_state: Any = 0, **params: Any) -> None:
-        self.model = model
-        self.random_state = random_state
-        self._params = params
+        super().__init__(model, random_state=random_state, **params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -287,8 +283,7 @@ class MultiLabelClassifier(TransductiveClassifier):
         names = getattr(y, "columns", None)
         if not sp.issparse(y):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        given = np.full(y.shape[0], SOURCE) if sample_domain is None else sample_domain
-        domain = _checked_domains(given, X, y)
+        domain = _checked_domains(sample_domain, X, y)
         known = domain >= 0
         self._single = y.ndim == 1 or (
             y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
@@ -342,10 +337,8 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
     def __init__(
         self, model: str = "lnkmtc", n_clusters: int = 2, *, random_state: Any = 0, **params: Any
     ) -> None:
-        self.model = model
+        super().__init__(model, random_state=random_state, **params)
         self.n_clusters = n_clusters
-        self.random_state = random_state
-        self._params = params
 
     def fit(self, X: Any, y: Any = None, sample_domain: Any = None) -> Self:
         """Cluster the documents.
@@ -356,7 +349,7 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         """
         X = self._validated(X)
         n = X.shape[0]
-        domain = _checked_domains(np.zeros(n, int) if sample_domain is None else sample_domain, X)
+        domain = _checked_domains(sample_domain, X)
         if not 1 <= self.n_clusters <= n:
             raise ValueError(f"expected n_clusters of 1 to {n} (n_samples), got {self.n_clusters}")
         Y = np.zeros((n, self.n_clusters))
@@ -368,8 +361,11 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
 
 
 def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
-    """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers."""
-    domain = np.asarray(column_or_1d(given))
+    """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers.
+
+    None stands for one source.
+    """
+    domain = np.full(X.shape[0], SOURCE) if given is None else np.asarray(column_or_1d(given))
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
