@@ -88,6 +88,8 @@ def compare(
     compares multi-label models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
+    from transferbench.userdata.documents import Reading, find_domains
+    from transferbench.userdata.load import load
 
     models = [models] if isinstance(models, str) else models
     given = problem is not None, bool(source), bool(target)
@@ -98,7 +100,11 @@ def compare(
         )
     truth = None
     if problem is None:
-        problem, truth = _user_problem(source, target, options or {}, models, reading)
+        how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
+        domains = [find_domains([n] if isinstance(n, str) else n) for n in (source, target)]
+        family = comparing.choose_family(models, True, how.separator)
+        loaded = load(*domains, family=family, labels="any", options=options or {}, reading=how)
+        problem, truth = loaded.problem, loaded.truth
     elif isinstance(problem, str):
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
@@ -109,28 +115,6 @@ def compare(
     plans = comparing.plan(problem.family, names, params or {}, repeats=repeats)
     compared = comparing.compare(problem, plans)
     return comparing.table(compared, truth)
-
-
-def _user_problem(
-    source: str | Sequence[str],
-    target: str | Sequence[str],
-    options: Params,
-    names: Sequence[str],
-    given: Params,
-) -> tuple[Problem, Truth]:
-    """Return the problem of the user's files, of the family of the first named model."""
-    from transferbench.userdata.documents import Reading, find_domains
-    from transferbench.userdata.load import load
-    from transferbench.userdata.multilabel import choose_family
-
-    first = models.get(names[0]).family if names else "transfer"
-    reading = Reading(**parameters.resolve(Reading.__init__, given, "compare"))  # type: ignore[arg-type]
-    sources, targets = (
-        find_domains([files] if isinstance(files, str) else files) for files in (source, target)
-    )
-    family = choose_family(True, first, reading.separator)
-    loaded = load(sources, targets, family=family, labels="any", options=options, reading=reading)
-    return loaded.problem, loaded.truth
 
 
 def results(name: str) -> DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from own_documents import CAT, SEA, make_documents, write_csv
 
+from transferbench.choose.compare import choose_family
 from transferbench.choose.doubts import check_fit
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
@@ -143,20 +144,19 @@ def test_models_with_the_same_labels_agree_in_any_order_of_them():
 
 
 @pytest.mark.parametrize(
-    ("has_source", "model_family", "separator", "family"),
+    ("names", "has_source", "separator", "family"),
     [
-        (True, "transfer", None, "transfer"),
-        (True, "transfer", "", "transfer"),
-        (True, "transfer", ";", "multilabel"),
-        (True, "multilabel", None, "multilabel"),
-        (True, "multilabel", "", "multilabel"),
-        (False, "multilabel", ";", "clustering"),
+        ([], True, None, "transfer"),
+        (["lr", "tram"], True, None, "transfer"),
+        (["lr"], True, "", "transfer"),
+        (["lr"], True, ";", "multilabel"),
+        (["tram"], True, None, "multilabel"),
+        (["tram"], True, "", "multilabel"),
+        (["tram"], False, ";", "clustering"),
     ],
 )
-def test_the_separator_or_the_model_makes_data_multilabel(
-    has_source, model_family, separator, family
-):
-    assert multilabel.choose_family(has_source, model_family, separator) == family
+def test_the_separator_or_the_model_makes_data_multilabel(names, has_source, separator, family):
+    assert choose_family(names, has_source, separator) == family
 
 
 @pytest.mark.parametrize(

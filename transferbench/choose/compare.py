@@ -75,6 +75,17 @@ class FitPlan:
     seeds: tuple[int | None, ...]
 
 
+def choose_family(names: Sequence[str], has_source: bool, separator: str | None) -> Family:
+    """Return the family of user data: a separator or the first model makes it multi-label.
+
+    separator: None if the user gave none, "" to leave labels whole.
+    """
+    if not has_source:
+        return "clustering"
+    first = models.get(names[0]).family if names else "transfer"
+    return "multilabel" if separator or first == "multilabel" else "transfer"
+
+
 def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one.
 
@@ -250,15 +261,13 @@ def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
     names: what doubts call the targets.
     """
     fits, seconds = [], []
+    fit_one = partial(models.fit, planned.model, params=planned.params, watch=None)
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("default")
         try:
             for seed in planned.seeds:
                 start = time.perf_counter()
-                fit_one = partial(
-                    models.fit, planned.model, params=planned.params, seed=seed, watch=None
-                )
-                fit = fit_in_tasks(problem, fit_one)
+                fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
                 seconds.append(time.perf_counter() - start)
                 if problem.family == "transfer" and fit.columns == "clusters":
                     text = "it finds clusters, which have no names; choose another model"

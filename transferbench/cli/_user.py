@@ -105,11 +105,9 @@ class UserData:
     @property
     def family(self) -> Family:
         """The family of the problem, by that of the first named model."""
-        from transferbench import models
-        from transferbench.userdata.multilabel import choose_family
+        from transferbench.choose.compare import choose_family
 
-        first = models.get(self.named[0]).family if self.named else "transfer"
-        return choose_family(bool(self.sources), first, self.reading.separator)
+        return choose_family(self.named, bool(self.sources), self.reading.separator)
 
     def compared(self, only_advice: bool = False) -> list[str]:
         """Return the models to compare; only_advice: those that a recommendation needs."""

@@ -13,20 +13,10 @@ import numpy as np
 
 from transferbench.core.documents import stack
 from transferbench.errors import UserError, brief
-from transferbench.problem import Domain, Family, Fit, Problem, Truth
+from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Between the labels of a document, unless the user gives another; other usual ones.
 SEPARATOR, OTHERS = "|", (",", ";")
-
-
-def choose_family(has_source: bool, model_family: str, separator: str | None) -> Family:
-    """Return the family of own data: a separator or the model's family makes it multi-label.
-
-    separator: None if the user gave none, "" to leave labels whole.
-    """
-    if not has_source:
-        return "clustering"
-    return "multilabel" if separator or model_family == "multilabel" else "transfer"
 
 
 def split_labels(label: str, separator: str | None) -> list[str]:
