@@ -106,6 +106,12 @@ def test_pages_with_commands_are_found():
     assert sum(len(blocks(page)) for page in PAGES) >= 40
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_block_of_a_page_is_closed(page):
+    fences = re.findall(r"^ *(`{3,})", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert fences[::2] == fences[1::2]
+
+
 def test_an_unknown_option_is_found():
     with pytest.raises(click.NoSuchOption):
         parse(["reproduce", "gtl-table3", "--nonsense"])
