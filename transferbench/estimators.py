@@ -89,9 +89,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray
     ) -> Problem:
         """Return the problem; its domains are those of domain (n,), ordered by `_by_domain`."""
-        domains = tuple(
-            Domain(str(d), (X[rows],), Y[rows], seen[rows]) for d, rows in _by_domain(domain)
-        )
+        parts = _by_domain(domain)
+        domains = tuple(Domain(str(d), (X[rows],), Y[rows], seen[rows]) for d, rows in parts)
         classes = tuple(map(str, range(Y.shape[1])))
         return Problem(type(self).__name__, family, classes, domains)
 

@@ -29,7 +29,12 @@ def fingerprint(path: Path) -> str:
     Imports are followed through this package, except into NOT_FINGERPRINTED.
     """
     texts: dict[Path, str] = {}
-    waiting = [path.resolve(), *_package(path.resolve())]
+    top = path = path.resolve()
+    while (top.parent / "__init__.py").is_file():
+        top = top.parent
+    inside = [] if path.is_relative_to(PACKAGE) else top.rglob("*")
+    files = [file for file in inside if file.is_file() and "__pycache__" not in file.parts]
+    waiting = [path, *files]
     while waiting:
         file = waiting.pop()
         if file not in texts:
@@ -81,15 +86,6 @@ def _read(path: Path) -> tuple[str, list[Path]]:
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
     return _text(tree), [file for name in imports(tree) if (file := _file(name))]
-
-
-def _package(path: Path) -> list[Path]:
-    """Return the files of the package in which a plug-in lies; none if it lies in none."""
-    top = path
-    while (top.parent / "__init__.py").is_file():
-        top = top.parent
-    inside = [] if path.is_relative_to(PACKAGE) else top.rglob("*")
-    return [file for file in inside if file.is_file() and "__pycache__" not in file.parts]
 
 
 def _text(node: Any) -> str:

@@ -259,10 +259,8 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     originals = {name: fetch.get(file, settings) for name, file in needed(task).items()}
     users = _users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
-    built: tuple[Problem, Truth] = datasets.tasks()[task.base].build(
-        task.base, originals, **options
-    )
-    return built
+    build: problems.Builder = datasets.tasks()[task.base].build
+    return build(task.base, originals, **options)
 
 
 def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
@@ -275,9 +273,8 @@ def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     if plain:
         stated = module.stated_options(task.base) if hasattr(module, "stated_options") else {}
         weights["min_df"] = options.get("min_df") or stated.get("min_df", 1)
-    cut: Any = problems.cut
-    built: tuple[Problem, Truth] = cut(problem, truth, **weights, **task.cut)
-    return built
+    cut: problems.Builder = problems.cut
+    return cut(problem, truth, **weights, **task.cut)
 
 
 def needed(task: Task) -> dict[str, fetch.File]:

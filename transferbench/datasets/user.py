@@ -125,16 +125,8 @@ def build(
             "name it: own:path=FILE.yaml."
         )
     if task == "own" and not user_path(path).is_dir():
-        yaml = read_yaml(user_path(path))
-        loaded = load(
-            yaml.sources,
-            yaml.targets,
-            family=yaml.family,
-            labels="some",
-            reading=yaml.reading,
-            options=yaml.options,
-            name=task,
-        )
+        described = vars(read_yaml(user_path(path)))
+        loaded = load(**described, labels="some", name=task)
         return pool(loaded.problem, loaded.truth)
     folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
     return _from_folder(task, folder, train, split)
@@ -142,7 +134,7 @@ def build(
 
 @dataclass(frozen=True)
 class TaskFile:
-    """Content of the YAML file. Clustering tasks are targets without a source."""
+    """Content of the YAML file: arguments of `load`. Of clustering, tasks are the targets."""
 
     family: Family
     sources: list[DomainFiles]

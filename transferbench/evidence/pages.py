@@ -103,16 +103,9 @@ def render(
 
 def render_board(board: boards.Board) -> dict[str, str]:
     """Return the texts of a board by file name."""
-    file = board.experiment
-    shown = {
-        "board": board,
-        "file": file,
-        "spec": file.spec,
-        "digits": tables.digits(file),
-    }
-    name = file.name
-    texts = {f"{name}.csv": to_csv(board.standings)}
-    return texts | {f"{name}.{kind}": fill(f"board.{kind}.j2", **shown) for kind in ("md", "tex")}
+    name = board.experiment.name
+    pages = {f"{name}.{kind}": fill(f"board.{kind}.j2", board=board) for kind in ("md", "tex")}
+    return {f"{name}.csv": to_csv(board.standings), **pages}
 
 
 def _about(spec: Schema) -> list[str]:

@@ -100,7 +100,10 @@ def _message(detail: Any) -> str:
 
 def check(spec: Schema, errors: ErrorList) -> None:
     """Check that the parts of a file fit together and that everything they name exists."""
-    families = _families(spec)
+    families: dict[str, Family] = {}
+    for name, column in spec.columns.items():
+        with suppress(UserError):  # an unknown model, which `_check_models` reports
+            families[name] = models.get(column.model).family
     _check_tasks(spec, families, errors)
     _check_models(spec, errors)
     _check_measures(spec, families, errors)
@@ -121,15 +124,6 @@ def check(spec: Schema, errors: ErrorList) -> None:
         errors.check_known("column", [spec.board], spec.columns, "board")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
-
-
-def _families(spec: Schema) -> dict[str, Family]:
-    """Return the family of the model of each column; columns of unknown models are left out."""
-    families = {}
-    for name, column in spec.columns.items():
-        with suppress(UserError):
-            families[name] = models.get(column.model).family
-    return families
 
 
 def _check_tasks(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:

@@ -308,20 +308,16 @@ class Claim(StrictModel):
         given = self.predicate
         return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
 
-    @property
-    def has_threshold(self) -> bool:
-        """True if the predicate states how large a difference must be, or may be."""
-        given = self.predicate
-        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
-            return True
-        return isinstance(given, Stable) or bool(given.by) or getattr(given, "times", 1.0) != 1
-
     def matters_on(self, ratio: bool, unit: int) -> float:
         """Return the smallest difference that matters, on the scale that is compared.
 
-        ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1.
+        ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1. It is
+        0 if the predicate states how large a difference must be, or may be.
         """
-        if self.has_threshold:
+        given = self.predicate
+        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
+            return 0.0
+        if isinstance(given, Stable) or given.by or getattr(given, "times", 1.0) != 1:
             return 0.0
         return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
 
@@ -441,7 +437,7 @@ class Experiment:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
         settings = cache(self._settings)  # the same on every row
         readings = self.spec.readings is not None
-        curve = bool(self.spec.figure and self.spec.figure.iterations)
+        curves = bool(self.spec.figure and self.spec.figure.iterations)
         for label, row in self.spec.rows.items():
             for name, column in self.spec.columns.items():
                 task = tasks.Task.named(column.task or row.task, **column.options).name
@@ -450,15 +446,10 @@ class Experiment:
                 else:
                     random = parameters.takes_seed(models.load(column.model))
                 seeds = range(repeats or self.spec.repeats) if random else (None,)
+                curve = readings or (curves and not column.control)
                 for x, params in settings(name):
                     for seed in seeds:
-                        run = Run(
-                            task,
-                            column.model,
-                            params,
-                            seed,
-                            readings or (curve and not column.control),
-                        )
+                        run = Run(task, column.model, params, seed, curve)
                         yield PlannedRun(label, name, x, run)
 
     def _settings(self, label: str) -> list[tuple[float | None, Params]]:

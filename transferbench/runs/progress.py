@@ -22,13 +22,6 @@ FIRST = 10.0
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-def notify(message: str) -> None:
-    """Print a line to stderr without disturbing the progress bar."""
-    from tqdm import tqdm
-
-    tqdm.write(message_text(message), file=sys.stderr)
-
-
 class ProgressBar:
     """Shows how many runs have ended, which one is running, and how long the others may take.
 
@@ -118,7 +111,7 @@ class ProgressBar:
             return
         self.printed = monotonic()
         if self.lines:
-            notify(str(self))
+            self.tqdm.write(message_text(str(self)), file=sys.stderr)
         elif not self.tqdm.disable:
             self.tqdm.set_description_str(str(self))
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -93,16 +93,13 @@ def load(
                 "`transferbench predict` needs none."
             )
     used = used_options([*labelled, *others], options)
-    separator = SEPARATOR if reading.separator is None else reading.separator
-    problem, truth = documents_problem(
-        labelled,
-        others,
-        used,
-        name=name,
-        clusters=clusters,
-        separator=separator if family == "multilabel" else None,
+    separator = None
+    if family == "multilabel":
+        separator = SEPARATOR if reading.separator is None else reading.separator
+    built = documents_problem(
+        labelled, others, used, name=name, clusters=clusters, separator=separator
     )
-    return Loaded(problem, truth, labelled, others, used)
+    return Loaded(*built, labelled, others, used)
 
 
 def documents_problem(
@@ -142,7 +139,12 @@ def documents_problem(
         raise _no_features(files[int(nonzeros.argmin())])
     family: Family = "transfer" if separator is None else "multilabel"
     seen = of_file < len(sources)
-    names = _domain_names(files, reserved={ALL} if family == "multilabel" else set())
+    reserved = (ALL,) if family == "multilabel" else ()
+    names: list[str] = []
+    for file in files:  # a number after a repeated or reserved name
+        first = file.name or file.path.stem
+        numbered = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
+        names.append(next(each for each in numbered if each not in {*names, *reserved}))
     family = family if sources else "clustering"
     scored = ~seen & known
     try:
@@ -287,16 +289,6 @@ def _matrix_features(
     if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
     return weight(X, weighting or "tf", bool(unit_length))
-
-
-def _domain_names(domains: Sequence[Documents], reserved: Set[str]) -> list[str]:
-    """Return the names of the domains, with a number after repeated and reserved ones."""
-    names: list[str] = []
-    for domain in domains:
-        first = domain.name or domain.path.stem
-        numbered = (first, *(f"{first}-{i}" for i in range(2, len(domains) + 3)))
-        names.append(next(name for name in numbered if name not in {*names, *reserved}))
-    return names
 
 
 def _no_features(file: Documents) -> UserError:
