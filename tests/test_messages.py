@@ -11,7 +11,7 @@ import pytest
 
 import transferbench
 from transferbench import messages
-from transferbench.cli._terminal import WarningPrinter, echo
+from transferbench.cli._terminal import OncePrinter, echo
 from transferbench.messages import hide_passwords, install_hint, printable
 
 CLI = Path(transferbench.__file__).parent / "cli"
@@ -74,7 +74,7 @@ def test_commands_print_through_one_function():
 
 def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
     with warnings.catch_warnings():
-        warnings.showwarning = WarningPrinter()
+        warnings.showwarning = OncePrinter().show_warning
         warnings.simplefilter("always")
         for _ in range(3):
             warnings.warn("take\n care \x1b[1m", stacklevel=1)

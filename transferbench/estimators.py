@@ -110,11 +110,9 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
     # skada's scorers pass these arguments.
     __metadata_request__predict: ClassVar = {"sample_domain": True, "allow_source": True}
-    __metadata_request__predict_proba: ClassVar = {"sample_domain": True, "allow_source": True}
-    __metadata_request__score: ClassVar = {
-        **{"sample_domain": True, "allow_source": True},
-        "sample_weight": True,  # of the importance weighted scorer
-    }
+    __metadata_request__predict_proba: ClassVar = __metadata_request__predict
+    # The last one is of the importance weighted scorer.
+    __metadata_request__score: ClassVar = __metadata_request__predict | {"sample_weight": True}
 
     classes_: np.ndarray
     label_distributions_: np.ndarray

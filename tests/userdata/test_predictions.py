@@ -51,7 +51,7 @@ def test_agreement_is_the_share_of_models_with_the_first_ones_label():
 @pytest.mark.parametrize("suffix", predictions.SUFFIXES)
 def test_a_file_name_that_is_no_text_is_written_with_escapes(tmp_path, suffix):
     path = tmp_path / f"found{suffix}"
-    predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]), suffix)
+    predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]))
     assert "bad\\udcff.csv" in path.read_text(encoding="utf-8")
 
 
@@ -67,5 +67,5 @@ def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
     scores = np.eye(8)[[problem.classes.index(label) for label in LABELS]]
     rows = predictions.rows(problem, {"m": Fit((scores, scores))}, [source])
     path = tmp_path / f"found{suffix}"
-    predictions.write(path, rows, suffix)
+    predictions.write(path, rows)
     assert read(path, Reading(text="file"), labels="all").labels == LABELS

@@ -148,9 +148,8 @@ def choose(problem: Problem, entry: Entry) -> Choice:
         why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
         shares = {*SHARES} - shares
         if signs["alike"]:
-            why += (
-                f", and {signs['alike']:.0f} of {len(problem.targets)} targets look like the source"
-            )
+            of_targets = f"{signs['alike']:.0f} of {len(problem.targets)} targets"
+            why += f", and {of_targets} look like the source"
     elif signs["alike"]:
         why = "source and target look alike, so it decides as the SVM"
     else:
@@ -341,18 +340,6 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     return frame
 
 
-def recall(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return (c,) the share of each class that is decided right, NaN for absent classes.
-
-    Y, scores (n, c) of the documents to score.
-    """
-    from sklearn.metrics import recall_score
-
-    true, decided, labels = Y.argmax(axis=1), scores.argmax(axis=1), range(Y.shape[1])
-    recalls = recall_score(true, decided, labels=labels, average=None, zero_division=np.nan)
-    return np.asarray(recalls)
-
-
 def _shares(compared: Comparison, i: int) -> dict[str, dict[str, float]]:
     """Return the label-free columns of `table` on domain i, by fitted model."""
     problem = compared.problem
@@ -386,7 +373,11 @@ def _means(of_seeds: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _recall(truth: Truth, i: int, fits: Sequence[Fit]) -> dict[str, float]:
-    """Return the mean recall of each class on domain i over the seeds."""
-    rows = truth.scored[i]
-    recalls = np.mean([recall(truth.Y[i][rows], fit.scores[i][rows]) for fit in fits], axis=0)
+    """Return the mean recall of each class on domain i over the seeds, NaN for absent classes."""
+    from sklearn.metrics import recall_score
+
+    rows, labels = truth.scored[i], range(len(truth.classes))
+    recall = partial(recall_score, labels=labels, average=None, zero_division=np.nan)
+    true = truth.Y[i][rows].argmax(axis=1)
+    recalls = np.mean([recall(true, fit.scores[i][rows].argmax(axis=1)) for fit in fits], axis=0)
     return {f"recall {c}": v for c, v in zip(truth.classes, recalls.tolist(), strict=True)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from transferbench import __version__, settings
-from transferbench.cli._terminal import WarningPrinter, echo
+from transferbench.cli._terminal import OncePrinter, echo
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -59,7 +59,7 @@ def main(
     transferbench list                            models, tasks and experiments
     """
     ctx.with_resource(warnings.catch_warnings())
-    warnings.showwarning = WarningPrinter()
+    warnings.showwarning = OncePrinter().show_warning
     given = settings.load()
     ctx.obj = given.replace(data=data, results=results, mirrors=mirror or None, offline=offline)
 

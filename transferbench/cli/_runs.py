@@ -10,7 +10,7 @@ import click
 from annotated_types import Ge, Lt
 
 from transferbench.cli._options import declared, option, passing
-from transferbench.cli._terminal import echo_table, say
+from transferbench.cli._terminal import OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
 from transferbench.runs import engines
@@ -99,18 +99,13 @@ class Execution:
 
         if not self.force and any(map(self.repeats, runs)):
             say("runs of your files are repeated: what they use may change; see --reuse", err=True)
-        printed: set[str] = set()
-
-        def say_once(text: str) -> None:
-            if text not in printed:
-                printed.add(text)
-                say(text, err=True)
+        once = OncePrinter()
 
         def report(run: Run, record: Record) -> None:
             for doubt in record.doubts:
-                say_once(f"warning: {run.model}: {doubt}")
+                once.say(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
-                say_once(f"{run.model} printed: {first} (more in the output of its record)")
+                once.say(f"{run.model} printed: {first} (more in the output of its record)")
             if record.status not in ("done", "unavailable"):
                 say(f"{record.status}: {run}: {record.reason}", err=True)
             on_record(run, record)

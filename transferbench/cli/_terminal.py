@@ -48,15 +48,18 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
     echo(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-class WarningPrinter:
-    """Prints warnings in one line each, without the place in the code, and each text once."""
+class OncePrinter:
+    """Prints messages to stderr, each text once."""
 
     def __init__(self) -> None:
         self._printed: set[str] = set()
 
-    def __call__(self, message: object, *place: object, **file: object) -> None:
-        """Print a warning; the arguments are those of `warnings.showwarning`."""
-        text = shorten(str(message))
+    def say(self, text: str) -> None:
+        """Print a message unless it was printed before."""
         if text not in self._printed:
             self._printed.add(text)
-            say(f"warning: {text}", err=True)
+            say(text, err=True)
+
+    def show_warning(self, message: object, *place: object, **file: object) -> None:
+        """Print a warning in one line, without its place; called as `warnings.showwarning`."""
+        self.say(f"warning: {shorten(str(message))}")

@@ -211,7 +211,6 @@ class UserData:
 
     def write_sample(self, targets: Sequence[Documents]) -> None:
         """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""
-        from transferbench.files import writing
         from transferbench.userdata.predictions import Row, as_text, write
 
         total = sum(map(len, targets))
@@ -227,23 +226,8 @@ class UserData:
                     yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
 
         if drawn:
-            with writing(self.sample_file) as temporary:
-                write(temporary, rows(), ".csv")
+            write(self.sample_file, rows())
             echo(f"{self.sample_file}: {counted(len(drawn), 'document')} to label", err=True)
-
-    def write(
-        self, out: Path, loaded: Loaded, fits: Mapping[str, Fit], *, with_scores: bool
-    ) -> None:
-        """Write the rows of `predictions.rows`."""
-        from transferbench.files import writing
-        from transferbench.userdata import multilabel, predictions
-
-        separator = self.reading.separator or multilabel.SEPARATOR
-        rows = predictions.rows(
-            loaded.problem, fits, loaded.targets, separator=separator, with_scores=with_scores
-        )
-        with writing(out) as temporary:
-            predictions.write(temporary, rows, out.suffix)
 
 
 def target_names(loaded: Loaded) -> list[str]:

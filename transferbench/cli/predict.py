@@ -30,6 +30,7 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
     the share of models with the same one. Labels of targets are not read.
     """
     from transferbench.errors import Failure, UserError
+    from transferbench.userdata import predictions
     from transferbench.userdata.load import MAX_CLASSES
 
     user.check_files(out)
@@ -65,5 +66,8 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
             f"{out} is not written, as the result of {first} is worthless by the warnings above; "
             "--force writes it."
         )
-    user.write(out, loaded, fits, with_scores=scores)
+    found = predictions.rows(
+        loaded.problem, fits, loaded.targets, separator=user.reading.separator, with_scores=scores
+    )
+    predictions.write(out, found)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

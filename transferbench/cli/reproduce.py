@@ -61,9 +61,8 @@ def command(
     if not names and not everything:
         known = f"an experiment, such as gtl-table3, a paper ({', '.join(experiments.papers())})"
         raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
-    rebuilds = reproduce.plan(
-        names or experiments.names(), settings, repeats, missing=missing, outdated=outdated
-    )
+    chosen = names or experiments.names()
+    rebuilds = reproduce.plan(chosen, settings, repeats, missing=missing, outdated=outdated)
     return perform(rebuilds, settings, execution)
 
 

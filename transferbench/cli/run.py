@@ -95,9 +95,8 @@ def command(
             echo(f"record: {path.relative_to(Path.cwd()) if inside else path}")
     worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
     if (named := [name for name in names if name in worthless]) and not execution.force:
-        echo(
-            f"{', '.join(named)}: worthless by the warnings above; --force exits with 0.", err=True
-        )
+        message = "worthless by the warnings above; --force exits with 0."
+        echo(f"{', '.join(named)}: {message}", err=True)
         return 1
     return 0 if all(record.done for record in records) else 1
 

@@ -113,9 +113,8 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
         front=~(np.array(dominated, bool) | np.isnan(costs).any(axis=1)), rows=values.count()
     )
     standings = standings.sort_values(["rank", "regret"], kind="stable")
-    own: set[str] = set()
-    if spec.extends:
-        own = spec.columns.keys() - experiments.load(spec.extends).spec.columns.keys()
+    suite = experiments.load(spec.extends) if spec.extends else experiment
+    own = spec.columns.keys() - suite.spec.columns.keys()
     table = standings.rename_axis("method").reset_index()
     return Board(experiment, table, dict(corpus.value_counts(sort=False)), own)
 

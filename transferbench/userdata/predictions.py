@@ -4,9 +4,11 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Fit, Problem
 from transferbench.userdata.documents import Documents
@@ -27,7 +29,7 @@ def rows(
     fits: Mapping[str, Fit],
     targets: Sequence[Documents],
     *,
-    separator: str = SEPARATOR,
+    separator: str | None = None,
     with_scores: bool = False,
 ) -> Iterator[Row]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
@@ -41,6 +43,7 @@ def rows(
     the labels.
     """
     several = problem.family == "multilabel"
+    separator = separator or SEPARATOR
     kind = "label" if next(iter(fits.values())).columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for t, documents in enumerate(targets, start=-len(targets)):
@@ -92,10 +95,14 @@ def as_text(value: str) -> str:
     return f"'{value}" if value.startswith(FORMULA) else value
 
 
-def write(path: Path, predicted: Iterator[Row], suffix: str) -> None:
-    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes."""
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        if suffix == ".jsonl":
+def write(path: Path, predicted: Iterator[Row]) -> None:
+    """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes.
+
+    Raise UserError if the file cannot be written.
+    """
+    form: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+    with writing(path) as temporary, temporary.open("w", **form) as file:
+        if path.suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)
             return
         first = next(predicted)
