@@ -88,12 +88,12 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     inside = root is not None and here.is_relative_to(root.resolve())
     results = (root if root and inside else here) / "results"
     defaults = Settings(data=root / "data" if root else _users_folder("cache"), results=results)
-    given: dict[str, object] = {}
+    given = _from_file(config_path())
     for name in TYPES:
         variable = f"TRANSFERBENCH_{'MIRROR' if name == 'mirrors' else name.upper()}"
         if text := environment.get(variable):
             given[name] = _convert(name, text.split() if name == "mirrors" else text, variable)
-    return defaults.replace(**_from_file(config_path())).replace(**given)
+    return defaults.replace(**given)
 
 
 def _from_file(path: Path) -> dict[str, object]:

@@ -105,10 +105,8 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
         excess = same / n - chance
         if same >= MIN_SHARED and excess >= DOUBTFUL_SHARED:
             where = ", ".join(source for source, found in shared.items() if found.any())
-            text = (
-                f"{same} of {n} documents are also in the source ({where}), so results are too good"
-            )
-            text += "; remove them from one of both"
+            also = f"{same} of {n} documents are also in the source ({where})"
+            text = f"{also}, so results are too good; remove them from one of both"
             doubts.append(Doubt(text, excess >= WORTHLESS_SHARED * (1 - chance), name))
     return doubts
 

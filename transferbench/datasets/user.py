@@ -134,7 +134,7 @@ def build(
 
 @dataclass(frozen=True)
 class TaskFile:
-    """Content of the YAML file: arguments of `load`. Of clustering, tasks are the targets."""
+    """Content of the YAML file: arguments of `load`. For clustering there is no source."""
 
     family: Family
     sources: list[DomainFiles]
