@@ -96,11 +96,17 @@ def test_a_model_and_a_dataset_of_one_name_are_two_packages(call, tmp_path):
     assert names[0] == names[1] != names[2] == names[3]
 
 
+@pytest.fixture(scope="module")
+def types(tmp_path_factory) -> Path:
+    """The type checker's cache, with what it finds in the libraries."""
+    return tmp_path_factory.mktemp("types")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "dataset"])
 @pytest.mark.parametrize("name", ["pets", "a-name-of-some-length"])
 def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(
-    call, home, tmp_path, kind, name
+    call, home, tmp_path, kind, name, types
 ):
     assert call("new", kind, name, "--folder", str(tmp_path))[0] == 0
     commands = [["ruff", "check", "."], ["ruff", "check", "--isolated", "."], ["mypy", "."]]
@@ -108,6 +114,7 @@ def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(
     commands += [["pytest", "-p", "no:cacheprovider"]]
     package = Path(__file__).parents[2]
     environment = {"PYTHONPATH": str(package), "TRANSFERBENCH_DATA": str(home.data)}
+    environment["MYPY_CACHE_DIR"] = str(types)
     for command in commands:
         done = subprocess.run(
             [sys.executable, "-m", *command], capture_output=True, text=True, check=False,
