@@ -13,6 +13,7 @@ from transferbench import measures
 from transferbench.data.problems import assign_tasks_from, train_mask
 from transferbench.datasets import rcv1
 from transferbench.datasets._term_counts import recover_counts
+from transferbench.evidence import statistics as evidence_statistics
 
 #: A file is large: reading one takes some seconds.
 pytestmark = pytest.mark.slow
@@ -60,6 +61,22 @@ def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(n
             part = table[:, :columns]
             length = np.sqrt(part.multiply(part).sum(axis=1))
             assert (np.abs(length - 1).max() < 1e-5) == right
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_what_the_page_of_statistics_says_was_measured_is_so(number):
+    path = file(f"rcv1/subset{number}")
+    for suffix, read in (("file", rcv1._published), ("corrected", rcv1._corrected)):
+        X, Y = read(path)
+        rows = evidence_statistics.read()["rows"]
+        (row,) = (r for r in rows if r["row"] == f"RCV1V2_{number}, {suffix}")
+        measured = dict(row["measured"])
+        assert measured.get("documents", len(Y)) == len(Y)
+        assert measured.get("features", X.shape[1]) == X.shape[1]
+        assert measured["classes"] == Y.shape[1]
+        assert measured["label sets"] == len(np.unique(Y, axis=0))
+        assert measured["labels"] == pytest.approx(Y.sum() / len(Y), abs=5e-5)
+        assert measured["density"] == pytest.approx(Y.mean(), abs=5e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

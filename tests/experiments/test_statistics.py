@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
 import pytest
-from conftest import ROOT, originals
+from conftest import ROOT
 
 from transferbench import datasets
-from transferbench.datasets import rcv1
 from transferbench.evidence import pages, statistics
 
 ROWS = statistics.read()["rows"]
@@ -49,22 +47,6 @@ def test_every_row_is_of_a_paper_and_says_why_nothing_is_known():
         assert row["paper"] in statistics.PAPERS
         unknown = {entry["verdict"] for entry in statistics.entries(row)} == {"unknown"}
         assert not unknown or "note" in row or row["printed"].keys() <= {"documents", "classes"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(1, 5))
-def test_what_was_measured_on_rcv1_is_so(number):
-    (path,) = originals(f"rcv1/subset{number}").values()
-    for suffix, read in (("file", rcv1._published), ("corrected", rcv1._corrected)):
-        X, Y = read(path)
-        (row,) = (r for r in ROWS if r["row"] == f"RCV1V2_{number}, {suffix}")
-        measured = dict(row["measured"])
-        assert measured.get("documents", len(Y)) == len(Y)
-        assert measured.get("features", X.shape[1]) == X.shape[1]
-        assert measured["classes"] == Y.shape[1]
-        assert measured["label sets"] == len(np.unique(Y, axis=0))
-        assert measured["labels"] == pytest.approx(Y.sum() / len(Y), abs=5e-5)
-        assert measured["density"] == pytest.approx(Y.mean(), abs=5e-6)
 
 
 def test_commands_write_and_check_the_pages(call, home):
