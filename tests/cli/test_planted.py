@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import pickle
 import signal
@@ -85,25 +86,43 @@ def plant(folder: Path, made: Path) -> None:
         (place / "evil.yaml").write_text(f"!!python/object/apply:os.mkdir [{str(made)!r}]")
 
 
+#: Runs each call that it reads, as one process that imports the libraries once.
+CALLS = """
+import json, sys
+from transferbench.cli import invoke
+sys.stdout = sys.stderr
+for line in sys.stdin:
+    code = invoke(json.loads(line))
+    print(code, file=sys.__stdout__, flush=True)
+"""
+
+
 @pytest.mark.slow
 def test_no_command_runs_what_is_planted_in_its_folders(tmp_path):
+    """Two commands run in empty folders, then every command beside what is planted there."""
     made, here = tmp_path / "made", tmp_path / "here"
     here.mkdir()
     todo = calls(tmp_path)
     assert {*todo} == {*cli.main.list_commands(None)}
     env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
     env |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(here)}
-    program = [sys.executable, "-P", "-m", "transferbench", "--offline"]
-    program += ["--data", str(here / "data"), "--results", str(here / "results")]
-    for name in ("run", "reproduce", *todo):
-        done = subprocess.run(
-            [*program, name, *todo[name]], cwd=here, env=env, capture_output=True, text=True,
-            check=False, timeout=120,
-        )  # fmt: skip
-        assert "Traceback" not in done.stderr, (name, done.stderr)
-        assert "Failure in" not in done.stderr, (name, done.stderr)
-        assert not made.exists(), name
-        plant(here, made)
+    folders = ["--data", str(here / "data"), "--results", str(here / "results"), "--offline"]
+    said = tmp_path / "said"
+    for names in (["run", "reproduce"], [*todo]):
+        with (
+            said.open("w") as err,
+            subprocess.Popen(
+                [sys.executable, "-P", "-c", CALLS], cwd=here, env=env, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
+            ) as process,
+        ):  # fmt: skip
+            for name in names:
+                print(json.dumps([*folders, name, *todo[name]]), file=process.stdin, flush=True)
+                assert process.stdout.readline().strip() in ("0", "1", "2"), said.read_text()
+                assert "Traceback" not in said.read_text(), (name, said.read_text())
+                assert "Failure in" not in said.read_text(), (name, said.read_text())
+                assert not made.exists(), name
+                plant(here, made)
 
 
 @contextmanager
