@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
@@ -147,6 +148,17 @@ def loaded(name: str) -> tuple[experiments.Experiment, list[Cell]]:
 
 
 @cache
+def regrets(name: str) -> pd.DataFrame:
+    experiment, cells = loaded(name)
+    return regret.summary(experiment, [cell for cell in cells if cell.row in experiment.spec.rows])
+
+
+@cache
+def standings(name: str) -> boards.Board:
+    return boards.of(*loaded(name), ROOT / "results")
+
+
+@cache
 def judged(name: str) -> list[claims.ClaimResult]:
     experiment = experiments.load(name)
     cells = read_cells(experiment, ROOT / "results" / name)
@@ -166,14 +178,12 @@ def value(address: str, within: str = "") -> Any:
     if kind == "claim":
         return next(each for each in judged(name) if each.claim.says.startswith(rest[0])).outcome
     if kind == "regret":
-        experiment, cells = loaded(name)
-        own = [cell for cell in cells if cell.row in experiment.spec.rows]
-        shown = regret.summary(experiment, own)
+        shown = regrets(name)
         for axis, _, chosen in (each.partition("=") for each in rest[2:]):
             shown = shown[shown[axis] == chosen]
         return Value(shown.set_index("strategy").at[rest[0], rest[1]])
     if kind == "board":
-        board = boards.of(*loaded(name), ROOT / "results")
+        board = standings(name)
         counts = {"methods": len(board.standings), "corpora": len(board.corpora)}
         return Value(counts.get(rest[1]) or board.standings.set_index("method").at[*rest])
     if kind == "readings":

@@ -222,9 +222,10 @@ def test_modules_in_the_current_folder_are_not_imported(shell, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("after", [0.3, 0.9, 1.3])
-def test_an_interrupt_during_the_start_prints_one_line(shell, how, after):
+@pytest.mark.parametrize(
+    ("after", "how"), [(0.3, signal.SIGTERM), (0.9, signal.SIGINT), (1.3, signal.SIGHUP)]
+)
+def test_an_interrupt_during_the_start_prints_one_line(shell, after, how):
     process = shell(
         "run", "own/small", "-m", "sleeps", "--no-reference", wait=False, start_new_session=True
     )
