@@ -6,6 +6,7 @@ import csv
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import time
 import pytest
 
 from transferbench import experiments, settings
+from transferbench.cli import invoke
 from transferbench.models import external
 
 SUITE = """\
@@ -48,20 +50,33 @@ def fit(problem, *, power: int = 1, seed: int = 0) -> Fit:
 '''
 
 
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """A folder with one suite in experiments/, and the data and results of its runs."""
+    made = tmp_path_factory.mktemp("suite")
+    (made / "experiments").mkdir()
+    (made / "experiments" / "suite.yaml").write_text(SUITE)
+    importlib.import_module("transferbench.cli.list")  # reads the names of papers once
+    folders = ["--data", str(made / "data"), "--results", str(made / "results"), "--offline"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "experiments_dir", lambda: made / "experiments")
+        experiments.read.cache_clear()
+        assert invoke([*folders, "reproduce", "suite"]) == 0
+    assert records(settings.Settings(data=made / "data", results=made / "results")) == 6
+    return made
+
+
 @pytest.fixture
-def suite(call, tmp_path, monkeypatch):
+def suite(reproduced, call, home, tmp_path, monkeypatch):
     """A folder of experiments with one suite that has been reproduced, and a model's file."""
     folder = tmp_path / "experiments"
-    folder.mkdir()
-    (folder / "suite.yaml").write_text(SUITE)
+    for part, copy in (("experiments", folder), ("data", home.data), ("results", home.results)):
+        shutil.copytree(reproduced / part, copy)
     (tmp_path / "guess.py").write_text(MODEL)
-    importlib.import_module("transferbench.cli.list")  # reads the names of papers once
     monkeypatch.setattr(settings, "experiments_dir", lambda: folder)
     monkeypatch.chdir(tmp_path)
     for cached in (experiments.read, external.load, external.code):
         cached.cache_clear()
-    code, out, err = call("reproduce", "suite")
-    assert (code, "suite: 6 of 6 runs finished" in out) == (0, True), err
     yield tmp_path
     experiments.read.cache_clear()
 
