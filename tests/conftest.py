@@ -187,6 +187,16 @@ def make_multilabel(
     return problem, Truth("multilabel", classes, names, tuple(truth), scored)
 
 
+def reproduce(folder: Path, experiment: str) -> Path:
+    """Run an experiment of one's own, "plain", into data/ and results/ of a folder; return it."""
+    from transferbench.cli import invoke
+
+    (folder / "plain.yaml").write_text(experiment, encoding="utf-8")
+    folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
+    assert invoke([*folders, "reproduce", str(folder / "plain.yaml")]) == 0
+    return folder
+
+
 def strict_json(text: str) -> Any:
     """Parse JSON that has no NaN and no Infinity."""
 

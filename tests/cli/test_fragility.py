@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from conftest import reproduce
 
 from transferbench import fragility
 from transferbench.runs import runner, worker
@@ -30,13 +32,16 @@ tolerance: {value: 5.0, reason: made up}
 """
 
 
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory) -> Path:
+    return reproduce(tmp_path_factory.mktemp("plain"), EXPERIMENT)
+
+
 @pytest.fixture
-def folder(call, tmp_path, home) -> Path:
+def folder(reproduced, home) -> Path:
     """The results of an experiment of one's own that has been run."""
-    path = tmp_path / "plain.yaml"
-    path.write_text(EXPERIMENT)
-    code, _, err = call("reproduce", str(path))
-    assert code == 0, err
+    shutil.copytree(reproduced / "data", home.data)
+    shutil.copytree(reproduced / "results", home.results)
     return home.results / "plain"
 
 
