@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import reproduce
 from small_experiment import PLAIN
 
 from transferbench import artefacts, cli
@@ -38,14 +40,14 @@ def calls(folder: Path) -> dict[str, list[str]]:
     for own in ("here", "there"):
         lines = [f"word{n % 7} word{n % 5} {own}{n},{'ab'[n % 2]}" for n in range(40)]
         (folder / f"{own}.csv").write_text("\n".join(["text,label", *lines]))
-    (folder / "small.yaml").write_text(PLAIN)
+    (folder / "plain.yaml").write_text(PLAIN)
     model = folder / "mine.py"
     model.write_text("def fit(problem):\n    return [d.Y for d in problem.domains]\n")
     files = ["--source", str(folder / "here.csv"), "--target", str(folder / "there.csv")]
-    experiment = str(folder / "small.yaml")
+    experiment = str(folder / "plain.yaml")
     return {
         "reproduce": [experiment],
-        "bench": [str(model), "--suite", "small", "--dry-run"],
+        "bench": [str(model), "--suite", "plain", "--dry-run"],
         "cite": [],
         "clean": [],
         "compare": files,
@@ -139,12 +141,20 @@ def at_most(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, former)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with the data and results of an experiment and of a run."""
+    folder = reproduce(tmp_path_factory.mktemp("made"), PLAIN)
+    folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
+    assert cli.invoke([*folders, "run", TASK, "-m", "kmeans"]) == 0
+    return folder
+
+
 @pytest.fixture
-def reproduced(call, home, tmp_path) -> dict[str, list[str]]:
-    todo = calls(tmp_path)
-    assert call("reproduce", *todo["reproduce"])[0] == 0
-    assert call("run", *todo["run"])[0] == 0
-    return todo
+def reproduced(made, home, tmp_path) -> dict[str, list[str]]:
+    shutil.copytree(made / "data", home.data)
+    shutil.copytree(made / "results", home.results)
+    return calls(tmp_path)
 
 
 @pytest.mark.slow
