@@ -204,7 +204,9 @@ def _lines(
             if cell.row not in rows:
                 continue
             name = f"{file.name}, {cell.row}" if i else cell.row
-            line = lines.setdefault(name, Line(name, file.unit(cell.row), same, matters))
+            if name not in lines:
+                lines[name] = Line(name, file.unit(cell.row), same, matters)
+            line = lines[name]
             rival = given and cell.column not in given.columns
             avoided = given.fewer_errors if given and rival else 0.0
             values = {seed: scale(avoided, value) for seed, value in cell.by_seed.items()}

@@ -6,7 +6,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -511,7 +511,7 @@ class Experiment:
         named = {name: each.value for each in known for name in each.rows or (row,)}
         return named.get(row, named.get(self.spec.rows[row].reading_of, math.nan))
 
-    @property
+    @cached_property
     def compared(self) -> Schema:
         """The file with the published values and the tolerance: this one, or the controlled one."""
         return experiments.load(self.spec.control_of).spec if self.spec.control_of else self.spec
@@ -537,8 +537,8 @@ class Experiment:
 
     def printed(self, source: Printed) -> dict[str, float]:
         """Return the printed means that `source` refers to, by row; see `Row.printed`."""
-        cells = {}
+        load, cells = cache(experiments.load), {}
         for label, row in self.spec.rows.items():
             name, printed_row = row.printed or (source.experiment, label)
-            cells[label] = experiments.load(name).published(printed_row, source.column)
+            cells[label] = load(name).published(printed_row, source.column)
         return {label: cell[0] for label, cell in cells.items() if cell}
