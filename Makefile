@@ -16,6 +16,9 @@ TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
 DOCUMENTED := $(if $(filter docs,$(subst $(COMMA), ,$(EXTRAS))),$(TESTED),$(VENV)/.installed-docs)
 
+# Modules are compiled when they are first imported: most never are.
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q --no-compile -c constraints.txt
+
 # For every system and Python that pyproject.toml allows, with all extras.
 COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \
 	--no-header --no-annotate pyproject.toml
@@ -76,15 +79,15 @@ $(VENV)/bin/python $(VENV)/Scripts/python:
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing transferbench and its libraries into $(VENV), once"
-	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
 	@echo "Installing what the tests need, once"
-	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$(EXTRAS)]'
+	$(INSTALL) -e '.[$(EXTRAS)]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	@echo "Installing what the documentation needs, once"
-	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	@touch $@
