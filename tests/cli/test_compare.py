@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import math
@@ -138,7 +139,7 @@ def test_predict_takes_the_recommended_model_and_says_why(call, here):
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -236,6 +237,7 @@ LABEL = ("compare", *FILES, "-m", "lr", "--label-sample", "5")
 
 def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, here):
     assert call(*LABEL)[0] == 0
+    assert (here / "label-these.csv").read_bytes().startswith(codecs.BOM_UTF8)
     found = rows(here / "label-these.csv")
     assert list(found[0]) == ["file", "row", "id", "text", "label"]
     texts = [row["text"] for row in rows(here / "t.csv")]
@@ -246,6 +248,8 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, h
     code, out, err = call(*LABEL)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "--label-file label-these.csv exists and may hold labels; name another file." in err
+    code, _, err = call("compare", *FILES, "-m", "lr", "--label-file", "label-these.csv")
+    assert (code, err) == (2, "Error: label-these.csv: its column `label` is empty; fill it in.\n")
     given = ("predict", *FILES, "-m", "lr", "--out", "a.csv", "--seed", "7", "--label-sample")
     assert call(*given, "5", "--label-file", "again.csv")[0] == 0
     assert (here / "again.csv").read_bytes() == (here / "label-these.csv").read_bytes()

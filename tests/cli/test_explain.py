@@ -169,7 +169,7 @@ def test_a_mistake_is_one_line(explain, arguments, message):
 def test_a_row_is_measured_by_its_own_tolerance(explain):
     code, out, _ = explain("himls-table6", "Hamming loss", "HiMLS")
     assert code == 0
-    assert "within is up to 0.01\n" in out
+    assert "tolerance ±0.01\n" in out
 
 
 def test_a_place_in_a_paper_is_an_experiment(explain):

@@ -167,7 +167,7 @@ def _outside(problem: Problem) -> str:
     if least >= MIN_EVIDENCE and most <= MAX_EVIDENCE and classes <= MAX_CLASSES:
         return ""
     return (
-        f" Your data are outside the range of that experiment ({MIN_EVIDENCE:,} to "
+        f" Your data are outside the range of the experiment `choice` ({MIN_EVIDENCE:,} to "
         f"{MAX_EVIDENCE:,} documents a domain, two to {MAX_CLASSES} classes): label a sample to be "
         "sure."
     )

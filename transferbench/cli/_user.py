@@ -226,7 +226,8 @@ class UserData:
                     yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
 
         if drawn:
-            write(self.sample_file, rows())
+            # With a byte order mark, by which spreadsheets know UTF-8.
+            write(self.sample_file, rows(), "utf-8-sig")
             echo(f"{self.sample_file}: {counted(len(drawn), 'document')} to label", err=True)
 
 
@@ -245,7 +246,7 @@ def print_used(loaded: Loaded) -> None:
         shown = ", ".join(f"{name}={value}" for name, value in values.items())
         echo(f"options: {shown}", err=True)
     if values.get("tokens") == "characters":
-        note = "features are pairs of characters, as most are of a script without spaces"
+        note = "features are pairs of characters, not words"
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
 

@@ -70,7 +70,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
     verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
     if not math.isnan(cell.difference + cell.tolerance):
-        verdict += f", {cell.difference:+.2f}; within is up to {cell.tolerance:.3g}"
+        verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
     found = {
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",

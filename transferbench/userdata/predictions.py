@@ -95,12 +95,12 @@ def as_text(value: str) -> str:
     return f"'{value}" if value.startswith(FORMULA) else value
 
 
-def write(path: Path, predicted: Iterator[Row]) -> None:
+def write(path: Path, predicted: Iterator[Row], encoding: str = "utf-8") -> None:
     """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes.
 
     Raise UserError if the file cannot be written.
     """
-    form: Any = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+    form: Any = {"encoding": encoding, "errors": "backslashreplace", "newline": ""}
     with writing(path) as temporary, temporary.open("w", **form) as file:
         if path.suffix == ".jsonl":
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in predicted)

@@ -195,8 +195,8 @@ def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Ite
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
-    A blank label changes nothing. Raise UserError for a row that is there twice, without a document
-    in the domains, or with the id or text of another.
+    A blank label changes nothing. Raise UserError if all are blank, or for a row that is there
+    twice, without a document in the domains, or with the id or text of another.
     """
     given: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
     for line, row in rows(path, {"file", "row", "id", "text", "label"}):
@@ -206,6 +206,8 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
             if place in given:
                 raise _line_error(path, line, f"row {place[1]} is there twice in {row['file']}.")
             given[place] = line, row, label
+    if not given:
+        raise UserError(f"{path}: its column `label` is empty; fill it in.")
     changed = []
     for documents in domains:
         labels = list(documents.labels)
