@@ -24,8 +24,6 @@ from transferbench.experiments.experiment import Experiment, choice_label
 from transferbench.files import read_regular
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES, SCORES
 from transferbench.runs.record import (
-    ADDED_COLUMNS,
-    REMOVED,
     RUNS_COLUMNS,
     SHARED_COLUMNS,
     Run,
@@ -215,20 +213,18 @@ def no_runs(results: Path) -> UserError:
 def read_lines(path: Path, text: str | None = None) -> list[dict[str, str]]:
     """Return the lines of a runs.csv as texts. Raise UserError if it is missing or not one.
 
-    text: the content, if it is no file of its own; errors show `path`. Missing columns that are
-    among `ADDED_COLUMNS` are empty.
+    text: the content, if it is no file of its own; errors show `path`.
     """
     csv.field_size_limit(MAX_FIELD)  # global, and other modules set their own
     try:
         text = read_regular(path) if text is None else text
         reader = csv.DictReader(io.StringIO(text, newline=""))
         lines = list(reader)
-        columns = [name for name in reader.fieldnames or () if name != REMOVED]
+        columns = list(reader.fieldnames or ())
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: cannot be read ({reason}); run `reproduce` to make it.") from None
-    missing = {name: "" for name in ADDED_COLUMNS if name not in columns}
-    if sorted(columns) != sorted(name for name in RUNS_COLUMNS if name not in missing):
+    if sorted(columns) != sorted(RUNS_COLUMNS):
         expected = ", ".join(RUNS_COLUMNS)
         raise UserError(f"{path}: expected the columns {expected}; run `reproduce` again.")
     texts: dict[str, str] = {}  # by number; a line may stand before the one with its text
@@ -241,9 +237,7 @@ def read_lines(path: Path, text: str | None = None) -> list[dict[str, str]]:
     for line, name in shared:
         number, brace, text = (line[name] or "").partition("{")
         line[name] = brace + text or texts.get(f"{number} ", "")
-    for line in lines:
-        line.pop(REMOVED, None)
-    return [line | missing for line in lines]
+    return lines
 
 
 def read_runs(path: Path) -> pd.DataFrame:

@@ -29,19 +29,13 @@ Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable"
 #: Columns of runs.csv, which has a line for each run of an experiment and each scored domain. A
 #: column named after a field of `Record` holds that field (`trace` only for runs with a curve);
 #: times and sizes have six digits. A text of
-#: SHARED_COLUMNS stands once, after a number; the other lines have the number alone. Files of older
-#: versions repeat the texts, and lack the columns of ADDED_COLUMNS.
+#: SHARED_COLUMNS stands once, after a number; the other lines have the number alone.
 RUNS_COLUMNS = (
     "row", "column", "x", "task", "model", "params", "seed", "domain", "status", "reason",
     *SCORES, "objective", "iterations", "seconds", "reused_seconds", "load_seconds", "peak_mib",
     "threads", "data", "code", "versions", "finished", "key", "curve", "trace", "documents",
     "diagnostics",
 )  # fmt: skip
-
-
-ADDED_COLUMNS = ("documents", "reused_seconds", "diagnostics", *SCORES)
-#: Of files of older versions; not read.
-REMOVED = "criteria"
 SHARED_COLUMNS = ("params", "versions")
 
 
