@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
@@ -93,21 +92,6 @@ def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, val
     lines[1][column] = value
     with pytest.raises(UserError, match=r"runs\.csv:3: not a line of runs"):
         to_runs(lines, tmp_path / "runs.csv")
-
-
-@pytest.mark.parametrize("column", ["documents", "balanced_accuracy"])
-def test_an_older_runs_csv_without_a_column_is_read(tmp_path, column):
-    one = {
-        "metrics": {"target": {"accuracy": 0.5, "balanced_accuracy": 0.4}},
-        "documents": {"target": 7},
-    }
-    new = write_runs(tmp_path, FILE, lambda planned: one)
-    assert new[column].notna().all()
-    path = tmp_path / "runs.csv"
-    pd.read_csv(path, dtype=str).drop(columns=column).to_csv(path, index=False)
-    old = read_runs(path)
-    assert old[column].isna().all()
-    assert old.drop(columns=column).equals(new.drop(columns=column))
 
 
 def test_lines_in_another_order_are_read_but_not_those_of_two_files(tmp_path):
