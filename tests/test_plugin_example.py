@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from chaos.home import without_progress
 
 EXAMPLE = Path(__file__).parent / "plugin_example"
 
@@ -46,7 +47,7 @@ def shell(home, tmp_path):
             timeout=120,
             env=os.environ | {"PYTHONPATH": str(site)},
         )
-        assert (process.returncode, process.stderr) == (0, "")
+        assert (process.returncode, without_progress(process.stderr)) == (0, "")
         return process.stdout
 
     return call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,11 @@ tolerance: {value: 1.0, reason: none}
 TABLES = ("table.md", "table.csv", "table.tex")
 #: Seconds after which a command counts as hanging.
 HANGING = 120
+
+
+def without_progress(lines: str) -> str:
+    """Drop the lines of progress: a run that lasts 10 seconds on a busy machine writes one."""
+    return re.sub(r"(?m)^\d+/\d+ runs.*\n", "", lines)
 
 
 class Home:
