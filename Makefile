@@ -16,8 +16,10 @@ TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
 DOCUMENTED := $(if $(filter docs,$(subst $(COMMA), ,$(EXTRAS))),$(TESTED),$(VENV)/.installed-docs)
 
-# Modules are compiled when they are first imported: most never are.
-INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q --no-compile -c constraints.txt
+# Modules are compiled when they are first imported: most never are. Where the variable forbids that,
+# each process would compile them again.
+COMPILED := $(if $(PYTHONDONTWRITEBYTECODE),--compile,--no-compile)
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED) -c constraints.txt
 
 # For every system and Python that pyproject.toml allows, with all extras.
 COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \

@@ -20,9 +20,11 @@ class Interrupted(KeyboardInterrupt):
     caught = False
 
     def __del__(self) -> None:
-        """Send the signal again if nothing has caught it."""
+        """Send the signal again if nothing has caught it; a waiting main thread wakes."""
         if not self.caught:
-            threading.Timer(0.01, signal.raise_signal, self.args).start()
+            send = getattr(signal, "pthread_kill", lambda _, number: signal.raise_signal(number))
+            arguments = (threading.main_thread().ident, *self.args)
+            threading.Timer(0.01, send, arguments).start()
 
 
 def entry() -> NoReturn:

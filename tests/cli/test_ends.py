@@ -68,7 +68,7 @@ def test_an_interrupt_that_python_cannot_raise_comes_again(monkeypatch):
         del thing
         assert reference() is None
         with pytest.raises(program.Interrupted) as raised:
-            threading.Event().wait(5)
+            threading.Event().wait(30)
         raised.value.caught = True
     finally:
         signal.signal(signal.SIGTERM, former)
@@ -83,7 +83,7 @@ def test_an_interrupt_that_is_dropped_comes_again():
     try:
         interrupted()
         with pytest.raises(program.Interrupted) as raised:
-            threading.Event().wait(5)
+            threading.Event().wait(30)
         raised.value.caught = True
         del raised
         threading.Event().wait(0.2)  # it does not come a third time
