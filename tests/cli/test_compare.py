@@ -332,6 +332,8 @@ def test_the_filled_in_sample_is_a_file_of_labels(call, here):
         ("file,row\nt.csv,30\n", ":1: no column 'label' among ['file', 'row']"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
+        ("file,row,label\nt\0.csv,30,cat\n", ":2: file: 't\\x00.csv' has control characters"),
+        ("", "labels.csv: the file is empty; expected documents."),
     ],
 )
 def test_a_file_of_other_labels_is_refused_in_one_line(call, here, text, message):
@@ -339,6 +341,37 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, here, text, message
     code, out, err = call("compare", *FILES, "-m", "lr", "--label-file", "labels.csv")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message.replace("of t.csv", f"of {here / 't.csv'}") in err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("labels.txt", "labels.txt: unknown kind of table; expected .csv, .tsv, .jsonl, .parquet."),
+        ("no.csv", "no.csv: no such file; give the path of a file of documents."),
+        ("", ".: not a file; give the path of a file of documents."),
+    ],
+)
+def test_what_is_no_file_of_labels_is_refused_in_one_line(call, here, name, message):
+    (here / "labels.txt").write_text("file,row,label\nt.csv,30,cat\n")
+    code, out, err = call("compare", *FILES, "-m", "lr", "--label-file", name)
+    assert (code, out, err) == (2, "", f"Error: {message}\n")
+
+
+def test_the_whole_text_tells_the_document_whatever_a_spreadsheet_makes_of_its_id(call, here):
+    head, texts = "meeting report " * 20, ["cat mat", "ship sail"]
+    rows = [(head + text, f"00{i}") for i, text in enumerate(texts, start=1)]
+    write(here / "t.csv", rows, ("text", "id"))
+
+    def scored(*lines):
+        write(here / "labels.csv", lines, ("file", "row", "id", "text", "label"))
+        return call("compare", *FILES, "-m", "lr", "--label-file", "labels.csv")
+
+    code, out, _ = scored(("t.csv", 2, "2", head + texts[1] + "!", "sea"))
+    assert (code, "Scored on 1 of 2 documents" in out) == (0, True)
+    code, _, err = scored(("t.csv", 2, "002", head + texts[0], "sea"))
+    assert (code, "labels.csv:2: row 2 has another text now in t.csv" in err) == (2, True)
+    write(here / "t.csv", [("mat " * 9000, "1"), ("ship", "2")], ("text", "id"))
+    assert scored(("t.csv", 1, "", ("mat " * 9000)[:32767], "cat"))[0] == 0  # as one cell holds it
 
 
 def test_a_model_that_cannot_be_fitted_has_one_sentence(call, here):

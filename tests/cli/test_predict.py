@@ -565,6 +565,24 @@ def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
     assert "a task of multilabel" in err
 
 
+def test_labels_of_targets_are_not_read_beside_a_file_of_labels(call, here):
+    write(here / "s.csv", sentences(0, 40, 0))
+    write(here / "t.csv", [(text, "none of the source's") for text, _ in sentences(1, 40, 0)])
+    write(here / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
+    flags = ("-m", "lr", "--out", "x.csv", "--label-file", "l.csv")
+    assert call("predict", "--source", "s.csv", "--target", "t.csv", *flags)[0] == 0
+
+
+def test_a_source_needs_no_ids(call, here):
+    write(here / "s.csv", sentences(0, 40, 0))
+    texts = [(text, i) for i, (text, _) in enumerate(sentences(1, 4, 0))]
+    write(here / "t.csv", texts, ("text", "nr"))
+    flags = ("-m", "lr", "--out", "x.csv", "--id-column", "nr")
+    assert call("predict", "--source", "s.csv", "--target", "t.csv", *flags)[0] == 0
+    lines = (here / "x.csv").read_text().splitlines()
+    assert [row["id"] for row in csv.DictReader(lines)] == ["0", "1", "2", "3"]
+
+
 def test_the_sample_and_the_predictions_are_different_files(call, here):
     write(here / "s.csv", sentences(0, 40, 0))
     write(here / "t.csv", sentences(1, 40, 0))

@@ -95,7 +95,7 @@ class UserData:
     @property
     def sample_file(self) -> Path:
         """The file of the documents to label."""
-        return Path(self.label_file or "label-these.csv")
+        return Path("label-these.csv" if self.label_file is None else self.label_file)
 
     @property
     def named(self) -> list[str]:
@@ -168,7 +168,7 @@ class UserData:
             reading=self.reading,
             options=parse(self.options),
             clusters=clusters,
-            label_file=self.sample_file if self.label_file and not self.label_sample else None,
+            label_file=None if self.label_file is None or self.label_sample else self.sample_file,
         )
         print_used(loaded)
         if self.family == "multilabel" and len(self.sources) > 1:

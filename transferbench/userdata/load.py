@@ -83,7 +83,8 @@ def load(
     if labelled and reading.separator is None:
         given = SEPARATOR if family == "multilabel" else ""
         check_single(_names(labelled, given), labelled[0].path, given)
-    others = [read_domain(files, reading, "any" if label_file else labels) for files in targets]
+    own: Labels = "any" if label_file and labels == "some" else labels
+    others = [read_domain(files, reading, own) for files in targets]
     if label_file:
         others = with_labels(others, label_file)
     for documents in others:

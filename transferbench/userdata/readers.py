@@ -161,7 +161,7 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     at fault, for a missing column, a value of another type or a missing label.
     """
     needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
-    needed += [reading.id] if reading.id else []
+    needed += [reading.id] if reading.id and labels != "all" else []  # ids of sources are not used
     names: list[str] = []
     ids: list[str] = []
     texts: list[str] = []
@@ -196,15 +196,16 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
     A blank label changes nothing. Raise UserError if all are blank, or for a row that is there
-    twice, without a document in the domains, or with the id or text of another.
+    twice, without a document in the domains, or with another text (without texts: another id).
     """
     given: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
     for line, row in rows(path, {"file", "row", "id", "text", "label"}):
         _check_columns(path, line, row, ("file", "row", "label"))
         if label := _label(path, line, row["label"], "label", "any"):
-            place = os.path.realpath(str(row["file"])), str(row["row"])
+            file, number = (_name(path, line, row[name], name) for name in ("file", "row"))
+            place = os.path.realpath(file), number
             if place in given:
-                raise _line_error(path, line, f"row {place[1]} is there twice in {row['file']}.")
+                raise _line_error(path, line, f"row {number} is there twice in {file}.")
             given[place] = line, row, label
     if not given:
         raise UserError(f"{path}: its column `label` is empty; fill it in.")
@@ -212,15 +213,15 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     for documents in domains:
         labels = list(documents.labels)
         texts = documents.content if isinstance(documents.content, Sequence) else None
-        for i, (file, number) in enumerate(documents.rows()):
-            place = os.path.realpath(file), str(number)
+        for i, (own, count) in enumerate(documents.rows()):
+            place = os.path.realpath(own), str(count)
             if place not in given:
                 continue
             line, row, labels[i] = given.pop(place)
-            for name, values in (("id", documents.ids), ("text", texts)):
-                if values and row.get(name) and _start(row[name]) != _start(values[i]):
-                    message = f"row {number} has another {name} now in {file}; label anew."
-                    raise _line_error(path, line, message)
+            name, values = ("text", texts) if texts and row.get("text") else ("id", documents.ids)
+            if values and row.get(name) and not _same(row[name], values[i]):
+                message = f"row {count} has another {name} now in {own}; label anew."
+                raise _line_error(path, line, message)
         changed.append(replace(documents, labels=labels))
     for (name, at), (line, *_) in given.items():
         message = f"row {at} of {name} is no document of a target; give the same --target."
@@ -228,9 +229,10 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     return changed
 
 
-def _start(text: object) -> str:
-    """Return the first letters and digits of a text, which programs for tables do not change."""
-    return re.sub(r"\W+", "", str(text))[:200]
+def _same(given: object, text: object) -> bool:
+    """True if letters and digits are equal: spreadsheets change others, and cut at 32,767."""
+    first, whole = (re.sub(r"\W+", "", str(each)) for each in (given, text))
+    return first == whole or (len(str(given)) > 32_000 and whole.startswith(first))
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
@@ -256,8 +258,11 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
     """Yield number and values of each row; columns that are not wanted may be missing.
 
-    Raise UserError for a file in another format, with the line at fault.
+    Raise UserError for a file in another format, with the line at fault, and as `check_size`.
     """
+    check_size(path)
+    if path.suffix.lower() not in TABLES:
+        raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
     return TABLES[path.suffix.lower()](path, wanted)
 
 
