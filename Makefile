@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
-# Processes of the tests: one for each core.
+# Processes of the tests: one for each core, so one thread in each.
 WORKERS ?= auto
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
 # Runs at the same time: one for each core.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Extras for `make test`; browser adds the tests of the report.
