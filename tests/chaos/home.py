@@ -59,9 +59,8 @@ class Home:
 
     def environment(self, **more: object) -> dict[str, str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
-        env |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         env |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "CHAOS_DIARY": str(self.diary)}
-        env |= {"TMPDIR": str(self.temporary)}
+        env |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(self.temporary)}
         return env | {f"CHAOS_{name.upper()}": str(value) for name, value in more.items()}
 
     def start(self, *arguments: object, **options) -> subprocess.Popen:

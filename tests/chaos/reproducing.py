@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import time
-from functools import partial
 from itertools import count as numbers
 from pathlib import Path
+
+from full_disk import full_disk
 
 from chaos.home import Home, end, one_line
 
@@ -102,10 +102,8 @@ def disk_full(folder: Path, times: int = 0) -> Outcome:
         home = Home(folder / "full")
         if size < sizes[0]:  # so the built task, the largest file, need not be written
             shutil.copytree(folder / "whole" / "data", home.data)
-        limits = size, resource.RLIM_INFINITY
-        code, _, err = home.call(
-            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, limits)
-        )
+        with full_disk(size):
+            code, _, err = home.call()
         stopped += code != 0
         clean += (code == 0 or one_line(code, err)) and not home.temporary_files()
         code, *_ = home.call()

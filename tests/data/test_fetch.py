@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
@@ -20,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from full_disk import full_disk
 from packing import FILES, pack_tar, pack_zip
 
 from transferbench.data import fetch
@@ -468,13 +468,6 @@ def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, 
 # Disks
 
 
-def get_with_little_disk(file: File, settings: Settings) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))  # longer writes raise OSError
-    fetch.get(file, settings)
-
-
 @pytest.mark.parametrize("place", ["folder", "url", "wheel"])
 def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     server, settings, tmp_path, monkeypatch, place
@@ -487,10 +480,8 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(
     assert packed.stat().st_size < 5000 < len(GOOD)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
     file = from_origins(*origins.get(place, []))
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
-        job = pool.submit(get_with_little_disk, file, settings)
-        with pytest.raises(UserError) as caught:
-            job.result(60)
+    with full_disk(5000), pytest.raises(UserError) as caught:
+        fetch.get(file, settings)
     assert not isinstance(caught.value, Unavailable)
     message = str(caught.value)
     assert message.startswith(f"{settings.data / 'raw' / NAME}: cannot store {NAME} (")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_problem
+from full_disk import full_disk
 
 from transferbench.data import tasks
 from transferbench.data.tasks import Facts
@@ -194,23 +195,13 @@ def test_a_bad_name_is_a_user_error(name, message):
 
 def test_a_name_without_a_prefix_means_the_first_paper():
     assert tasks.Task.named("comp-vs-rec").name == "gtl/comp-vs-rec"
-    assert tasks.Task.named("sci-vs-comp").name == "mrtl/sci-vs-comp"
+    assert tasks.Task.named("sci-vs-comp-bydate").name == "mrtl/sci-vs-comp-bydate"
 
 
 def test_a_full_disk_is_a_user_error_and_leaves_nothing(own, home):
-    """A limit of the file size simulates a full disk."""
-    import resource
-    import signal
-
     task = tasks.Task.named("own/small")
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, old[1]))
-    try:
-        with pytest.raises(UserError, match="cannot write"):
-            tasks.load(task, home)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    with full_disk(2000), pytest.raises(UserError, match="cannot write"):
+        tasks.load(task, home)
     assert [path for path in home.data.rglob("*") if path.is_file()] == []
 
 
