@@ -162,7 +162,7 @@ def test_a_task_of_a_bundle_does_not_take_all_memory(home, made):
     code = (
         "import sys\n"
         "from transferbench import cli, verify\n"
-        "verify.total_memory = lambda: 2**30\n"
+        "verify.total_memory = lambda: 2**31\n"
         f"sys.exit(cli.invoke(['--data', {str(home.data)!r}, 'verify', {str(made)!r}]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
