@@ -98,9 +98,9 @@ def test_fifty_levels_are_allowed():
 @pytest.mark.parametrize("text", ["[" * 130_000, "{" * 130_000, "- " * 60_000, "? " * 60_000])
 def test_deep_nesting_is_refused_at_once(text):
     start = time.process_time()
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="more than 50 lists within lists"):
         strict_yaml.read(text, PATH)
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2  # to read all of it takes up to minutes
 
 
 def test_an_unreadable_file_is_an_error(tmp_path):

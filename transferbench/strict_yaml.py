@@ -14,6 +14,7 @@ from transferbench.files import open_regular
 
 MAX_CHARACTERS = 2**17
 MAX_DEPTH = 50  # lists and mappings within each other
+_TOO_DEEP = f"more than {MAX_DEPTH} lists within lists; expected fewer."
 #: The parser in C is about fifteen times as fast; some builds of PyYAML lack it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -90,7 +91,10 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
     except yaml.MarkedYAMLError as error:
         # The parser in C reports the end of the text one line below the last.
         line = min(error.problem_mark.line if error.problem_mark else 0, text.rstrip().count("\n"))
-        raise _error(path, line, f"{error.problem}; expected valid YAML.") from None
+        # The parser in C of PyYAML 6.0.4 has a limit of 1,000, and reads that far ahead.
+        too_deep = "maximum nesting depth" in str(error.problem)
+        message = _TOO_DEEP if too_deep else f"{error.problem}; expected valid YAML."
+        raise _error(path, line, message) from None
 
 
 def _check_events(text: str, path: Path) -> None:
@@ -106,7 +110,7 @@ def _check_events(text: str, path: Path) -> None:
         elif isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                message = f"more than {MAX_DEPTH} lists within lists; expected fewer."
+                message = _TOO_DEEP
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if message:
