@@ -13,6 +13,12 @@ export OMP_NUM_THREADS
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Extras for `make test`; browser adds the tests of the report.
 EXTRAS ?= test
+# Versions to install: the locked ones; if empty, the newest that pyproject.toml allows.
+CONSTRAINTS ?= constraints.txt
+# Folders and files for `make test`; by default all. NEWEST: what depends most on other libraries.
+TESTS ?=
+NEWEST := tests/test_strict_yaml.py tests/test_estimators.py tests/experiments tests/data \
+	tests/userdata tests/models/test_model_contract.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
@@ -21,14 +27,15 @@ DOCUMENTED := $(if $(filter docs,$(subst $(COMMA), ,$(EXTRAS))),$(TESTED),$(VENV
 # Modules are compiled when they are first imported: most never are. Where the variable forbids that,
 # each process would compile them again.
 COMPILED := $(if $(PYTHONDONTWRITEBYTECODE),--compile,--no-compile)
-INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED) -c constraints.txt
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED) \
+	$(addprefix -c ,$(CONSTRAINTS))
 
 # For every system and Python that pyproject.toml allows, with all extras.
 COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \
 	--no-header --no-annotate pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-slow check tables verify report docs reproduce-all bench chaos constraints clean
+.PHONY: help install run test test-newest test-slow check tables verify report docs reproduce-all bench chaos constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -39,7 +46,11 @@ run: $(VENV)/.installed  ## Fit GCMF on 20 Newsgroups, comp against rec.
 	$(BIN)/transferbench run comp-vs-rec --model gcmf
 
 test: $(TESTED)  ## Run the quick tests.
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(TESTS)
+
+test-newest:  ## Run a part of the quick tests with the newest versions that pyproject.toml allows.
+	rm -rf $(VENV)/newest
+	$(MAKE) test VENV=$(VENV)/newest CONSTRAINTS= EXTRAS=test TESTS="$(NEWEST)"
 
 test-slow: $(TESTED)  ## Run the slow tests: wheel, browser, engines, kills, embeddings, documentation.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
