@@ -1,7 +1,7 @@
 """The DAM paper's matrices, which contain data of the MRTL paper, against the suite's own tasks.
 
-Its three matrices of 20 Newsgroups are the source domains of MRTL's tasks: Rennie's "bydate"
-counts at unit length. Its mails are the inboxes of the tasks `email-spam/inbox-…`.
+Its three matrices of 20 Newsgroups are the source domains of MRTL's tasks: Rennie's counts at unit
+length. Its mails are the inboxes of the tasks `email-spam/inbox-…`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from scipy.io import loadmat
 
 from transferbench import settings
 from transferbench.data import fetch
-from transferbench.data.text import document_frequency
-from transferbench.datasets import email_spam, newsgroups, zhuang
+from transferbench.datasets import email_spam, newsgroups_bydate
+from transferbench.datasets.newsgroups import GROUPS, SPLITS
+from transferbench.datasets.newsgroups_bydate import rennie
 
 ORIGIN = (
     "https://raw.githubusercontent.com/hnjzlishuang/DAM/ac51f0357cbe85e403aadb2b25dfdf7b12d6dd76"
@@ -54,83 +55,21 @@ def matrix(name: str, prefix: str = "") -> tuple[sp.csr_array, np.ndarray]:
     return sp.csr_array(contents[f"{prefix}features"]), contents[f"{prefix}labels"].ravel()
 
 
-def source(pair: str) -> tuple[sp.csr_array, np.ndarray]:
-    """Return DAM's counts (n, 61188) of a source domain and its labels."""
-    X, labels = matrix(f"20ng_{pair.replace('-', '_')}_tar_data.mat", "tar_")
-    X.sort_indices()
-    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1)
-    least = np.minimum.reduceat(X.data, X.indptr[:-1])
-    X.data /= np.repeat(least, np.diff(X.indptr))
-    # Three posts of hockey have no word that occurs once; their least count is 2.
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    X.data[np.isin(row, row[np.abs(X.data - np.rint(X.data)) > 0.1])] *= 2
-    np.testing.assert_allclose(X.data, np.rint(X.data))
-    X.data = np.rint(X.data)
-    return X, labels
-
-
-def columns(X: sp.csr_array) -> list[bytes]:
-    """Return the rows and the values of each column that is not empty, in the order of columns."""
-    C = sp.csc_array(X)
-    C.sort_indices()
-    ends = zip(C.indptr[:-1], C.indptr[1:], strict=True)
-    pairs = np.stack([C.indices, C.data]).astype(np.int32)
-    return [pairs[:, a:b].tobytes() for a, b in ends if b > a]
-
-
-def test_the_three_matrices_contain_three_groups_twice_each():
-    parts = {}
-    for pair in ("comp-vs-rec", "rec-vs-sci", "sci-vs-comp"):
-        X, labels = source(pair)
-        for top, label in zip(pair.split("-vs-"), (1, -1), strict=True):
-            parts.setdefault(top, []).append(X[labels == label])
-    assert {top: X.shape[0] for top, (X, _) in parts.items()} == {
-        "comp": 958, "rec": 997, "sci": 985
-    }  # fmt: skip
-    assert all((a != b).nnz == 0 for a, b in parts.values())
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", ["rec-vs-sci", "sci-vs-talk"])
-def test_zhuangs_weights_come_from_these_counts_of_some_of_the_words_in_order(pair):
-    files = zhuang._distributed(pair, originals(f"zhuang/{pair}"))
-    for weights in files.values():
-        weights.data[weights.data < 1e-4] = 0  # the entry that sets the size
-        weights.eliminate_zeros()
-    together = sp.csr_array(sp.vstack(list(files.values())))
-    df = document_frequency(together)
-    counts = files["space"].copy()
-    counts.data /= np.log2(together.shape[0] / df[counts.indices])
-    counts.data = np.rint(counts.data)
-    X, labels = source("sci-vs-comp")
-    theirs = iter(columns(X[labels == 1]))
-    assert all(column in theirs for column in columns(counts))  # in order: it is an iterator
-
-
-@pytest.mark.parametrize(
-    ("pair", "additional", "words"),
-    [
-        ("comp-vs-rec", (5, 2), 16_897),
-        ("rec-vs-sci", (2, 2), 20_477),
-        ("sci-vs-comp", (2, 5), 18_917),
-    ],
-)
-def test_source_domains_of_mrtl_are_these_posts_with_their_subjects(pair, additional, words):
-    """Our posts begin with their subject, and some have nothing else.
-
-    The words differ by those that occur once in the 20 groups, which DAM's matrices do not have.
-    """
-    theirs, labels = source(pair)
-    files = tuple(originals(f"mrtl/{pair}").values())
-    counts, _, groups = newsgroups._corpus(files, "[a-z]{2,}")
-    y = newsgroups.labels(newsgroups.SPLITS[f"mrtl/{pair}"]["source"], groups)
-    rows = np.flatnonzero(y >= 0)
-    assert tuple(np.bincount(y[rows]) - [(labels == 1).sum(), (labels == -1).sum()]) == additional
-    ours = counts[rows]
-    assert 5 < ours.sum() / len(rows) - theirs.sum() / len(labels) < 7
-    assert 3 < ours.nnz / len(rows) - theirs.nnz / len(labels) < 4.5
-    assert len(columns(theirs)) == words
-    assert len(columns(ours[:, counts.sum(axis=0) > 1])) == pytest.approx(words, rel=0.01)
+@pytest.mark.parametrize("pair", ["comp-vs-rec", "rec-vs-sci", "sci-vs-comp"])
+def test_source_domains_of_mrtl_are_rennies_counts_to_the_last_entry(pair):
+    X, labels = matrix(f"20ng_{pair.replace('-', '_')}_tar_data.mat", "tar_")
+    counts, groups = rennie(*originals(f"mrtl/{pair}-bydate").values())
+    for label, members in zip((1, -1), SPLITS[f"mrtl/{pair}"]["source"].values(), strict=True):
+        ours = counts[groups == GROUPS[members[0]]].astype(float)
+        ours.data /= np.repeat(np.sqrt(ours.multiply(ours).sum(axis=1)), np.diff(ours.indptr))
+        theirs = X[labels == label]
+        assert theirs.shape == ours.shape
+        assert (theirs.astype(bool) != ours.astype(bool)).nnz == 0
+        assert abs(theirs - ours).max() < 1e-15
+    task, _ = newsgroups_bydate.build(f"mrtl/{pair}-bydate", originals(f"mrtl/{pair}-bydate"))
+    assert task.domains[0].X.shape[0] == len(labels)
+    assert task.domains[0].X.nnz == X.nnz
 
 
 @pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])

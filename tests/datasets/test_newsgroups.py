@@ -7,25 +7,26 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import originals
 
 from transferbench.data import tasks
-from transferbench.datasets import newsgroups
+from transferbench.datasets import newsgroups, newsgroups_19997, newsgroups_bydate
 
 PAIRS = ["comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk"]
 
 
-def test_the_tasks_of_five_papers():
+def test_the_tasks_of_each_collection():
     more = ["comp-vs-rec-vs-sci", "comp-vs-rec-vs-talk", "comp-vs-sci-vs-talk"]
     more += ["rec-vs-sci-vs-talk", "comp-vs-rec-vs-sci-vs-talk"]
-    expected = [f"gtl/{tops}" for tops in (*PAIRS, *more)] + [f"dtl/{pair}" for pair in PAIRS]
-    expected += ["skada/rec-vs-sci", "skada/rec-vs-talk", "skada/sci-vs-talk"]
-    expected += ["mrtl/comp-vs-rec", "mrtl/rec-vs-sci", "mrtl/sci-vs-comp"]
-    assert list(newsgroups.TASKS) == [
-        *expected,
-        "mtc/rec-vs-talk-rebuilt",
-        "mtc/comp-vs-sci-rebuilt",
-    ]
-    assert set(newsgroups.FACTS) == set(newsgroups.TASKS)
+    all_terms = [f"gtl/{tops}" for tops in (*PAIRS, *more)]
+    all_terms += ["skada/rec-vs-sci", "skada/rec-vs-talk", "skada/sci-vs-talk"]
+    all_terms += ["mtc/rec-vs-talk-rebuilt", "mtc/comp-vs-sci-rebuilt"]
+    assert list(newsgroups.TASKS) == all_terms
+    by_date = [f"gtl/{pair}-bydate" for pair in PAIRS]
+    by_date += [f"mrtl/{pair}-bydate" for pair in ("comp-vs-rec", "rec-vs-sci", "sci-vs-comp")]
+    assert list(newsgroups_bydate.TASKS) == by_date
+    original = [f"{paper}/{pair}-19997" for paper in ("dtl", "dai") for pair in PAIRS]
+    assert list(newsgroups_19997.TASKS) == original
 
 
 @pytest.mark.parametrize("name", newsgroups.SPLITS)
@@ -50,6 +51,8 @@ def test_sub_categories_are_those_of_the_papers():
     assert skada["source"] == {"sci": ("crypt", "electronics"), "talk": ("guns", "politics")}
     assert skada["target"] == {"sci": ("med", "space"), "talk": ("religion", "mideast")}
     assert newsgroups.SPLITS["skada/rec-vs-sci"] == newsgroups.SPLITS["gtl/rec-vs-sci"]
+    dai = newsgroups.SPLITS["dai/comp-vs-sci"]
+    assert dai["target"] == {"comp": ("ibm", "mac", "windows-x"), "sci": ("med", "space")}
     mrtl = newsgroups.SPLITS["mrtl/rec-vs-sci"]
     assert mrtl["source"] == {"rec": ("hockey",), "sci": ("space",)}
     assert mrtl["target-2"] == {"rec": ("motorcycles",), "sci": ("electronics",)}
@@ -99,3 +102,30 @@ def test_a_built_task_loads_without_its_originals(real, monkeypatch):
     start = time.process_time()
     tasks.load(task, real)
     assert time.process_time() - start < 1
+
+
+def test_posts_that_are_no_plain_text_are_found():
+    line = b"M" + b"ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_" * 2 + b"\n"
+    assert newsgroups_19997.is_plain(b"Subject: a test\n\nOne line.\nAnother one, longer.\n")
+    assert not newsgroups_19997.is_plain(b"Subject: a picture\n\n" + 60 * line)
+    assert newsgroups_19997.is_plain(
+        b"Subject: a picture\n\n" + 60 * line.replace(b"EFGHIJ", b" E F G")
+    )
+    assert not newsgroups_19997.is_plain(b"")
+    assert not newsgroups_19997.is_plain(b"a text with bytes \xf8\xf8")
+
+
+@pytest.mark.slow
+def test_headers_that_name_the_class_can_be_left_out():
+    post = "Path: cantaloupe!news\n sci.space\nnewsgroups: sci.space\nFrom: a@b\n\nPath: sci.med\n"
+    head = post.partition("\n\n")[0]
+    assert newsgroups_19997.NAMING.sub("", f"{head}\n") == "From: a@b\n"
+    files = originals("dtl/sci-vs-talk-19997")
+    words = {}
+    for headers in ("all", "unnamed", "none"):
+        problem, truth = newsgroups_19997.build("dtl/sci-vs-talk-19997", files, headers=headers)
+        words[headers] = problem.domains[0].X.shape[1]
+        assert [len(Y) for Y in truth.Y] == [3997, 4000]
+        assert truth.Y[1].sum(axis=0).tolist() == [2000, 2000]
+        assert problem.domains[1].seen.sum() == 0
+    assert words["none"] < words["unnamed"] < words["all"] == 15_194

@@ -143,6 +143,7 @@ class File:
     digest  : "sha256:<hex>", "git-blob:<sha1 hex>" or "tree:<hex>"; see `archive.digest`.
     origins : tried in order.
     licence : a notice of one line.
+    also    : another digest that is accepted, of another packing of the same content; "" for none.
     """
 
     name: str
@@ -150,6 +151,7 @@ class File:
     digest: str
     origins: tuple[Origin, ...]
     licence: str
+    also: str = ""
 
 
 class DownloadError(Exception):
@@ -247,11 +249,14 @@ def _get_locked(file: File, settings: Settings, path: Path) -> Path:
 
 def _mismatch(path: Path, file: File) -> str | None:
     """Return what is wrong with a copy of the file, or None."""
-    try:
-        actual = digest(path, file.digest.partition(":")[0])
-    except UserError:
-        actual = "no readable archive"
-    return None if actual == file.digest else f"got {actual} ({path.stat().st_size} bytes)"
+    for expected in filter(None, (file.also, file.digest)):
+        try:
+            actual = digest(path, expected.partition(":")[0])
+        except UserError:
+            actual = "no readable archive"
+        if actual == expected:
+            return None
+    return f"got {actual} ({path.stat().st_size} bytes)"
 
 
 def _copy_and_verify(place: Origin | _MirrorFile, part: Path, file: File) -> str | None:

@@ -26,7 +26,7 @@ from transferbench.errors import unknown
 FOLDER = Path(__file__).parent
 #: A task name without a prefix means the first of these that has it.
 PREFIXES = (
-    *("gtl", "dtl", "mrtl", "mtc", "zhuang", "reuters", "amazon", "email-spam"),
+    *("gtl", "dtl", "dai", "mrtl", "mtc", "zhuang", "reuters", "amazon", "email-spam"),
     *("generated", "rcv1", "eurlex", "mulan", "multilabel"),
     *("crisislex", "germeval", "webkb", "mtc-counts"),
 )

@@ -34,6 +34,7 @@ def originals(dataset: str) -> dict[str, File]:
             digest=file["digest"],
             origins=tuple(map(origin, file["origins"])),
             licence=entry["licence"],
+            also=file.get("also", ""),
         )
         for name, file in entry["files"].items()
     }
