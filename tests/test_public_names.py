@@ -61,7 +61,8 @@ def changed(before: list[str], now: list[str]) -> dict[str, set[str]]:
 
 def untold(changes: dict[str, set[str]], text: str) -> list[str]:
     """Return the changed names without a place in a changelog, in code font."""
-    told = {word for code in re.findall(r"`([^`]+)`", text) for word in re.split(r"[\s=,/]", code)}
+    codes = re.findall(r"`([^`]+)`", text)
+    told = {word for code in codes for word in [*re.split(r"[\s=,/]", code), *code.split()]}
     return sorted(f"{thing}: {word}" for thing in changes for word in changes[thing] - told)
 
 

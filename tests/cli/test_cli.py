@@ -127,7 +127,7 @@ def test_list_names_everything(call):
         ("gcmf", ["min  Σ_π", "lam: number ≥ 0 = 100.0", "one run for each seed"]),
         ("lr", ["C: number > 0 = 1.0", "Deterministic"]),
         ("comp-vs-rec", ["gtl/comp-vs-rec", '"target": 3938', "sha256:3287f99", "Licence"]),
-        ("dtl/comp-vs-sci", ["dtl/comp-vs-sci", "min_df"]),
+        ("dtl/comp-vs-sci-19997", ["dtl/comp-vs-sci-19997", "headers", "tree:ee7c9af"]),
         ("email-spam", ["of unknown size, git-blob:d6bbc2a", "2,402,441 bytes", '"source": 4000']),
         ("generated/small", ["Built from:\n  nothing: it is generated", "documents: integer ≥ 0"]),
         ("gtl-table3", ["AAAI 2012", "GCMF: gcmf(k=64, p=10", "(control)"]),

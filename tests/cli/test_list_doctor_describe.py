@@ -94,9 +94,9 @@ def test_other_forms_of_tasks_are_listed_where_all_are_asked_for(call):
     everything = {
         line.split()[0] for line in call("list", "tasks", "--all")[1].splitlines() if line
     }
-    assert {"gtl/comp-vs-rec", "mtc/comp-vs-sci", "mrtl/comp-vs-rec"} <= listed < everything
+    assert {"gtl/comp-vs-rec", "mtc/comp-vs-sci", "mrtl/comp-vs-rec-bydate"} <= listed < everything
     other = {
-        "dtl/comp-vs-rec",
+        "dtl/comp-vs-rec-19997",
         "generated/small",
         "mtc/comp-vs-sci-rebuilt",
         "embedded/rec-vs-talk",
@@ -132,8 +132,8 @@ def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call)
     found = json.loads(call("list", "gtl", "--json")[1])["experiments"]
     found = {each["name"]: each for each in found}
     assert found["gtl-figure2b"]["place"] == "Figure 2b"
-    assert {"gtl-variants", "readings-gcmf"} <= found.keys()
-    assert not {"choice", "dtl-table3", "readings-dtl"} & found.keys()
+    assert {"gtl-variants", "gtl-unit-length"} <= found.keys()
+    assert not {"choice", "dtl-table3", "readings-himls"} & found.keys()
     assert [line.split()[0] for line in call("list", "himls")[1].splitlines()[9:11]] == [
         "himls-table10", "himls-table11"
     ]  # fmt: skip

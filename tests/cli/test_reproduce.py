@@ -51,7 +51,7 @@ FIGURE2 = {"gtl-figure2a", "gtl-figure2b", "gtl-figure2c"}
             {"gtl-table3", "mtc-figure1", "mulan"},
         ),
         (["gtl", "figure", "2"], FIGURE2),
-        (["himls table 2", "readings dtl"], {"himls-table2", "readings-dtl"}),
+        (["himls table 2", "readings himls"], {"himls-table2", "readings-himls"}),
     ],
 )
 def test_papers_and_places_are_experiments(monkeypatch, call, given, experiments):

@@ -139,10 +139,10 @@ def test_a_column_may_have_a_task_of_its_own():
     with pytest.raises(UserError, match="unknown domain 'x'"):
         experiments.read(text.replace("comp-vs-rec}", "comp-vs-rec, domain: x}"), PATH)
     text = GOOD.replace(
-        "{model: nmf,", "{model: nmf, task: zhuang/comp-vs-sci, options: {split: dtl},"
+        "{model: nmf,", "{model: nmf, task: zhuang/comp-vs-sci, options: {unit_length: true},"
     )
     planned = {p.run.task for p in experiments.read(text, PATH).runs() if p.column == "NMF"}
-    assert planned == {"zhuang/comp-vs-sci:split=dtl"}
+    assert planned == {"zhuang/comp-vs-sci:unit_length=true"}
 
 
 def test_an_option_of_both_row_and_column_is_refused():

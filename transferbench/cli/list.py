@@ -22,7 +22,7 @@ from transferbench.settings import Settings
 
 WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
 #: Tasks that are other forms of listed ones, or made up; only --all prints them.
-OTHER_FORM = re.compile(r"(embedded|generated|dtl)/.*|.*-rebuilt")
+OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebuilt")
 #: Printed where anything listed has them.
 COLUMNS = (
     *("name", "family", "documents", "cached", "seconds"),

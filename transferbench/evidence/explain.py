@@ -126,7 +126,7 @@ def command(runs: Iterable[Run]) -> str:
     first, *others = runs
     words = ["transferbench", "run", first.task, "--model", first.model]
     for name, known in parameters.schema(models.load(first.model)).items():
-        if first.params[name] != known.default:
+        if first.params.get(name, known.default) != known.default:
             words += ["--set", f"{name}={_text(first.params[name])}"]
     seeds = [run.seed for run in (first, *others) if run.seed is not None]
     if seeds == list(range(len(seeds))):

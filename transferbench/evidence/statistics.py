@@ -1,5 +1,6 @@
 """Data statistics that the papers print, beside those of our tasks: results/data-statistics/."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -54,7 +55,7 @@ def of_task(task: str, domain: str | None = None, label: str | None = None) -> d
     found |= {"features": facts["features"][0]} if "features" in facts else {}
     if domain and label:
         found["documents"] = facts["per_class"][domain][classes.index(label)]
-    if domain and (split := newsgroups.SPLITS.get(task)):
+    if domain and (split := newsgroups.SPLITS.get(re.sub("-(bydate|19997)$", "", task))):
         parts = [split[domain][label]] if label else split[domain].values()
         found["groups"] = ", ".join(group for part in parts for group in part)
     return found

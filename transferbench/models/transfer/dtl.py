@@ -15,9 +15,8 @@ Departures from the paper: V_t starts at the probabilities of logistic regressio
 contain zeros, which multiplicative updates cannot change.
 
 normalize_U = "rows" is another reading: rows of U and of U_τ sum to one, in place of their columns.
-It contradicts eq. 4.8 and line 6 of Algorithm 1, but comes nearer to most printed accuracies. The
-objective may then rise: in readings-mrtl-dtl, in 50 iterations on counts, to .01 per cent above its
-least, or with normalize_at = "domain" to 2.6 times its least.
+It contradicts eq. 4.8 and line 6 of Algorithm 1, and the objective may then rise, more so with
+normalize_at = "domain".
 
 Unless prior is "equal", columns of V_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.

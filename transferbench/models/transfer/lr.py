@@ -3,8 +3,7 @@
     min over (w, b)  C Σ_i log-loss(y_i, w·x_i + b) + ½‖w‖²,  i over the labelled documents
 
 x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the papers' tables. Solved
-by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0;
-the experiment readings-lr compares both with the values that the GTL paper prints.
+by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0.
 """
 
 from transferbench.core.documents import label_start

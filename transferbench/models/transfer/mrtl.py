@@ -13,9 +13,7 @@ V_p are updated, then every U and V_p normalised (normalize_at = "domain"); Θ_�
 
 Other readings: rows of every U sum to one (normalize_U = "rows"), as Section 2 describes U, but
 against eq. 22; each factor is normalised right after its own update (normalize_at = "update"),
-against Algorithm 1. The experiment readings-mrtl compares them with the printed table. With rows
-the objective may rise: in its runs of 100 iterations on counts to .2 per cent above its least if U
-is scaled at once, to nine times its least if later.
+against Algorithm 1. With rows the objective may rise, more so if U is scaled later.
 
 Departures from the paper: the second part of V's numerator has the factor λ, which the objective
 requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are

@@ -24,9 +24,8 @@ The published code starts G_τ at random and has the start above as a comment; P
 early here.
 
 The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
-G_τ = P, and updates in turn, domain by domain. The experiment mrtl-variants has both. In neither
-does the objective rise in 500 iterations on rec vs sci (float64); with rows of F that sum to one it
-does, in readings-mrtl-tritl to .07 per cent above its least.
+G_τ = P, and updates in turn, domain by domain. The experiment mrtl-table2 has both. With rows of F
+that sum to one the objective may rise.
 """
 
 from typing import Literal
