@@ -35,8 +35,8 @@ HANGING = 120
 
 
 def without_progress(lines: str) -> str:
-    """Drop the lines of progress: a run that lasts 10 seconds on a busy machine writes one."""
-    return re.sub(r"(?m)^\d+/\d+ runs.*\n", "", lines)
+    """Drop the plan of `reproduce` and lines of progress: a run of 10 seconds writes one."""
+    return re.sub(r"(?m)^(\d+/\d+ runs|\d+ experiments?:).*\n", "", lines)
 
 
 class Home:
@@ -126,4 +126,4 @@ def end(process: subprocess.Popen) -> float:
 
 def one_line(code: int, err: str) -> bool:
     """True if a command ended with a user error: code 2 and one line."""
-    return code == 2 and err.count("\n") == 1 and "Traceback" not in err
+    return code == 2 and without_progress(err).count("\n") == 1 and "Traceback" not in err

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from full_disk import full_disk
 
-from chaos.home import Home, end, one_line
+from chaos.home import Home, end, one_line, without_progress
 
 Outcome = tuple[bool, str]
 
@@ -139,7 +139,7 @@ def small_disk(folder: Path, times: int = 0) -> Outcome:
         done = _as_root(home, script)
         if done.returncode == 99:
             return True, f"not possible here: {done.stderr.strip()}"
-        first = done.stderr.partition("then\n")[0].splitlines()
+        first = without_progress(done.stderr.partition("then\n")[0]).splitlines()
         clean += len(first) == 2 and first[1] == "code 2" and "No space left" in first[0]
         if done.returncode == 0:
             home.results.rmdir()
