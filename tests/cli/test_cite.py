@@ -62,7 +62,8 @@ def test_a_table_cites_its_paper_its_data_and_the_suite(call):
     assert (code, err) == (0, "")
     entries = parse(out)
     assert list(entries) == [
-        "long2012transfer", "data-newsgroups", "data-zhuang", "data-reuters", "transferbench"
+        "long2012transfer", "data-newsgroups-bydate", "data-newsgroups-19997", "data-reuters",
+        "data-zhuang", "transferbench",
     ]  # fmt: skip
     assert entries["long2012transfer"]["author"].startswith("Long, Mingsheng and Wang, Jianmin and")
     assert "github.com/cswhjiang" in entries["data-reuters"]["howpublished"]
