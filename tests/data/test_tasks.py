@@ -193,6 +193,12 @@ def test_a_bad_name_is_a_user_error(name, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["dtl/comp-vs-rec-19997", "mrtl/comp-vs-rec-bydate"])
+def test_a_name_without_its_collection_is_told_the_one_with_it(name):
+    with pytest.raises(UserError, match=f"Did you mean '{name}'"):
+        tasks.Task.named(name.rpartition("-")[0])
+
+
 def test_a_name_without_a_prefix_means_the_first_paper():
     assert tasks.Task.named("comp-vs-rec").name == "gtl/comp-vs-rec"
     assert tasks.Task.named("sci-vs-comp-bydate").name == "mrtl/sci-vs-comp-bydate"

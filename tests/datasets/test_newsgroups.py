@@ -129,3 +129,14 @@ def test_headers_that_name_the_class_can_be_left_out():
         assert truth.Y[1].sum(axis=0).tolist() == [2000, 2000]
         assert problem.domains[1].seen.sum() == 0
     assert words["none"] < words["unnamed"] < words["all"] == 15_194
+
+
+@pytest.mark.slow
+def test_a_cut_task_keeps_the_weights_of_its_builder(real):
+    name = "dtl/rec-vs-sci-19997"
+    whole, part = (
+        tasks.load(tasks.Task.named(name, **options), real)[0].domains[0].X
+        for options in ({}, {"documents": 50})
+    )
+    assert part.shape[0] == 50
+    assert set(part.data) <= set(whole.data)

@@ -264,9 +264,12 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
 
 def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Cut the whole task: its counts, which are weighted anew, or else its weights."""
+    """Cut the whole task: its counts, which are weighted anew, or else its weights.
+
+    A builder with the option min_df weights by `text.weight`; of another the weights stay.
+    """
     module, options = datasets.tasks()[task.base], task.options
-    plain = {"weighting": "tf", "unit_length": False} if "weighting" in options else {}
+    plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
     plain = {name: value for name, value in plain.items() if name in options}
     problem, truth = load(Task.named(task.base, **{**options, **plain}), settings)
     weights: dict[str, Any] = {name: options[name] for name in plain}

@@ -78,4 +78,7 @@ def full_name(name: str) -> str:
         if candidate in tasks():
             return candidate
     short = {task.rpartition("/")[2] for task in tasks()}
-    raise unknown("task", name, short if "/" not in name else tasks(), "See `transferbench list`.")
+    # dtl/comp-vs-rec: the same of a named collection.
+    longer = {task for task in tasks() if task.startswith(f"{name}-")}
+    meant = longer or (short if "/" not in name else tasks())
+    raise unknown("task", name, meant, "See `transferbench list`.")

@@ -1,18 +1,20 @@
 """20 Newsgroups as collected: 19,997 posts with all their headers, 1,000 of each group but one.
 
-The DTL paper prints what holds of this collection alone: accuracies of logistic regression that are
-multiples of 1/4000, so targets of four times 1,000 posts, and 15,981 words in 15 posts or more; it
-has 15,986 by the rules below. `dtl/<pair>-19997` has that paper's split, `dai/<pair>-19997` that of
-Dai, Xue, Yang and Yu (KDD 2007), from which the DTL paper copies three of its columns.
+The DTL paper prints what holds of this collection alone: accuracies of logistic regression that
+are k/4000 for a whole k, so targets of four times 1,000 posts, and 15,981 words in 15 posts or
+more; it has 15,986 by the rules below. `dtl/<pair>-19997` has that paper's split,
+`dai/<pair>-19997` that of Dai, Xue, Yang and Yu (KDD 2007), from which the DTL paper copies three
+of its columns.
 
-**The headers name the class.** Newsgroups, Xref, Path and Followup-To hold the name of the group,
-so "sci" is a word of every post of sci, in the source and the target alike. headers=unnamed leaves
-these four out.
+**The headers name the class.** Newsgroups holds the name of the group in every post but one, Xref
+and Followup-To where a post has them, so "sci" is a word of every post of sci, in the source and
+the target alike. headers=unnamed leaves these three out, and Path, which lists hosts.
 
-Words are two letters a to z or more, without scikit-learn's English stop words, in 15 of the 19,997
-posts or more. Posts that are no plain text are left out after that, see `is_plain`: 21, of which 20
-are in sources of `dtl/` and none in its targets. Values are counts times ln(N / document frequency)
-at raw length; N and the frequencies are those of the posts of the papers' 16 sub-categories.
+Words are two letters a to z or more, without scikit-learn's English stop words, in 15 of the
+19,997 posts or more. Posts that are no plain text are left out after that, see `is_plain`: 21, of
+which 20 are in sources of `dtl/` and none in its targets. Values are counts times ln(N / document
+frequency) at raw length; N and the frequencies are those of the posts of the papers' 16
+sub-categories.
 """
 
 import re
@@ -33,7 +35,7 @@ from transferbench.problem import Problem, Truth
 
 #: Lines of a post's header that a word is taken from: all, all but those that name the group, none.
 Headers = Literal["all", "unnamed", "none"]
-#: Header lines that contain names of groups, with the lines that continue them.
+#: Header lines that name the group, or list hosts, with the lines that continue them.
 NAMING = re.compile(r"^(newsgroups|xref|path|followup-to):.*\n([ \t].*\n)*", re.IGNORECASE | re.M)
 #: Posts start with at most so many bytes that decide whether they are plain text.
 HEAD = 4096
