@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -65,6 +66,16 @@ def schema(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     annotated = SimpleNamespace(__annotations__={n: a.annotation for n, a in arguments.items()})
     hints = get_type_hints(annotated, function.__globals__, include_extras=True)
     return {name: Parameter(name, hints[name], arguments[name].default) for name in arguments}
+
+
+def descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the text of each parameter in the numpydoc section of a function's docstring."""
+    _, _, section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
+    texts: dict[str, str] = {}
+    for entry in re.findall(r"^(?:\w.*\n(?:    .*\n?)+)", section.partition("\n\n")[0], re.M):
+        names, text = entry.split("\n", 1)
+        texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), " ".join(text.split()))
+    return texts
 
 
 @cache
@@ -144,7 +155,7 @@ def parse(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def describe_type(annotation: Any) -> str:
-    """Return a type in words: 'integer ≥ 1', 'one of tf, tf-idf', …"""
+    """Return a type in words, such as 'integer ≥ 1' or 'one of tf, tf-idf'."""
     base = getattr(annotation, "__origin__", annotation)
     choices = getattr(annotation, "__args__", ())
     if base in WORDS:
