@@ -1,29 +1,29 @@
-"""Unknown names show those that are near, not all."""
+"""Unknown names show those that are near, not all; several mistakes have a message each."""
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from transferbench.errors import SeveralErrors, UserError, did_you_mean, unknown
-
-MANY = [f"name-{i:02}" for i in range(30)]
+from transferbench.errors import SeveralErrors, Unavailable, UserError, did_you_mean, unknown
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "hint"),
+    ("name", "names", "hint"),
     [
-        ("gmcf", ["gcmf", "lr"], " Did you mean 'gcmf'?"),
-        ("GCMF", ["gcmf", "lr"], " Did you mean 'gcmf'?"),
+        ("GMCF", ["gcmf", "lr"], " Did you mean 'gcmf'?"),
         ("ab-x", ["ab-y", "ab-z", "cc"], " Did you mean 'ab-z'?"),
         ("zzz", ["gcmf", "lr"], ""),
     ],
 )
-def test_near_names(name, known, hint):
-    assert did_you_mean(name, known) == hint
+def test_near_names(name, names, hint):
+    assert did_you_mean(name, names) == hint
 
 
 def test_many_names_are_not_listed_where_a_command_lists_them():
-    assert str(unknown("model", "zzz", MANY, "See `list`.")) == (
+    many = [f"name-{i:02}" for i in range(30)]
+    assert str(unknown("model", "zzz", many, "See `list`.")) == (
         "unknown model 'zzz'. 30 are known. See `list`."
     )
     assert "Known: lr, svm." in str(unknown("model", "zzz", ["svm", "lr"], "See `list`."))
@@ -32,4 +32,11 @@ def test_many_names_are_not_listed_where_a_command_lists_them():
 def test_several_errors_are_told_once_each():
     one, two = UserError("a"), UserError("b")
     assert SeveralErrors.of([one, UserError("a")]) is one
-    assert str(SeveralErrors.of([one, two, one])) == "a\nb"
+    both = SeveralErrors.of([one, two, one])
+    assert both.args == ("a", "b")
+    assert SeveralErrors.of([both, UserError("c")]).args == ("a", "b", "c")
+
+
+def test_an_unavailable_file_has_a_short_message_and_reaches_another_process():
+    error = pickle.loads(pickle.dumps(Unavailable("no a.tab", "put it at /here")))
+    assert (str(error), error.brief) == ("no a.tab; put it at /here", "no a.tab")

@@ -17,22 +17,35 @@ class UserError(Exception):
 
 
 class SeveralErrors(UserError):
-    """Several mistakes in one file; the message has a line for each."""
+    """Several mistakes; each argument is the message of one."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.args)
 
     @classmethod
     def of(cls, errors: Sequence[UserError]) -> UserError:
         """Return the only error as it is, or one for all of them, without repetitions."""
-        lines = dict.fromkeys(map(str, errors))
-        return errors[0] if len(lines) == 1 else cls("\n".join(lines))
+        messages = dict.fromkeys(
+            message
+            for error in errors
+            for message in (error.args if isinstance(error, SeveralErrors) else [str(error)])
+        )
+        return errors[0] if len(messages) == 1 else cls(*messages)
 
 
 class Unavailable(UserError):
-    """A required file or optional library is unavailable."""
+    """A required file or optional library is unavailable.
 
-    @property
-    def brief(self) -> str:
-        """The first part of the message, without paths and addresses of this machine."""
-        return str(self).partition(";")[0]
+    brief: what is unavailable, without paths and addresses of this machine. remedy: where it was
+    looked for, and what to do.
+    """
+
+    def __init__(self, brief: str, remedy: str = "") -> None:
+        super().__init__(brief, remedy)
+        self.brief = brief
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, self.args))
 
 
 class Failure(Exception):

@@ -1,11 +1,11 @@
-"""Models outside a package: runs are repeated unless asked, and JSON and measures stay whole."""
+"""Models outside a package: runs are repeated unless asked, and JSON stays whole."""
 
 from __future__ import annotations
 
 import pytest
 from conftest import strict_json
 
-from transferbench import measures, models
+from transferbench import models
 from transferbench.cli._terminal import echo_json
 from transferbench.models import external
 from transferbench.runs import runner
@@ -28,18 +28,6 @@ def fit(problem, *, power: float = 1.0):
     spec.loader.exec_module(beside)
     weight = beside.WEIGHT * json.loads((HERE / "weight.json").read_text())
     return Fit(tuple(d.Y + 0.5 for d in problem.domains), diagnostics={"weight": weight})
-"""
-PATCH = """\
-from transferbench import measures
-
-mine = measures.Measure("mine", "mine", lambda truth, decided: 1.0)
-measures.MEASURES["transfer"] = (mine,)
-measures.accuracy = measures.score = measures.headings = None
-"""
-SCORED = """\
-from transferbench.runs import worker
-
-worker.evaluate = lambda *given: {"target": {"mine": 1.0}}
 """
 GUESS = """\
 from transferbench.problem import Fit
@@ -99,28 +87,6 @@ def test_runs_of_a_lone_module_are_repeated_and_those_of_a_package_are_kept(here
 
 
 registered = models.registry()
-
-
-@pytest.mark.parametrize("where", ["import", "fit"])
-@pytest.mark.parametrize("first", [True, False])
-def test_a_model_that_patches_the_measures_costs_its_own_run_alone(call, home, here, where, first):
-    patch = PATCH if where == "import" else ""
-    inside = (
-        "".join(f"    {line}\n" for line in (PATCH + SCORED).splitlines()) if where == "fit" else ""
-    )
-    text = patch + GUESS.replace("    return", f"{inside}    return")
-    (here / "patching.py").write_text(text)
-    table = dict(measures.MEASURES)
-    named = ["./patching.py", "svm"] if first else ["svm", "./patching.py"]
-    code, out, err = call("run", TASK, "-m", named[0], "-m", named[1])
-    assert table == measures.MEASURES
-    lines = {line.split()[0]: line.split() for line in out.splitlines() if line}
-    assert {"svm", "lr", "./patching.py"} <= lines.keys(), err
-    assert "Failure" not in err
-    assert float(lines["svm"][2]) > 60
-    if where == "fit":
-        assert code == 1
-        assert lines["./patching.py"][1] == "none"
 
 
 def test_numbers_that_json_lacks_are_null_in_records(call, home, here):

@@ -17,4 +17,4 @@ def need(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         library = (error.name or name).partition(".")[0]
-        raise Unavailable(f"{library} is not installed; {install_hint('modern')}.") from None
+        raise Unavailable(f"{library} is not installed", f"{install_hint('modern')}.") from None

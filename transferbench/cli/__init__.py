@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -60,8 +61,9 @@ def main(
     """
     ctx.with_resource(warnings.catch_warnings())
     warnings.showwarning = OncePrinter().show_warning
-    given = settings.load()
-    ctx.obj = given.replace(data=data, results=results, mirrors=mirror or None, offline=offline)
+    ctx.obj = settings.load().replace(
+        data=data, results=results, mirrors=mirror or None, offline=offline
+    )
 
 
 def invoke(arguments: list[str] | None = None) -> int:
@@ -86,7 +88,6 @@ def invoke(arguments: list[str] | None = None) -> int:
         echo(error.format_message(), err=True)
         return 2
     except BrokenPipeError:  # the reader of our output has closed it, as `head` does
-        sys.stdout = None
         return 0
     except (Exception, KeyboardInterrupt) as error:
         if debug:
@@ -94,18 +95,17 @@ def invoke(arguments: list[str] | None = None) -> int:
         message, code = _describe(error)
         if code > 128 and context and context.invoked_subcommand in ("run", "reproduce"):
             message += " Finished runs are saved; rerun the command to continue."
-        several = isinstance(error, SeveralErrors)
-        for line in message.splitlines() if several else [message]:
+        mistakes = error.args if isinstance(error, SeveralErrors) else ()
+        for line in (message, *mistakes):
             echo(" ".join(line.split()), err=True)
         return code
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code of an error."""
+    """Return the message and the exit code of an error; of several, how many there are."""
     match error:
         case SeveralErrors():
-            count = len(str(error).splitlines())
-            return f"Error: {count} mistakes:\n{error}", 2
+            return f"Error: {len(error.args)} mistakes:", 2
         case UserError():
             return f"Error: {error}", 2
         case Failure():
@@ -117,9 +117,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
         case KeyboardInterrupt() | click.Abort():
-            vars(error)["caught"] = True  # see __main__.Interrupted
-            number = error.args[0] if error.args else 2
-            return "Interrupted.", 128 + number
+            return "Interrupted.", 128 + (error.args or (signal.SIGINT,))[0]
         case MemoryError():
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():

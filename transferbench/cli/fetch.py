@@ -35,7 +35,7 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
         try:
             echo(f"{file.name}  verified  {fetch.get(file, settings)}")
         except Unavailable as error:
-            missing.append(str(error))
+            missing.append(error)
     if missing:
-        others = f" ({len(missing) - 1} more files likewise)" if len(missing) > 1 else ""
-        raise Unavailable(missing[0] + others)
+        more = f" ({len(missing) - 1} more files likewise)" if len(missing) > 1 else ""
+        raise Unavailable(f"{missing[0]}{more}")

@@ -241,9 +241,10 @@ def _get_locked(file: File, settings: Settings, path: Path) -> Path:
         reasons.append("offline: the network was not tried")
     size = f" ({file.size} bytes)" if file.size else ""
     raise Unavailable(
-        f"could not obtain {file.name}; expected {file.digest}{size}; "
+        f"could not obtain {file.name}",
+        f"expected {file.digest}{size}; "
         f"{'; '.join(reasons) or 'it has no origin'}. Put the file at {path} or list a mirror that "
-        f"has {file.name} in TRANSFERBENCH_MIRROR."
+        f"has {file.name} in TRANSFERBENCH_MIRROR.",
     )
 
 

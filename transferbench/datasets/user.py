@@ -121,8 +121,9 @@ def build(
     """
     if task == "own" and not path:
         raise Unavailable(
-            "own: no file is named; describe your task in one (`transferbench describe own`), then "
-            "name it: own:path=FILE.yaml."
+            "own: no file is named",
+            "describe your task in one (`transferbench describe own`), then name it: "
+            "own:path=FILE.yaml.",
         )
     if task == "own" and not user_path(path).is_dir():
         described = vars(read_yaml(user_path(path)))
@@ -254,7 +255,7 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     """
     place = f"own/{task.partition('/')[0]} of the data folder"
     if not path:
-        raise Unavailable(f"{problem}; {remedy}, in {place} or one you name: {task}:path=FOLDER.")
+        raise Unavailable(problem, f"{remedy}, in {place} or one you name: {task}:path=FOLDER.")
     folder = user_path(path)
     if not folder.is_dir():
         raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")

@@ -88,21 +88,10 @@ def code(name: str) -> str:
 
 
 def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model; what its code changes in the measures is undone.
+    """Return the `fit` function of a model.
 
     Raise UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
     """
-    from transferbench import measures
-
-    names, table = dict(vars(measures)), dict(measures.MEASURES)
-    try:
-        return _load(name)
-    finally:
-        vars(measures).update(names)
-        measures.MEASURES.update(table)
-
-
-def _load(name: str) -> Callable[..., Fit]:
     if is_external(name):
         from transferbench.models import external
 
