@@ -30,12 +30,8 @@ COMPILED := $(if $(PYTHONDONTWRITEBYTECODE),--compile,--no-compile)
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED) \
 	$(addprefix -c ,$(CONSTRAINTS))
 
-# For every system and Python that pyproject.toml allows, with all extras.
-COMPILE = $(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras \
-	--no-header --no-annotate pyproject.toml
-
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-newest test-slow check tables verify report docs reproduce-all bench chaos constraints clean
+.PHONY: help install run test test-newest test-slow check tables verify report docs reproduce-all bench soak constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -76,15 +72,15 @@ reproduce-all: $(VENV)/.installed  ## Run every experiment; finished runs are re
 	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
 bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
-	for script in tests/bench*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
-chaos: $(TESTED)  ## Test with kills, full disks and damaged files, for 15 minutes. CHAOS="--times 20 kills" for a part.
-	PYTHONPATH=tests $(BIN)/python -m chaos $(CHAOS)
+soak: $(VENV)/.installed  ## Kill reproductions at random moments for a minute; nothing may be lost.
+	$(BIN)/python tests/soak.py
 
-constraints: $(BIN)/python  ## Write the newest versions that fit: constraints.txt, and the lock with hashes.
+constraints: $(BIN)/python  ## Write the newest versions that fit every system and Python, with all extras.
 	$(BIN)/python -m pip install --disable-pip-version-check -q uv
-	$(COMPILE) --upgrade -o constraints.txt
-	$(COMPILE) --generate-hashes -c constraints.txt -o requirements-hashed.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --upgrade \
+		--no-header --no-annotate pyproject.toml -o constraints.txt
 
 clean:  ## Remove .venv and caches of tools; keep data and results.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build docs/reference

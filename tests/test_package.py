@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transferbench import experiments, models
+from transferbench import experiments
 from transferbench.cli import invoke
 
 ROOT = Path(__file__).parent.parent
@@ -146,30 +146,10 @@ def test_every_command_is_in_the_changelog():
         assert f"`{name}`" in changelog or f"transferbench {name}`" in changelog
 
 
-def test_the_models_of_the_bench_exist():
-    import bench
-
-    assert set(bench.MODELS) <= set(models.registry())
-
-
-def packages(name: str) -> dict[str, str]:
-    """Return the pinned versions of a file of requirements, by normalised name."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    pins = re.findall(r"^([A-Za-z0-9._-]+)==([^ \\\n]+)", text, re.MULTILINE)
-    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in pins}
-
-
-def test_the_lock_has_the_versions_of_the_constraints_with_hashes():
-    lock = (ROOT / "requirements-hashed.txt").read_text(encoding="utf-8")
-    assert packages("requirements-hashed.txt") == packages("constraints.txt")
-    for entry in re.split(r"\n(?=[A-Za-z0-9])", lock):
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
-    assert "://" not in lock  # from the user's own index
-
-
 def test_every_requirement_is_locked():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"].values()
     wanted = [line for group in (project["dependencies"], *extras) for line in group]
     names = {re.sub(r"[-_.]+", "-", re.split(r"[<>=~!; \[]", line)[0]).lower() for line in wanted}
-    assert names <= packages("constraints.txt").keys()
+    pins = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert names <= {re.sub(r"[-_.]+", "-", package).lower() for package in pins}

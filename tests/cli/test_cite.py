@@ -52,11 +52,6 @@ def test_every_experiment_dataset_and_model_has_valid_entries():
         assert list(entries)[-1] == "transferbench", name
 
 
-def test_the_references_have_keys_of_their_own():
-    references = citing._cff()["references"]
-    assert len({citing._key(each) for each in references}) == len(references)
-
-
 def test_a_table_cites_its_paper_its_data_and_the_suite(call):
     code, out, err = call("cite", "gtl-table3")
     assert (code, err) == (0, "")
@@ -68,7 +63,6 @@ def test_a_table_cites_its_paper_its_data_and_the_suite(call):
     assert entries["long2012transfer"]["author"].startswith("Long, Mingsheng and Wang, Jianmin and")
     assert "github.com/cswhjiang" in entries["data-reuters"]["howpublished"]
     assert "research" in entries["data-reuters"]["note"]
-    assert call("cite", "GTL Table 3")[1] == out
 
 
 def test_the_suite_is_cited_as_its_citation_file_says(call):

@@ -1,10 +1,9 @@
 """Benchmark of large data: `predict` on texts, the search for neighbours, shared artefacts.
 
-    python tests/bench_large.py [predict] [neighbours] [reuse] [--documents 100000]
+    python benchmarks/bench_large.py [predict] [neighbours] [reuse] [--documents 100000]
 
 `make bench` runs all with 10,000 documents a domain. Texts have two classes and two domains and are
-made from newsgroup posts with a fixed seed, see `made_texts`. Libraries of approximate neighbours
-are measured if they are installed: pip install hnswlib faiss-cpu usearch pynndescent.
+made from newsgroup posts with a fixed seed, see `made_texts`.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ MODELS = ("lr", "dtl", "cocc", "graph-only", "gcmf", "auto")
 BASELINES = ("LogisticRegression", "SelfTraining", "LabelSpreading")
 #: LabelSpreading compares all pairs: of 100,000 + 100,000 texts it would take half an hour.
 MAX_SPREADING = 20_000
-#: Neighbours, rows whose exact neighbours are computed, dimensions for the libraries of dense
-#: vectors, and their candidates for the exact cosines.
-P, PROBE, DIMENSIONS, CANDIDATES = 10, 1000, 128, 50
+#: Neighbours, and rows whose exact neighbours are computed.
+P, PROBE = 10, 1000
 
 
 def cpu(call: Callable[[], object]) -> float:
@@ -158,11 +156,6 @@ def search_all(name: str, texts: Iterable[str]) -> None:
     X = sp.csr_matrix(weight(counts[:, columns], "tf-idf", True))
     words, n = sp.csr_matrix(X.T), X.shape[0]
     rows = np.random.default_rng(0).permutation(n)[:PROBE]
-    least = np.full(n, np.inf)  # cosine of the P-th neighbour
-
-    def exact() -> None:
-        owner, _, values = graph._exact_neighbours(X, words, rows, P)
-        np.minimum.at(least, owner, values)
 
     def brute() -> None:
         from sklearn.neighbors import NearestNeighbors
@@ -171,7 +164,7 @@ def search_all(name: str, texts: Iterable[str]) -> None:
 
     print(f"{n:,} {name}, p = {P}   CPU s  recall")
     searches = {
-        "exact": exact,
+        "exact": lambda: graph._exact_neighbours(X, words, rows, P),
         "sparse_dot_topn": lambda: sp_matmul_topn(X[rows], words, P + 1, sort=True),
         "scikit-learn, brute": brute,
     }
@@ -180,93 +173,6 @@ def search_all(name: str, texts: Iterable[str]) -> None:
     found: list[graph.Graph] = []
     seconds = cpu(lambda: found.append(graph.cosine_graph(X, P, search="rare-words")))
     print(f"{'rare words':20} {seconds:8.1f} {found[0].recall:7.2f}", flush=True)
-    for search, library in LIBRARIES.items():
-        start = time.process_time()
-        try:
-            cosines = rerank(X, library(X))
-        except ImportError:
-            print(f"{search:20} not installed")
-            continue
-        seconds = time.process_time() - start
-        best = -np.sort(-cosines[rows], axis=1)[:, 1 : P + 1]  # the first is the row itself
-        recall = np.mean(best >= (1 - 1e-5) * least[rows, None])
-        print(f"{search:20} {seconds:8.1f} {recall:7.2f}", flush=True)
-
-
-def rerank(X: sp.csr_matrix, candidates: np.ndarray) -> np.ndarray:
-    """Return the cosine of each row with its candidates (n, k), itself among them."""
-    step, cosines = 512, []
-    for start in range(0, X.shape[0], step):
-        block = candidates[start : start + step]
-        dense = X[start : start + step].toarray()
-        others = X[block.ravel()]
-        pair = np.repeat(np.arange(block.size), np.diff(others.indptr))
-        products = others.data * dense[pair // block.shape[1], others.indices]
-        cosines.append(np.bincount(pair, products, block.size).reshape(block.shape))
-    return np.concatenate(cosines)
-
-
-#: Returns rows (n, k) near each row of a matrix (n, d), itself among them.
-Library = Callable[[sp.csr_matrix], np.ndarray]
-
-
-def dense(X: sp.csr_matrix) -> np.ndarray:
-    """Return the rows (n, DIMENSIONS) by truncated SVD, of length one."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.preprocessing import normalize
-
-    Z = TruncatedSVD(DIMENSIONS, n_iter=2, random_state=0).fit_transform(X)
-    return np.asarray(normalize(Z).astype(np.float32))
-
-
-def hnswlib(X: sp.csr_matrix) -> np.ndarray:
-    import hnswlib
-
-    Z = dense(X)
-    index = hnswlib.Index("ip", DIMENSIONS)
-    index.init_index(len(Z), ef_construction=100, M=16)
-    index.add_items(Z, num_threads=1)
-    index.set_ef(100)
-    return np.asarray(index.knn_query(Z, CANDIDATES + 1, num_threads=1)[0], np.int64)
-
-
-def faiss(X: sp.csr_matrix) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(1)
-    Z = dense(X)
-    lists = int(4 * np.sqrt(len(Z)))
-    quantizer = faiss.IndexFlatIP(DIMENSIONS)
-    index = faiss.IndexIVFFlat(quantizer, DIMENSIONS, lists, faiss.METRIC_INNER_PRODUCT)
-    index.train(Z[np.random.default_rng(0).permutation(len(Z))[: 64 * lists]])
-    index.add(Z)
-    index.nprobe = 24
-    return np.asarray(index.search(Z, CANDIDATES + 1)[1])
-
-
-def usearch(X: sp.csr_matrix) -> np.ndarray:
-    from usearch.index import Index
-
-    Z = dense(X)
-    index = Index(ndim=DIMENSIONS, metric="ip", dtype="f32", expansion_add=100)
-    index.expansion_search = 100
-    index.add(np.arange(len(Z)), Z, threads=1)
-    return np.asarray(index.search(Z, CANDIDATES + 1, threads=1).keys, np.int64)
-
-
-def pynndescent(X: sp.csr_matrix) -> np.ndarray:
-    from pynndescent import NNDescent
-
-    index = NNDescent(X, metric="cosine", n_neighbors=P + 1, n_jobs=1)
-    return np.asarray(index.neighbor_graph[0])
-
-
-LIBRARIES: dict[str, Library] = {
-    "hnswlib": hnswlib,
-    "faiss, IVF": faiss,
-    "usearch": usearch,
-    "pynndescent": pynndescent,
-}
 
 
 def reuse() -> None:

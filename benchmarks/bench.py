@@ -1,48 +1,31 @@
-"""Benchmark: speed and memory compared with scikit-learn, all ratios within one run.
+"""Benchmark: speed of an iteration compared with scikit-learn, all ratios within one run.
 
-    python tests/bench.py            (make bench)
+    python benchmarks/bench.py            (make bench)
 
 Prints for comp-vs-rec on one thread: iterations of the models compared with scikit-learn's NMF of
-the same size and with the least time that the machine needs, cosine graphs compared with its
-brute-force search, and a complete fit of GCMF.
+the same size and with the least time that the machine needs, and a complete fit of GCMF.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
-from pathlib import Path
-from statistics import median
 from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import NMF
-from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
 import transferbench
 from transferbench import settings
-from transferbench.core.graph import cosine_graph
 from transferbench.core.nmtf import NMTF
-from transferbench.core.scale import drop_empty_columns
 from transferbench.data import tasks
 from transferbench.models.transfer import _shared
 
 ROUNDS = 3
 ITERATIONS, NMF_ITERATIONS = 100, 10
 TASK = "gtl/comp-vs-rec"
-
-
-def problem():
-    return tasks.load(tasks.Task.named(TASK), settings.load())[0]
-
-
-def seconds(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 #: Number of feature clusters of each model in its paper; NMF uses the same number.
@@ -142,59 +125,9 @@ def stored(X: sp.csr_array) -> int:
     return X.data.nbytes + X.indices.nbytes
 
 
-def measured(kind: str) -> tuple[float, float]:
-    """Return seconds and MiB needed for the graphs of both domains, in a new process."""
-    call = [sys.executable, __file__, kind]
-    out = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    elapsed, size = map(float, out.split())
-    return elapsed, size
-
-
-def graphs(kind: str) -> None:
-    """Build document and feature graphs of both domains, p = 10; print seconds and MiB."""
-    matrices = []
-    for domain in problem().domains:
-        X = sp.csr_array(drop_empty_columns(domain.X))
-        matrices += [X, sp.csr_array(X.T)]
-    build_graph = {
-        "ours": lambda X: cosine_graph(X, 10),
-        "theirs": lambda X: kneighbors_graph(
-            sp.csr_matrix(X), 10, mode="distance", metric="cosine", n_jobs=1
-        ),
-    }[kind]
-    # Reset the high-water mark of this process, so that loading does not count.
-    Path("/proc/self/clear_refs").write_text("5")
-    before = status("VmRSS")
-    elapsed = seconds(lambda: [build_graph(X) for X in matrices])
-    print(elapsed, status("VmHWM") - before)
-
-
-def status(field: str) -> float:
-    """Return a memory size of this process from /proc/self/status, in MiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
-
-
-def main() -> None:
-    task = problem()
-    with threadpool_limits(1):
-        iterations(task)
-        pairs = [(measured("ours"), measured("theirs")) for _ in range(ROUNDS)]
-        ours, theirs = ([median(pair[i][j] for pair in pairs) for j in (0, 1)] for i in (0, 1))
-        speed = median(b[0] / a[0] for a, b in pairs)
-        memory = median(b[1] / a[1] for a, b in pairs)
-        print(f"graphs of both domains, p = 10    {ours[0]:7.2f} s   {ours[1]:7.0f} MiB")
-        print(
-            f"scikit-learn brute force          {theirs[0]:7.2f} s   {theirs[1]:7.0f} MiB   "
-            f"{speed:.1f} times the time, {memory:.1f} times the memory"
-        )
-        whole = cpu(lambda: transferbench.fit("gcmf", problem()))
-        print(f"GCMF whole, from the built task   {whole:7.2f} s of CPU")
-
-
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        with threadpool_limits(1):
-            graphs(sys.argv[1])
-    else:
-        main()
+    newsgroups = tasks.load(tasks.Task.named(TASK), settings.load())[0]
+    with threadpool_limits(1):
+        iterations(newsgroups)
+        whole = cpu(lambda: transferbench.fit("gcmf", newsgroups))
+        print(f"GCMF whole, from the built task   {whole:7.2f} s of CPU")
