@@ -88,33 +88,39 @@ def compare(
     compares multi-label models, and none is recommended. Raise UserError for a mistake.
     """
     from transferbench.choose import compare as comparing
+    from transferbench.choose.evidence import REFERENCE
     from transferbench.userdata.documents import Reading, find_domains
     from transferbench.userdata.load import load
 
     models = [models] if isinstance(models, str) else models
-    given = problem is not None, bool(source), bool(target)
+    arguments = problem is not None, bool(source), bool(target)
     for_files = bool(options or reading)
-    if given not in ((True, False, False), (False, True, True)) or (for_files and not source):
+    if arguments not in ((True, False, False), (False, True, True)) or (for_files and not source):
         raise UserError(
             "expected a problem or the name of a task, or else source and target, with options."
         )
     truth = None
     if problem is None:
         how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
-        domains = [find_domains([n] if isinstance(n, str) else n) for n in (source, target)]
         family = comparing.choose_family(models, True, how.separator)
-        loaded = load(*domains, family=family, labels="any", options=options or {}, reading=how)
+        loaded = load(
+            *(find_domains([n] if isinstance(n, str) else n) for n in (source, target)),
+            family=family,
+            labels="any",
+            options=options or {},
+            reading=how,
+            max_bytes=settings.load().max_bytes,
+        )
         problem, truth = loaded.problem, loaded.truth
     elif isinstance(problem, str):
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
-    if problem.family not in comparing.REFERENCE or not problem.targets:
+    if problem.family not in REFERENCE or not problem.targets:
         raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
     names = comparing.model_names(problem.family, models)
     plans = comparing.plan(problem.family, names, params or {}, repeats=repeats)
-    compared = comparing.compare(problem, plans)
-    return comparing.table(compared, truth)
+    return comparing.table(comparing.compare(problem, plans), truth)
 
 
 def results(name: str) -> DataFrame:

@@ -1,5 +1,6 @@
 """Text for people: escaped, shortened, aligned, without passwords; how to install an extra."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,10 +9,10 @@ from pathlib import Path
 EXCERPT_BYTES = 2**14
 #: Characters of a reason.
 MAX_REASON = 500
-# Control characters except tab and newline, marks that reorder text, line separators, surrogates.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+#: Control characters and surrogates.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+# Others that a terminal does not only show: marks that reorder text, and line separators.
+_UNPRINTABLE = re.compile(CONTROL.pattern[:-1] + "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _USERINFO = re.compile(r"(://)[^/\s'\"]*@")
 
 
@@ -20,7 +21,9 @@ def printable(text: str) -> str:
 
     JSON stays JSON with the same content.
     """
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNPRINTABLE.sub(
+        lambda match: match[0] if match[0] in "\t\n" else f"\\u{ord(match[0]):04x}", text
+    )
 
 
 def hide_passwords(text: str) -> str:
@@ -48,6 +51,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def counted(count: float, noun: str) -> str:
     """Return a whole number with its noun: "1 run", "2 runs"."""
     return f"{count:.0f} {noun}{'' if count == 1 else 's'}"
+
+
+def short_number(value: float) -> str:
+    """Return a number with two decimals, or none from 10 on; "" for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
 
 
 def duration(seconds: float) -> str:

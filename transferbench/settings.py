@@ -42,6 +42,11 @@ class Settings:
     max_size: Annotated[float, Gt(0), Lt(MAX_GIB)] = 1.0
     max_artefacts: Annotated[float, Ge(0), Lt(MAX_GIB)] = 4.0
 
+    @property
+    def max_bytes(self) -> int:
+        """The largest number of bytes of one of the user's own files."""
+        return int(self.max_size * 2**30)
+
     def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]

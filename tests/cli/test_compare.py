@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-import math
 import random
 import re
 import subprocess
@@ -18,6 +17,7 @@ from conftest import strict_json
 
 from transferbench import api
 from transferbench.choose import compare
+from transferbench.choose.compare import Line
 from transferbench.cli.compare import _by_class, _measure
 from transferbench.errors import UserError
 
@@ -564,10 +564,13 @@ def test_python_returns_a_frame_with_the_recommendation(here):
     assert table.accuracy.between(0.8, 1).all()
 
 
+PLACE = {"target": "t", "model": "lr", "recommended": False, "seconds": 1.0, "documents": 300}
+
+
 def test_numbers_of_many_classes_stay_short():
     assert _by_class([0.1] * 9 + [0.9]) == "10–90"
-    line = {"f1": 0.7954, "f1_std": 0.0012, "scored": 5}
-    assert _measure(line, "f1", "transfer") == "79.5±0.1"
+    line = Line(**PLACE, scored=5, measures={"f1": 0.7954}, deviations={"f1": 0.0012})
+    assert _measure(line, "f1", interval=False) == "79.5±0.1"
 
 
 @pytest.mark.parametrize(
@@ -577,14 +580,13 @@ def test_numbers_of_many_classes_stay_short():
         (20, 1.0, "100.0 [84, 100]"),
         (199, 0.5, "50.0 [43, 57]"),
         (200, 0.5, "50.0"),
-        (20, math.nan, ""),
     ],
 )
 def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, interval):
     """The numbers are of Wilson's formula: (p + z²/2n ± z √(pq/n + z²/4n²)) / (1 + z²/n)."""
-    line = {"scored": scored, "accuracy": accuracy}
-    assert _measure(line, "accuracy", "transfer") == interval
-    assert "[" not in _measure(line, "accuracy", "multilabel")  # a mean, not a share of documents
+    line = Line(**PLACE, scored=scored, measures={"accuracy": accuracy})
+    assert _measure(line, "accuracy", interval=True) == interval
+    assert _measure(line, "f1", interval=False) == ""
 
 
 def test_models_with_the_same_warnings_share_a_line(call, here):

@@ -7,9 +7,9 @@ import pytest
 
 import transferbench
 from transferbench import models
+from transferbench.choose.evidence import NO_CONFIDENCE
 from transferbench.data import tasks
 from transferbench.measures import normalize_scores
-from transferbench.userdata.predictions import NO_CONFIDENCE
 
 #: Tasks of the experiment `choice`, of corpora of different kinds.
 TASKS = (

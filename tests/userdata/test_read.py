@@ -15,15 +15,10 @@ from chaos.watched import within
 from own_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
-from transferbench.userdata.documents import DomainFiles, Reading
+from transferbench.userdata.documents import DomainFiles, Reading, check_files
 from transferbench.userdata.readers import read, read_domain
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
-
-
-def limit_size(monkeypatch, size: int) -> None:
-    """Set the limit on the bytes of a file."""
-    monkeypatch.setenv("TRANSFERBENCH_MAX_SIZE", str(size / 2**30))
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "bom"])
@@ -205,11 +200,11 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
     """The limit on the size is lowered, so that the test is short."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    limit_size(monkeypatch, 2000)
     monkeypatch.chdir(tmp_path)
     content, message = BAD[name]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError) as error:  # noqa: PT012
+        check_files([tmp_path / name], 2000)
         read(tmp_path / name, labels="all")
     assert str(error.value).startswith(str(tmp_path / name))
     assert "\n" not in str(error.value)
@@ -245,22 +240,20 @@ def test_a_table_with_100_000_columns_is_read_quickly(tmp_path):
 def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
     for path, message in ((tmp_path / "no.csv", "no such file"), (tmp_path, "not a file")):
         with pytest.raises(UserError, match=message):
-            read(path)
+            check_files([path], 2000)
     if Path("/dev/zero").exists():
         (tmp_path / "zero.csv").symlink_to("/dev/zero")
         with pytest.raises(UserError, match="not a file"):
-            read(tmp_path / "zero.csv")
+            check_files([tmp_path / "zero.csv"], 2000)
 
 
-def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path, monkeypatch):
+def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path):
     path = write_csv(tmp_path / "a.csv", ROWS)
-    limit_size(monkeypatch, 20)
     with pytest.raises(
         UserError, match=r"expected at most 20; split it into.*the setting max_size"
     ):
-        read(path)
-    limit_size(monkeypatch, 200)
-    assert len(read(path)) == 4
+        check_files([path], 20)
+    check_files([path], 200)
 
 
 def write_svm(path: Path, *lines: str) -> Path:
@@ -298,12 +291,11 @@ def test_a_domain_is_texts_or_matrices(tmp_path):
         read_domain(DomainFiles("d", tmp_path, (matrix, table)))
 
 
-def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
+def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path):
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((200, 200))))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
-    limit_size(monkeypatch, 20_000)
     with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
-        read(tmp_path / "a.npz")
+        check_files([tmp_path / "a.npz"], 20_000)
 
 
 def test_a_parquet_column_of_no_label_is_refused_only_if_labels_are_read(tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.choose.evidence import NO_TRANSFER, WEAK_AGREEMENT
 from transferbench.core.priors import labelled_shares
 from transferbench.core.scale import unit_rows
 from transferbench.errors import Doubt
@@ -28,12 +29,10 @@ DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
 FAR = 0.25
 #: A result of one class is worthless if the source's shares give it a lower probability than this.
 IMPROBABLE = 0.001
-#: Models without transfer, and the area (see `consensus.area`) from which they are doubtful.
-NO_TRANSFER, DIFFERENT = ("lr", "svm"), 0.75
+#: Area (see `consensus.area`) from which models without transfer are doubtful.
+DIFFERENT = 0.75
 #: Documents of each domain that the area is computed from.
 SAMPLE = 1000
-#: Agreement (see `consensus`) below which its members say little about a target.
-WEAK_AGREEMENT = 0.7
 #: Number and share of a target's documents in the source from which the target is doubtful, and
 #: the share from which results on it are worthless.
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, fields
+from dataclasses import MISSING, field, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ def declared(values: type) -> dict[str, Callable[..., Any]]:
     for each in fields(values):
         if each.metadata:
             settings = dict(each.metadata)
+            if each.default is not MISSING:
+                settings.setdefault("default", each.default)
             options[each.name] = click.option(*settings.pop("flags"), each.name, **settings)
     return options
 

@@ -1,44 +1,34 @@
-"""The user's own documents: options of commands, the problem, fits and predictions."""
+"""The user's own documents: options of commands, the models to fit, and what is printed."""
 
 from __future__ import annotations
 
 import os
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from transferbench.choose.evidence import QUICK, RECOMMENDED, UNADVISED
 from transferbench.cli._options import completing, declared, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import Doubt, UserError
 from transferbench.messages import counted
-from transferbench.parameters import parse, schema
-from transferbench.userdata.documents import Documents, DomainFiles, Labels, Reading
+from transferbench.userdata.documents import Labels, Reading, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Comparison, Entry, FitPlan
+    from transferbench.choose.compare import Comparison, Entry
     from transferbench.problem import Family, Fit
+    from transferbench.settings import Settings
     from transferbench.userdata.load import Loaded
 
 #: The name of the recommended model.
 AUTO = "auto"
-#: Family without a recommendation → what its models give, and one of them.
-UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
 #: Width of sentences.
 WIDTH = 100
 #: Of more classes the shares of those are printed that differ most from the source's.
 MAX_SHARES = 6
-#: Option of the command line for each field of `Reading`.
-READING = {
-    "text": "--text-column",
-    "label": "--label-column",
-    "id": "--id-column",
-    "separator": "--label-separator",
-}
 
 
 @dataclass(frozen=True)
@@ -93,14 +83,14 @@ class UserData:
         return not self.models or AUTO in self.models
 
     @property
-    def sample_file(self) -> Path:
-        """The file of the documents to label."""
-        return Path("label-these.csv" if self.label_file is None else self.label_file)
-
-    @property
     def named(self) -> list[str]:
         """The named models, without `auto`."""
         return [name for name in dict.fromkeys(self.models) if name != AUTO]
+
+    @property
+    def sample_file(self) -> Path:
+        """The file of the documents to label."""
+        return Path("label-these.csv" if self.label_file is None else self.label_file)
 
     @property
     def family(self) -> Family:
@@ -109,126 +99,91 @@ class UserData:
 
         return choose_family(self.named, bool(self.sources), self.reading.separator)
 
-    def compared(self, only_advice: bool = False) -> list[str]:
-        """Return the models to compare; only_advice: those that a recommendation needs."""
-        from transferbench.choose.compare import QUICK, RECOMMENDED, model_names
 
-        if self.family == "clustering":
-            return self.named
-        quick = (RECOMMENDED,) if only_advice else QUICK[self.family]
-        return model_names(self.family, [*(quick if self.auto else ()), *self.named])
+def to_fit(user: UserData, *, only_advice: bool = False, advised: bool = True) -> list[str]:
+    """Return the models to fit.
 
-    def check_named(self) -> None:
-        """Raise UserError if the recommended model is asked for where none is recommended."""
-        if self.auto:
-            what, example = UNADVISED[self.family]
-            raise UserError(
-                f"no model is recommended for {what}; name one, as in --model {example} "
-                "(`transferbench list models`)."
-            )
+    only_advice: those that a recommendation needs, not the quick ones. advised: False if one must
+    be named in this family; then raise UserError for `auto`.
+    """
+    from transferbench.choose import compare
 
-    def plans(self, models: Sequence[str], repeats: int = 1) -> list[FitPlan]:
-        """Return what to fit, with all parameters of the models.
-
-        NAME is for all models that have it, MODEL.NAME overrides it. Raise UserError for an unknown
-        model, another family than the first one's, an unknown parameter or value.
-        """
-        from transferbench import models as registry
-        from transferbench.choose.compare import plan
-
-        functions = {name: registry.load(name) for name in models}
-        given: dict[str, dict[str, str]] = {}
-        assigned = parse(self.assignments)
-        for key in sorted(assigned, key=lambda key: "." in key):
-            model, dot, name = key.rpartition(".")
-            having = [n for n in functions if name in schema(functions[n])]
-            # One that no model has is refused by `resolve`, which knows the names.
-            for taker in [model] if dot else having or [*self.named, *functions][:1]:
-                given.setdefault(taker, {})[name] = assigned[key]
-        return plan(self.family, models, given, repeats=repeats, seed=self.seed)
-
-    def domains(self) -> tuple[list[DomainFiles], list[DomainFiles]]:
-        """Return the files of the sources and of the targets."""
-        from transferbench.userdata.documents import find_domains
-
-        return find_domains(self.sources), find_domains(self.targets)
-
-    def read(self, labels: Labels, clusters: int = 0) -> Loaded:
-        """Read the files, print to stderr what is used, and write the sample to label.
-
-        Options are checked first: reading large files takes long.
-        """
-        from transferbench.userdata.load import load
-        from transferbench.userdata.multilabel import members_of_tasks
-
-        loaded = load(
-            *self.domains(),
-            family=self.family,
-            labels=labels,
-            reading=self.reading,
-            options=parse(self.options),
-            clusters=clusters,
-            label_file=None if self.label_file is None or self.label_sample else self.sample_file,
+    if user.auto and not advised:
+        what, example = UNADVISED[user.family]
+        raise UserError(
+            f"no model is recommended for {what}; name one, as in --model {example} "
+            "(`transferbench list models`)."
         )
-        print_used(loaded)
-        if self.family == "multilabel" and len(self.sources) > 1:
-            called = [domain.name for domain in loaded.problem.domains]
-            members = members_of_tasks(loaded.problem)
-            tasks = ", ".join(" + ".join(called[i] for i in task) for task in members)
-            echo(f"note: tasks: {tasks}", err=True)
-        self.write_sample(loaded.targets)
-        return loaded
+    if user.family == "clustering" or (only_advice and not user.auto):
+        return user.named
+    quick = (RECOMMENDED,) if only_advice else QUICK[user.family]
+    return compare.model_names(user.family, [*(quick if user.auto else ()), *user.named])
 
-    def check_files(self, out: Path | None = None) -> None:
-        """Raise UserError if --out or the sample cannot be written; nothing is read or made."""
-        from transferbench.userdata.predictions import SUFFIXES
 
-        files: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
-        if self.label_sample:
-            files.append(("--label-file", self.sample_file, (".csv",)))
-        # Path.resolve raises for a loop of links.
-        inputs = {os.path.realpath(file) for d in chain(*self.domains()) for file in d.files}
-        for flag, path, suffixes in files:
-            name, folder = f"{flag} {path}", path.parent
-            if path.suffix not in suffixes:
-                raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
-            if os.path.realpath(path) in inputs:
-                raise UserError(f"{name} is one of the files to read or write; choose another.")
-            inputs.add(os.path.realpath(path))
-            if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-                raise UserError(f"{name}: no file can be written there; name another place.")
-            if flag == "--label-file" and os.path.lexists(path):
-                raise UserError(f"{name} exists and may hold labels; name another file.")
+def fit_models(
+    user: UserData,
+    settings: Settings,
+    names: Sequence[str],
+    labels: Labels,
+    *,
+    repeats: int = 1,
+    clusters: int = 0,
+) -> tuple[Loaded, Comparison]:
+    """Read the files, print to stderr what is used, write the sample to label, and fit the models.
 
-    def compare(self, loaded: Loaded, plans: Sequence[FitPlan]) -> Comparison:
-        """Fit models with a bar, and recommend one if it is among them."""
-        from tqdm import tqdm
+    Options are checked first: reading large files takes long.
+    """
+    from tqdm import tqdm
 
-        from transferbench.choose.compare import compare
+    from transferbench.choose.compare import assign, compare, plan
+    from transferbench.parameters import parse
+    from transferbench.userdata import predictions
+    from transferbench.userdata.load import load
 
-        bar = tqdm(plans, "models", leave=False, disable=None)
-        return compare(loaded.problem, bar, names=target_names(loaded))
+    params = assign(parse(user.assignments), names, user.named)
+    plans = plan(user.family, names, params, repeats=repeats, seed=user.seed)
+    loaded = load(
+        find_domains(user.sources),
+        find_domains(user.targets),
+        family=user.family,
+        labels=labels,
+        reading=user.reading,
+        options=parse(user.options),
+        clusters=clusters,
+        label_file=None if user.label_file is None or user.label_sample else user.sample_file,
+        max_bytes=settings.max_bytes,
+    )
+    _print_used(loaded)
+    if user.label_sample:
+        sample = predictions.sample(loaded.targets, user.label_sample)
+        # With a byte order mark, by which spreadsheets know UTF-8.
+        predictions.write(user.sample_file, iter(sample), "utf-8-sig")
+        echo(f"{user.sample_file}: {counted(len(sample), 'document')} to label", err=True)
+    bar = tqdm(plans, "models", leave=False, disable=None)
+    return loaded, compare(loaded.problem, bar, names=target_names(loaded))
 
-    def write_sample(self, targets: Sequence[Documents]) -> None:
-        """Write --label-sample documents, drawn with a fixed seed, in the order of the files."""
-        from transferbench.userdata.predictions import Row, as_text, write
 
-        total = sum(map(len, targets))
-        drawn = set(random.Random(0).sample(range(total), min(self.label_sample or 0, total)))
+def check_files(user: UserData, out: Path | None = None) -> None:
+    """Raise UserError if --out or the sample cannot be written; nothing is read or made."""
+    from transferbench.userdata.predictions import SUFFIXES
 
-        def rows() -> Iterator[Row]:
-            places = ((d, i, *row) for d in targets for i, row in enumerate(d.rows()))
-            texts = (text for d in targets if d.kind == "texts" for text in d.content)
-            for number, (d, i, file, row) in enumerate(places):
-                text = {"text": as_text(next(texts))} if d.kind == "texts" else {}
-                if number in drawn:
-                    id_ = as_text(d.ids[i]) if d.ids else ""
-                    yield {"file": str(file), "row": row, "id": id_, **text, "label": ""}
-
-        if drawn:
-            # With a byte order mark, by which spreadsheets know UTF-8.
-            write(self.sample_file, rows(), "utf-8-sig")
-            echo(f"{self.sample_file}: {counted(len(drawn), 'document')} to label", err=True)
+    files: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
+    if user.label_sample:
+        files.append(("--label-file", user.sample_file, (".csv",)))
+    domains = find_domains([*user.sources, *user.targets])
+    # Path.resolve raises for a loop of links.
+    used = {os.path.realpath(file) for domain in domains for file in domain.files}
+    for flag, path, suffixes in files:
+        name, folder = f"{flag} {path}", path.parent
+        if path.suffix not in suffixes:
+            raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
+        if os.path.realpath(path) in used:
+            raise UserError(f"{name} is one of the files to read or write; choose another.")
+        used.add(os.path.realpath(path))
+        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+            raise UserError(f"{name}: no file can be written there; name another place.")
+        if flag == "--label-file" and os.path.lexists(path):
+            raise UserError(f"{name} exists and may hold labels; name another file.")
 
 
 def target_names(loaded: Loaded) -> list[str]:
@@ -236,18 +191,24 @@ def target_names(loaded: Loaded) -> list[str]:
     return [str(documents.path) for documents in loaded.targets]
 
 
-def print_used(loaded: Loaded) -> None:
-    """Print the sizes and options that are used to stderr."""
-    sizes = (f"{file.path} {len(file)}" for file in (*loaded.sources, *loaded.targets))
-    features = loaded.problem.domains[0].X.shape[1]
-    echo(f"documents: {', '.join(sizes)}; features: {features}", err=True)
+def _print_used(loaded: Loaded) -> None:
+    """Print the sizes and options that are used, and the tasks of several sources, to stderr."""
+    from transferbench.userdata.multilabel import members_of_tasks
+
+    problem = loaded.problem
+    sizes = ", ".join(f"{file.path} {len(file)}" for file in (*loaded.sources, *loaded.targets))
+    echo(f"documents: {sizes}; features: {problem.domains[0].X.shape[1]}", err=True)
     values = {k: str(v).lower() if isinstance(v, bool) else v for k, v in loaded.options.items()}
     if values:
-        shown = ", ".join(f"{name}={value}" for name, value in values.items())
-        echo(f"options: {shown}", err=True)
+        assignments = ", ".join(f"{name}={value}" for name, value in values.items())
+        echo(f"options: {assignments}", err=True)
     if values.get("tokens") == "characters":
         note = "features are pairs of characters, not words"
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
+    if problem.family == "multilabel" and len(loaded.sources) > 1:
+        names = [domain.name for domain in problem.domains]
+        tasks = [" + ".join(names[i] for i in task) for task in members_of_tasks(problem)]
+        echo(f"note: tasks: {', '.join(tasks)}", err=True)
 
 
 def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
@@ -295,22 +256,10 @@ def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequenc
         echo(f"warning: {subject}: {'; '.join(reasons)}.", err=True)
 
 
-def _from_options(**given: Any) -> UserData:
-    reading = Reading(**{name: given.pop(name) for name in READING})
-    return UserData(reading, **given)
-
-
-def _reading_options() -> dict[str, Callable[..., Any]]:
-    """Return the options of `Reading` by the name of the field."""
-    options = {}
-    for name, parameter in schema(Reading.__init__).items():
-        default, (text,) = parameter.default, parameter.type.__metadata__
-        options[name] = click.option(
-            READING[name], name, default=default, is_flag=default is False,
-            show_default=isinstance(default, str), help=text,
-        )  # fmt: skip
-    return options
+def _from_options(**values: Any) -> UserData:
+    reading = Reading(**{part.name: values.pop(part.name) for part in fields(Reading)})
+    return UserData(reading, **values)
 
 
 #: Add the options, whose values a command takes as one UserData, `user`.
-user_data = passing("user", _from_options, declared(UserData) | _reading_options())
+user_data = passing("user", _from_options, declared(UserData) | declared(Reading))

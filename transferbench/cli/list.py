@@ -17,7 +17,7 @@ import click
 from transferbench import experiments
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.files import read_regular
-from transferbench.messages import aligned
+from transferbench.messages import aligned, short_number
 from transferbench.settings import Settings
 
 WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
@@ -62,7 +62,7 @@ def _text(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, float):
-        return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+        return short_number(value)
     if isinstance(value, list):
         return ", ".join(value)
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -6,8 +6,18 @@ from pathlib import Path
 import click
 
 from transferbench.cli._terminal import echo
-from transferbench.cli._user import WIDTH, UserData, print_shares, print_warnings, user_data
+from transferbench.cli._user import (
+    WIDTH,
+    UserData,
+    check_files,
+    fit_models,
+    print_shares,
+    print_warnings,
+    to_fit,
+    user_data,
+)
 from transferbench.messages import counted
+from transferbench.settings import Settings
 
 
 @click.command()
@@ -17,7 +27,10 @@ from transferbench.messages import counted
 @user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
-def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> None:
+@click.pass_obj
+def command(
+    settings: Settings, /, user: UserData, clusters: int | None, out: Path, scores: bool
+) -> None:
     """Label your own documents.
 
     \b
@@ -29,29 +42,28 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. Labels of targets are not read.
     """
+    from transferbench.choose.evidence import NO_CONFIDENCE
     from transferbench.errors import Failure, UserError
     from transferbench.userdata import predictions
     from transferbench.userdata.load import MAX_CLASSES
 
-    user.check_files(out)
+    check_files(user, out)
     if bool(user.sources) == bool(clusters):
         raise UserError(
             "expected either --source (labelled documents) or --clusters N, and not both."
         )
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    if user.family != "transfer":
-        user.check_named()
-    plans = user.plans(user.compared(only_advice=True) if user.auto else user.named)
-    loaded = user.read("none", clusters or 0)
-    compared = user.compare(loaded, plans)
+    names = to_fit(user, only_advice=True, advised=user.family == "transfer")
+    loaded, compared = fit_models(user, settings, names, "none", clusters=clusters or 0)
     entries, doubts = compared.entries, compared.doubts
     reference = next(iter(entries))
     if user.auto:
         best = compared.choice.model
-        models = dict.fromkeys([best, *user.named] if best else [])
-        models = models or dict.fromkeys(user.named or [reference] if user.force else [])
-        entries = {model: entries[model] for model in models}
+        chosen = [best, *user.named] if best else []
+        if user.force and not best:
+            chosen = user.named or [reference]
+        entries = {model: entries[model] for model in dict.fromkeys(chosen)}
         echo(textwrap.fill(compared.choice.sentence, WIDTH))
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     print_shares(loaded, fits)
@@ -66,8 +78,9 @@ def command(user: UserData, clusters: int | None, out: Path, scores: bool) -> No
             f"{out} is not written, as the result of {first} is worthless by the warnings above; "
             "--force writes it."
         )
-    found = predictions.rows(
-        loaded.problem, fits, loaded.targets, separator=user.reading.separator, with_scores=scores
-    )
-    predictions.write(out, found)
+    rows = predictions.rows(
+        loaded.problem, fits, loaded.targets, separator=user.reading.separator,
+        with_scores=scores, unranked=NO_CONFIDENCE,
+    )  # fmt: skip
+    predictions.write(out, rows)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

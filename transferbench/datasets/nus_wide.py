@@ -46,9 +46,8 @@ from transferbench.data.archive import digest
 from transferbench.data.fetch import File
 from transferbench.data.problems import Labelled, multilabel_builder
 from transferbench.datasets._published import originals
-from transferbench.datasets.user import user_folder
+from transferbench.datasets.user import check_users_files, user_folder
 from transferbench.problem import Matrix
-from transferbench.userdata.readers import check_size
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}
@@ -116,7 +115,7 @@ def _check_files(folder: Path, kind: str) -> None:
     for file in _paths(folder, kind):
         if not file.is_file():
             raise ValueError(f"{file.name} is missing (views: {', '.join(KINDS)}); {REMEDY}")
-        check_size(file)
+        check_users_files([file])
         known = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
         if known and (found := digest(file, "git-blob")) != known.digest:
             raise ValueError(f"{file.name} is {found}, expected {known.digest}; {REMEDY}")

@@ -8,53 +8,25 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
-Labels are texts, compared character for character. A target that has the documents of a source is
-refused. Labels such as `a, b` and `a` look like several of a document: name `separator`, "" if each
-is one label.
+Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
+min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true). Of matrices: min_df (1),
+weighting, unit_length. Several labels are `a|b`, or as `separator` says.
 
-Paths are relative to the folder of the YAML file. Each name is a domain (task): a file, or several
-files, given as a list within the list ([[a.csv, b.csv], web.csv]), as "a.csv,b.csv", as a folder or
-as a pattern ("mails/*.csv"). Their documents are in alphabetical order of the files' paths. A
-domain is named after its file or folder, else after its first file, without suffix.
+Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`
+(without a path, `multilabel/own` is `own/multilabel` of the data folder), with the files
 
-In a task of the family multilabel the label column holds several labels, `a|b`, or `|` for none;
-`separator: ","` names another text between them. Each source is a task (of multi-task learning),
-with its name. The documents of a target belong to the task of the source with the most similar mean
-(with one source, to that one), and are scored there.
-
-Files are tables with a text and a label for each document, in UTF-8 (.csv with commas or
-semicolons, .tsv, .jsonl, .parquet), or matrices: lines "<label> <feature>:<number> …" (.svm,
-.svmlight, .libsvm), or written by `scipy.sparse.save_npz` (.npz), with labels in NAME.labels.txt,
-one a line. If a file changes, the task is built again. A file of more than 1 GiB is refused, unless
-the setting max_size (GiB), or TRANSFERBENCH_MAX_SIZE, is larger.
-
-Texts have the options tokens (words; characters: pairs of neighbouring ones; auto: characters if
-most are of a script without spaces between words), stop_words (none, english), token_pattern (two
-or more letters or digits of any script), min_df (2), max_features (0: all), weighting (tf-idf),
-unit_length (true). Matrices have min_df (1), weighting and unit_length. The defaults are those of
-texts if all numbers of the files are whole, as counts are; else tf and false, which leave the
-matrix as it is. All are computed over the documents of all files together.
-
-Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`;
-without a path, `multilabel/own` is the folder `own/multilabel` of the data folder. It has
-
-    views/        one file for each view, documents × features, in alphabetical order: matrices as
-                  above, without labels (a line of SVMlight needs a first word, which is not used),
-                  or NAME.csv, a line of feature names, then a line of numbers for each document
+    views/        one for each view, documents × features: a matrix (.svm, .npz) without labels, or
+                  NAME.csv, a line of feature names, then a line of numbers for each document
     labels.csv    a line of label names, then a line of 0 and 1 for each document
     tasks.csv     optional: the word "task", then the name of the task (domain) of each document
     train.csv     optional: the word "train", then 1 if a method may see the labels, else 0
 
-Documents are in the same order in all files; entries of views are 0 or more. Without tasks.csv
-there is one task. Without train.csv a fraction `train` of the documents is drawn at random,
-differently for each `split`; no other task uses these two options.
-
-The proprietary AL-SMELT data of the multi-label paper (174 process variables in 4 views, smelters
-in 5 groups, 2 labels) fit this layout: four files in views/, two columns in labels.csv, the group
-of the smelter in tasks.csv.
+Without train.csv a fraction `train` of the documents is drawn at random, differently for each
+`split`. The page "Use your own data" of the documentation says more.
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -62,7 +34,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench import strict_yaml
+from transferbench import settings, strict_yaml
 from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
@@ -75,6 +47,7 @@ from transferbench.userdata.documents import (
     MATRICES,
     DomainFiles,
     Reading,
+    check_files,
     check_unique,
     file_kind,
     find_files,
@@ -82,7 +55,7 @@ from transferbench.userdata.documents import (
 )
 from transferbench.userdata.load import feature_function, load, warn_of_alike
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.readers import check_size, numbers, read, rows
+from transferbench.userdata.readers import numbers, read, rows
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -127,10 +100,25 @@ def build(
         )
     if task == "own" and not user_path(path).is_dir():
         described = vars(read_yaml(user_path(path)))
-        loaded = load(**described, labels="some", name=task)
+        max_bytes = settings.load().max_bytes
+        loaded = load(**described, labels="some", name=task, max_bytes=max_bytes)
         return pool(loaded.problem, loaded.truth)
     folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
     return _from_folder(task, folder, train, split)
+
+
+#: Names of files; a list in the list is one domain.
+Names = tuple[str | tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys(Reading):
+    """The keys of the YAML file, except options."""
+
+    family: Literal["transfer", "clustering", "multilabel"] = "transfer"
+    source: Names = ()
+    targets: Names = ()
+    tasks: Names = ()
 
 
 @dataclass(frozen=True)
@@ -144,73 +132,63 @@ class TaskFile:
     options: Params
 
 
-#: Names of files; a list in the list is one domain.
-Names = tuple[str | tuple[str, ...], ...]
-
-
-def _keys(
-    *,
-    family: Literal["transfer", "clustering", "multilabel"] = "transfer",
-    source: Names = (),
-    targets: Names = (),
-    tasks: Names = (),
-) -> None:
-    """Declare the keys of the YAML file, except options and those of `Reading`."""
-
-
 def read_yaml(path: Path) -> TaskFile:
     """Read the YAML file. Raise UserError with file and line for a mistake in it."""
-    content, places = strict_yaml.load(path)
+    content, lines = strict_yaml.load(path)
     if not isinstance(content, dict):
-        raise places.error((), "expected family, source, targets, …; see `describe own`.")
+        raise lines.error((), "expected family, source, targets, …; see `describe own`.")
     options = content.pop("options", None) or {}
     if not isinstance(options, dict):
-        raise places.error(("options",), "expected NAME: VALUE for each option.")
-    known = {**schema(_keys), **schema(Reading.__init__)}
-    values: dict[str, Any] = {key: parameter.default for key, parameter in known.items()}
+        raise lines.error(("options",), "expected NAME: VALUE for each option.")
+    types, values = schema(Keys.__init__), dict[str, Any]()
     for key, value in content.items():
-        with places.at(key):
-            if key not in known:
-                raise unknown("key", f"{key}", [*known, "options"])
+        with lines.at(key):
+            if key not in types:
+                raise unknown("key", f"{key}", [*types, "options"])
             # A text is one name: commas in it are not between domains.
-            names = [value] if known[key].type == Names and isinstance(value, str) else value
-            values[key] = convert(names, known[key].type, f"the task: {key}")
-    reading = Reading(**{key: values[key] for key in schema(Reading.__init__)})
-    required = ["tasks"] if values["family"] == "clustering" else ["source", "targets"]
+            names = [value] if types[key].type == Names and isinstance(value, str) else value
+            values[key] = convert(names, types[key].type, f"the task: {key}")
+    keys = Keys(**values)
+    required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     domains: dict[str, list[DomainFiles]] = {}
     for key in ("source", "targets", "tasks"):
-        if bool(values[key]) != (key in required):
+        names = getattr(keys, key)
+        if bool(names) != (key in required):
             verb = "needs" if key in required else "has no"
-            raise places.error((key,), f"a task of {values['family']} {verb} {key}.")
-        domains[key] = _domains(values[key], key, path, places)
+            raise lines.error((key,), f"a task of {keys.family} {verb} {key}.")
+        domains[key] = _domains(names, key, path, lines)
     targets = domains["targets"] or domains["tasks"]
     function = feature_function(file_kind(targets[0].files[0]))
     for name, value in options.items():
-        with places.at("options", name):
+        with lines.at("options", name):
             resolve(function, {str(name): value}, "the documents")
-    return TaskFile(values["family"], domains["source"], targets, reading, options)
+    return TaskFile(keys.family, domains["source"], targets, keys, options)
 
 
-def _domains(names: Names, key: str, yaml: Path, places: LineMap) -> list[DomainFiles]:
+def _domains(names: Names, key: str, yaml: Path, lines: LineMap) -> list[DomainFiles]:
     """Return the domains that the names stand for; their files must exist."""
     domains = []
     for i, name in enumerate(names):
-        with places.at(key, i):
+        with lines.at(key, i):
             domain = find_files(name if isinstance(name, str) else ",".join(name), yaml.parent)
             for file in domain.files:
                 # Path.is_file raises for very long names.
                 if not os.path.isfile(file):  # noqa: PTH113
                     raise UserError(f"no file {brief(str(file))}.")
         domains.append(domain)
-    with places.at(key):
+    with lines.at(key):
         check_unique(domains)
     return domains
 
 
+def check_users_files(files: Iterable[Path]) -> None:
+    """Raise UserError for a file that is missing, empty or larger than the settings allow."""
+    check_files(files, settings.load().max_bytes)
+
+
 def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
     """Build the task of a folder with several views."""
-    for file in (folder / "labels.csv", *user_files(folder)):
-        check_size(file)
+    check_users_files([folder / "labels.csv", *user_files(folder)])
     classes, Y = numbers(folder / "labels.csv", binary=True)
     warn_of_alike(classes, folder / "labels.csv")
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}

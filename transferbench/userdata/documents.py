@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import glob
 import os
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
@@ -27,18 +29,26 @@ MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 Labels = Literal["all", "some", "any", "none"]
 
 
+def _option(flag: str, default: str | None, text: str) -> Any:
+    """Return a field that is also an option of the command line."""
+    metadata = {"flags": (flag,), "show_default": default is not None, "help": text}
+    return field(default=default, metadata=metadata)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How files are read: options of commands, keys of a YAML task and arguments in Python."""
 
-    text: Annotated[str, "Column of the texts."] = "text"
-    label: Annotated[str, "Column of the labels."] = "label"
-    id: Annotated[str | None, "Column of ids.  [default: id, if there is one]"] = None
-    separator: Annotated[
-        str | None,
+    text: str = _option("--text-column", "text", "Column of the texts.")
+    label: str = _option("--label-column", "label", "Column of the labels.")
+    id: str | None = _option(
+        "--id-column", None, "Column of ids.  [default: id, if there is one]"
+    )  # fmt: skip
+    separator: str | None = _option(
+        "--label-separator", None,
         "Text between the labels of a document; '' if a label is always one.  "
         "[default: | for multi-label models]",
-    ] = None
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,8 +118,7 @@ def check_kind(documents: Sequence[Documents]) -> None:
 def find_domains(names: Sequence[str]) -> list[DomainFiles]:
     """Return the domain of each name: file, folder or pattern.
 
-    Raise UserError for a name without files, or a folder with anything but files. A file that does
-    not exist is no error here.
+    Raise UserError for a name without files. A file that does not exist is no error here.
     """
     return [find_files(name) for name in names]
 
@@ -130,29 +139,24 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:
     """Raise UserError if a file occurs twice, also by a link."""
-    known = set()
+    places = set()
     for domain in domains:
         for file in domain.files:
             place = os.path.realpath(file)  # Path.resolve raises for a loop of links
-            if place in known:
+            if place in places:
                 raise UserError(f"{file}: given twice; name each file once, as source or target.")
-            known.add(place)
+            places.add(place)
 
 
 def _expand(name: str, folder: Path) -> list[Path]:
     """Return the files of a file name, folder or pattern."""
     path = user_path(name)
     if os.path.isdir(folder / path):  # noqa: PTH112
-        matches = list((folder / path).iterdir())
+        matches = [file for file in (folder / path).iterdir() if not file.name.startswith(".")]
     elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
         matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
     else:
         return [folder / path]
-    for file in sorted(matches):
-        if file.is_dir() or file.name.startswith("."):
-            kind = "folder" if file.is_dir() else "hidden file"
-            remedy = "remove it, or give a pattern that matches files only: '*.csv'"
-            raise UserError(f"{file}: a {kind} among documents; {remedy}.")
     companions = {labels_file(file) for file in matches}
     files = [file for file in matches if file not in companions]
     if not files:
@@ -164,3 +168,25 @@ def labels_file(path: Path) -> Path | None:
     """Return the existing file of the labels of a matrix in an npz; None for any other file."""
     labels = path.with_suffix(".labels.txt")
     return labels if path.suffix.lower() == ".npz" and labels.is_file() else None
+
+
+def check_files(files: Iterable[Path], max_bytes: int) -> None:
+    """Raise UserError for a file that does not exist, is empty, is too large or unpacks to more."""
+    for file in files:
+        if not file.is_file():
+            problem = "not a file" if file.exists() else "no such file"
+            raise UserError(f"{file}: {problem}; give the path of a file of documents.")
+        size = file.stat().st_size
+        if not size:
+            raise UserError(f"{file}: the file is empty; expected documents.")
+        if size > max_bytes:
+            raise UserError(
+                f"{file}: {size:,} bytes, expected at most {max_bytes:,}; split it into several "
+                "files, or raise the setting max_size (TRANSFERBENCH_MAX_SIZE)."
+            )
+        unpacked = 0
+        with suppress(Exception), zipfile.ZipFile(file) as archive:  # else it is no npz
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > 4 * max_bytes:
+            limit = f"expected at most {4 * max_bytes:,}"
+            raise UserError(f"{file}: {unpacked:,} bytes unpacked, {limit}.")

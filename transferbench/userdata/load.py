@@ -34,6 +34,7 @@ from transferbench.userdata.documents import (
     DomainFiles,
     Labels,
     Reading,
+    check_files,
     check_kind,
     check_unique,
 )
@@ -71,36 +72,40 @@ def load(
     name: str = "own",
     clusters: int = 0,
     label_file: Path | None = None,
+    max_bytes: int = 2**30,
 ) -> Loaded:
     """Read the files of the domains, see `find_domains`, and build their problem.
 
     labels: those that targets must have. options: of the features. name, clusters: see
-    `documents_problem`. label_file: labels of the targets, see `with_labels`. Raise UserError if
-    the files make no problem.
+    `documents_problem`. label_file: labels of the targets, see `with_labels`. max_bytes: of a file.
+    Raise UserError if the files make no problem.
     """
-    check_unique([*sources, *targets])
-    labelled = [read_domain(files, reading, "all") for files in sources]
+    domains = [*sources, *targets]
+    check_unique(domains)
+    files = [file for domain in domains for file in domain.files]
+    check_files([*files, *([label_file] if label_file else [])], max_bytes)
+    labelled = [read_domain(domain, reading, "all") for domain in sources]
     if labelled and reading.separator is None:
-        given = SEPARATOR if family == "multilabel" else ""
-        check_single(_names(labelled, given), labelled[0].path, given)
-    own: Labels = "any" if label_file and labels == "some" else labels
-    others = [read_domain(files, reading, own) for files in targets]
+        usual = SEPARATOR if family == "multilabel" else ""
+        check_single(_names(labelled, usual), labelled[0].path, usual)
+    needed: Labels = "any" if label_file and labels == "some" else labels
+    unlabelled = [read_domain(domain, reading, needed) for domain in targets]
     if label_file:
-        others = with_labels(others, label_file)
-    for documents in others:
+        unlabelled = with_labels(unlabelled, label_file)
+    for documents in unlabelled:
         if labels == "some" and not any(documents.labels):
             raise UserError(
                 f"{documents.path}: no document has a label, so that nothing can be scored; "
                 "`transferbench predict` needs none."
             )
-    used = used_options([*labelled, *others], options)
+    used = used_options([*labelled, *unlabelled], options)
     separator = None
     if family == "multilabel":
         separator = SEPARATOR if reading.separator is None else reading.separator
     built = documents_problem(
-        labelled, others, used, name=name, clusters=clusters, separator=separator
+        labelled, unlabelled, used, name=name, clusters=clusters, separator=separator
     )
-    return Loaded(*built, labelled, others, used)
+    return Loaded(*built, labelled, unlabelled, used)
 
 
 def documents_problem(
@@ -124,7 +129,7 @@ def documents_problem(
     warn_of_alike(_names(files, separator), files[0].path)
     if clusters:
         files = [replace(file, labels=[""] * len(file)) for file in files]
-    known = np.array([bool(label) for file in files for label in file.labels])
+    has_label = np.array([bool(label) for file in files for label in file.labels])
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
     values = used_options(files, options)
     path = files[0].path
@@ -147,7 +152,7 @@ def documents_problem(
         numbered = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
         names.append(next(each for each in numbered if each not in {*names, *reserved}))
     family = family if sources else "clustering"
-    scored = ~seen & known
+    scored = ~seen & has_label
     try:
         return split_by_domain(name, family, classes, names, of_file, [X], Y, seen, scored=scored)
     except ValueError as error:

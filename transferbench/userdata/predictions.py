@@ -2,11 +2,13 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
@@ -17,9 +19,6 @@ from transferbench.userdata.multilabel import SEPARATOR
 #: Values of a line of the file, by column.
 Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
-#: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
-#: confident tenth is right more often. They get no confidence.
-NO_CONFIDENCE = ("cocc",)
 #: Starts of what a spreadsheet runs.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,20 +30,22 @@ def rows(
     *,
     separator: str | None = None,
     with_scores: bool = False,
+    unranked: Collection[str] = (),
 ) -> Iterator[Row]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
     fits: by model; the first gives label and confidence. Of several there are also `agree`, the
     share of them with the same labels, and the label of each other one, `label_MODEL`. with_scores:
-    also `score_CLASS` for each class. Rows are numbered from 1 in each file. id is omitted if no
-    target has ids. confidence is the score of the label, see `normalize_scores`; models of
-    NO_CONFIDENCE have none. A document with several labels has those whose score, cut to 0 … 1,
+    also `score_CLASS` for each class. unranked: models that get no confidence. Rows are numbered
+    from 1 in each file. id is omitted if no target has ids. confidence is the score of the label,
+    see `normalize_scores`. A document with several labels has those whose score, cut to 0 … 1,
     reaches the threshold ½, best first; label and confidence are texts with the separator between
     the labels.
     """
     several = problem.family == "multilabel"
-    separator = separator or SEPARATOR
-    kind = "label" if next(iter(fits.values())).columns == "classes" else "cluster"
+    between = separator or SEPARATOR
+    first, *others = fits
+    kind = "label" if fits[first].columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for t, documents in enumerate(targets, start=-len(targets)):
         scores = {
@@ -52,35 +53,52 @@ def rows(
             for model, fit in fits.items()
         }
         for i, (file, number) in enumerate(documents.rows()):
+            decided = {
+                model: _above_threshold(scores[model][i])
+                if several
+                else [fit.scores[t][i].argmax()]
+                for model, fit in fits.items()
+            }
+            labels = {
+                model: between.join(problem.classes[c] for c in classes)
+                for model, classes in decided.items()
+            }
+            confidences = [_short(scores[first][i, c]) for c in decided[first]]
             row: Row = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
-            decided = {
-                model: _labels_given(scores[model][i]) if several else [fit.scores[t][i].argmax()]
-                for model, fit in fits.items()
-            }
-            labels = [
-                separator.join(problem.classes[c] for c in classes) for classes in decided.values()
-            ]
-            first, *others = scores
-            confidences = [_short(scores[first][i, c]) for c in decided[first]]
-            row[kind] = labels[0]
+            row[kind] = labels[first]
             if several:
-                row["confidence"] = separator.join(f"{value:.6g}" for value in confidences)
-            elif first not in NO_CONFIDENCE:
+                row["confidence"] = between.join(f"{value:.6g}" for value in confidences)
+            elif first not in unranked:
                 row["confidence"] = confidences[0]
-            if others:
-                if kind == "label":  # clusters of different models have nothing in common
-                    same = [{*classes} == {*decided[first]} for classes in decided.values()]
-                    row["agree"] = _short(sum(same) / len(same))
-                row |= {f"{kind}_{m}": label for m, label in zip(others, labels[1:], strict=True)}
+            if others and kind == "label":  # clusters of different models have nothing in common
+                same = [{*classes} == {*decided[first]} for classes in decided.values()]
+                row["agree"] = _short(sum(same) / len(same))
+            row |= {f"{kind}_{model}": labels[model] for model in others}
             if with_scores:
                 named = zip(problem.classes, scores[first][i], strict=True)
                 row |= {f"score_{name}": _short(score) for name, score in named}
             yield row
 
 
-def _labels_given(scores: np.ndarray) -> list[int]:
+def sample(targets: Sequence[Documents], count: int) -> list[Row]:
+    """Return rows to label of `count` documents, drawn with a fixed seed, in the files' order."""
+    total = sum(map(len, targets))
+    drawn = {*random.Random(0).sample(range(total), min(count, total))}
+    sampled = list[Row]()
+    documents = ((part, i, *place) for part in targets for i, place in enumerate(part.rows()))
+    for number, (part, i, file, row) in enumerate(documents):
+        if number in drawn:
+            line: Row = {"file": str(file), "row": row}
+            line["id"] = _no_formula(part.ids[i]) if part.ids else ""
+            if not sp.issparse(part.content):
+                line["text"] = _no_formula(part.content[i])
+            sampled.append(line | {"label": ""})
+    return sampled
+
+
+def _above_threshold(scores: np.ndarray) -> list[int]:
     """Return the labels whose scores (c,) reach the threshold, best first."""
     return [int(c) for c in np.argsort(-scores, kind="stable") if scores[c] >= THRESHOLD]
 
@@ -90,7 +108,7 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def as_text(value: str) -> str:
+def _no_formula(value: str) -> str:
     """Return a text with ' before it if a spreadsheet would run it as a formula."""
     return f"'{value}" if value.startswith(FORMULA) else value
 

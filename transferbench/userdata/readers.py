@@ -15,7 +15,6 @@ import json
 import os
 import re
 import reprlib
-import zipfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +26,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench import settings
 from transferbench.errors import UserError, brief
-from transferbench.messages import install_hint, reason
+from transferbench.messages import CONTROL, install_hint, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
     MATRICES,
@@ -43,7 +41,6 @@ from transferbench.userdata.documents import (
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
-CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 #: A line of SVMlight, and the label of one without a label.
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
@@ -77,9 +74,9 @@ def read_domain(
 def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
     """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
 
-    Raise UserError for a file that cannot be read, with the line at fault if there is one.
+    The file passed `check_files`. Raise UserError for one that cannot be read, with the line at
+    fault if there is one.
     """
-    check_size(path)
     suffix = path.suffix.lower()
     if suffix in TABLES:
         documents = _table(path, reading, labels)
@@ -92,26 +89,6 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
     if not documents.labels:
         raise UserError(f"{path}: there are no documents in it.")
     return documents
-
-
-def check_size(path: Path) -> None:
-    """Raise UserError if the file does not exist, is empty or is too large."""
-    if not path.is_file():
-        problem = "not a file" if path.exists() else "no such file"
-        raise UserError(f"{path}: {problem}; give the path of a file of documents.")
-    size = path.stat().st_size
-    if not size:
-        raise UserError(f"{path}: the file is empty; expected documents.")
-    if size > max_size():
-        raise UserError(
-            f"{path}: {size:,} bytes, expected at most {max_size():,}; split it into several "
-            "files, or raise the setting max_size (TRANSFERBENCH_MAX_SIZE)."
-        )
-
-
-def max_size() -> int:
-    """Return the largest number of bytes of a file."""
-    return int(settings.load().max_size * 2**30)
 
 
 def _line_error(path: Path, line: int, message: object) -> UserError:
@@ -140,7 +117,7 @@ def _name(path: Path, line: int, value: object, column: str) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # Parquet has integers beside a null as 1.0
     text = str(value) if isinstance(value, str) else json.dumps(value)
-    if CONTROL_CHARACTERS.search(text):
+    if CONTROL.search(text):
         message = f"{column}: {ascii(text)[:60]} has control characters; remove them."
         raise _line_error(path, line, message)
     return text if text.strip() else ""
@@ -198,41 +175,41 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     A blank label changes nothing. Raise UserError if all are blank, or for a row that is there
     twice, without a document in the domains, or with another text (without texts: another id).
     """
-    given: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
+    labelled: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
     for line, row in rows(path, {"file", "row", "id", "text", "label"}):
         _check_columns(path, line, row, ("file", "row", "label"))
         if label := _label(path, line, row["label"], "label", "any"):
             file, number = (_name(path, line, row[name], name) for name in ("file", "row"))
             place = os.path.realpath(file), number
-            if place in given:
+            if place in labelled:
                 raise _line_error(path, line, f"row {number} is there twice in {file}.")
-            given[place] = line, row, label
-    if not given:
+            labelled[place] = line, row, label
+    if not labelled:
         raise UserError(f"{path}: its column `label` is empty; fill it in.")
     changed = []
     for documents in domains:
         labels = list(documents.labels)
         texts = documents.content if isinstance(documents.content, Sequence) else None
-        for i, (own, count) in enumerate(documents.rows()):
-            place = os.path.realpath(own), str(count)
-            if place not in given:
+        for i, (document_file, count) in enumerate(documents.rows()):
+            place = os.path.realpath(document_file), str(count)
+            if place not in labelled:
                 continue
-            line, row, labels[i] = given.pop(place)
+            line, row, labels[i] = labelled.pop(place)
             name, values = ("text", texts) if texts and row.get("text") else ("id", documents.ids)
             if values and row.get(name) and not _same(row[name], values[i]):
-                message = f"row {count} has another {name} now in {own}; label anew."
+                message = f"row {count} has another {name} now in {document_file}; label anew."
                 raise _line_error(path, line, message)
         changed.append(replace(documents, labels=labels))
-    for (name, at), (line, *_) in given.items():
+    for (name, at), (line, *_) in labelled.items():
         message = f"row {at} of {name} is no document of a target; give the same --target."
         raise _line_error(path, line, message)
     return changed
 
 
-def _same(given: object, text: object) -> bool:
+def _same(saved: object, text: object) -> bool:
     """True if letters and digits are equal: spreadsheets change others, and cut at 32,767."""
-    first, whole = (re.sub(r"\W+", "", str(each)) for each in (given, text))
-    return first == whole or (len(str(given)) > 32_000 and whole.startswith(first))
+    part, whole = (re.sub(r"\W+", "", str(each)) for each in (saved, text))
+    return part == whole or (len(str(saved)) > 32_000 and whole.startswith(part))
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
@@ -242,10 +219,10 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     """
     import pandas as pd
 
-    found = dict(rows(path))
-    if not found:
+    by_line = dict(rows(path))
+    if not by_line:
         raise UserError(f"{path}: there are no documents in it.")
-    table = pd.DataFrame.from_dict(found, orient="index")
+    table = pd.DataFrame.from_dict(by_line, orient="index")
     values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     right = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
     if not right.all():
@@ -258,9 +235,8 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
     """Yield number and values of each row; columns that are not wanted may be missing.
 
-    Raise UserError for a file in another format, with the line at fault, and as `check_size`.
+    Raise UserError for a file in another format, with the line at fault.
     """
-    check_size(path)
     if path.suffix.lower() not in TABLES:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
     return TABLES[path.suffix.lower()](path, wanted)
@@ -277,12 +253,12 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     csv.field_size_limit(2**31 - 1)
     _, head = next(_lines(path), (1, ""))
 
-    def found(delimiter: str) -> int:
+    def columns(delimiter: str) -> int:
         """Return the number of wanted columns; spreadsheets write ; where the comma is decimal."""
         return len({*wanted} & {part.strip('"') for part in head.strip().split(delimiter)})
 
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    delimiter = max((usual, ";", "\t"), key=found)
+    delimiter = max((usual, ";", "\t"), key=columns)
     reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -332,10 +308,10 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             _check_names(path, 1, names)
-            found = file.read([name for name in names if name in wanted]).to_pylist()
+            table = file.read([name for name in names if name in wanted]).to_pylist()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(f"{path}: cannot be read as Parquet ({reason(error)}).") from None
-    yield from enumerate(found, start=1)
+    yield from enumerate(table, start=1)
 
 
 #: Suffix → function that yields the rows; it may skip columns that are not wanted.
@@ -407,10 +383,6 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
 
 def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > 4 * max_size():
-            raise ValueError(f"{unpacked:,} bytes unpacked, expected at most {4 * max_size():,}")
         X = sp.load_npz(path)  # without pickle
         if max(X.shape) > MAX_SIDE:
             raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
