@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -16,10 +15,6 @@ os.environ["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PA
 os.environ.setdefault("TRANSFERBENCH_DATA", str(DOCS.parent / "data"))
 # Each writes to a folder of its own.
 os.environ["TRANSFERBENCH_RESULTS"] = "results"
-os.environ["IPYTHONDIR"] = str(DOCS / "_build" / "ipython")
-startup = DOCS / "_build" / "ipython" / "profile_default" / "startup"
-startup.mkdir(parents=True, exist_ok=True)
-shutil.copy(DOCS / "_ext" / "startup.py", startup)
 
 import transferbench  # noqa: E402
 
@@ -27,7 +22,13 @@ project = "transferbench"
 author = "The transferbench developers"
 release = version = transferbench.__version__
 
-extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "generate"]
+extensions = [
+    "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_click", "sphinx_copybutton",
+    "sphinx_design", "generate",
+]  # fmt: skip
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+default_role = "code"
 exclude_patterns = ["_build", "_ext", "_templates"]
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures

@@ -20,11 +20,27 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
 
         problem, truth = transferbench.load_task("comp-vs-rec", weighting="tf")
 
-    options: those of the dataset (`transferbench describe comp-vs-rec`), and order, whose number
-    permutes the documents of each domain; 0 does not. Return the problem, with (n, d) document ×
-    feature matrices and (n, c) labels of seen rows for each domain, and the truth, with all labels
-    (n, c). Raise UserError for an unknown task or option, Unavailable if the data cannot be
-    obtained.
+    Parameters
+    ----------
+    name
+        Name of the task (`transferbench list tasks`), or path of your own files.
+    **options
+        Options of the dataset (`transferbench describe comp-vs-rec`), and order: a number above 0
+        permutes the documents of each domain.
+
+    Returns
+    -------
+    problem : Problem
+        Document × feature matrices (n, d) and labels (n, c) of seen rows for each domain.
+    truth : Truth
+        All labels (n, c).
+
+    Raises
+    ------
+    UserError
+        For an unknown task or option.
+    Unavailable
+        If the data cannot be obtained.
     """
     return tasks.load(tasks.Task.named(name, **options), settings.load())
 
@@ -36,18 +52,45 @@ def fit(
 
         result = transferbench.fit("gcmf", problem, seed=0, k=64)
 
-    params: parameters of the model (`transferbench describe gcmf`); the defaults are the paper's.
-    seed is ignored by deterministic models. watch(iteration, planned, scores) is called after each
-    iteration of models with a trace. Warn of data in an unusual scale. Raise UserError for an
-    unknown model or parameter, an invalid value, or a model for another family of problems;
-    ValueError or FloatingPointError if the model cannot solve the problem.
+    Warn of data in an unusual scale.
+
+    Parameters
+    ----------
+    model
+        Name of the model (`transferbench list models`).
+    problem
+        What the model may see.
+    seed
+        Ignored by deterministic models.
+    watch
+        watch(iteration, planned, scores) is called after each iteration of models with a trace.
+    **params
+        Parameters of the model (`transferbench describe gcmf`); the defaults are the paper's.
+
+    Returns
+    -------
+    Fit
+        Scores of each domain and the trace of the objective.
+
+    Raises
+    ------
+    UserError
+        For an unknown model or parameter, an invalid value, or a problem of another family.
+    ValueError, FloatingPointError
+        If the model cannot solve the problem.
     """
     resolved = resolve(model, problem.family, params)
     return models.fit(model, problem, resolved, seed=seed, watch=watch)
 
 
 def resolve(model: str, family: Family, params: Params) -> Params:
-    """Return all parameters of a model for problems of a family. Raise UserError as `fit`."""
+    """Return all parameters of a model for problems of a family.
+
+    Raises
+    ------
+    UserError
+        As for `fit`.
+    """
     models.check_family(model, family)
     return parameters.resolve(models.load(model), params, model)
 
@@ -56,7 +99,12 @@ def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     """Return the measures of each scored domain: {'target': {'accuracy': 0.99, 'f1': 0.99}}.
 
     All are fractions between 0 and 1. Several multi-label domains also have "all", for their
-    documents together. Raise ValueError if scores are NaN or differ in shape from the truth.
+    documents together.
+
+    Raises
+    ------
+    ValueError
+        If scores are NaN or differ in shape from the truth.
     """
     return measures.evaluate(fit, truth)
 
@@ -78,14 +126,37 @@ def compare(
         print(table, table.attrs["recommendation"])
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
-    problem: a problem, with its truth or without, or the name of a task; or else source and target,
-    files as on the command line, with options (`transferbench describe own`) and what `Reading` in
-    `userdata.documents` declares, such as text="body". Only the sources' labels are used; labels of
-    a target add measures. models: by default the quick ones; logistic regression and the
-    recommended model are always compared. params: {model: {name: value}}; with {"consensus":
-    {"prior": "equal"}} you state that the classes of the target have equal shares. repeats: seeds
-    of random models. See `choose.compare.table` for the columns. A multi-label model, or problem,
-    compares multi-label models, and none is recommended. Raise UserError for a mistake.
+    Only the sources' labels are used; labels of a target add measures. Logistic regression and the
+    recommended model are always compared. A multi-label model, or problem, compares multi-label
+    models, and none is recommended.
+
+    Parameters
+    ----------
+    problem
+        A problem, with its truth or without, or the name of a task; or else source and target.
+    source, target
+        Files as on the command line.
+    models
+        Names of models; by default the quick ones.
+    params
+        {model: {name: value}}; {"consensus": {"prior": "equal"}} states that the classes of the
+        target have equal shares.
+    repeats
+        Seeds of random models.
+    options
+        Of the task that the files make (`transferbench describe own`).
+    **reading
+        How to read the files, such as text="body"; see `userdata.documents.Reading`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model; see `choose.compare.table`.
+
+    Raises
+    ------
+    UserError
+        For a mistake in the arguments or files.
     """
     from transferbench.choose import compare as comparing
     from transferbench.choose.evidence import REFERENCE
@@ -124,33 +195,40 @@ def compare(
 
 
 def results(name: str) -> DataFrame:
-    """Return the observations of an experiment, by name or path of its file, from its runs.csv.
-
-    Your own experiment is known by name as soon as it has results.
+    """Return the observations of an experiment, from its runs.
 
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
 
-    It has a line for each planned run and scored domain; of a curve over iterations, one for each
-    iteration. The columns are
+    Parameters
+    ----------
+    name
+        Name of an experiment, or path of its file. Your own experiment is known by name as soon as
+        it has results.
 
-    experiment, row, column : the place in the published table or figure. A column whose setting is
-        chosen in several ways appears once for each, as in the table.
-    x : the place on the figure's x axis; NaN in a table and for level lines.
-    setting : NAME=VALUE of the column's grid; empty without a grid.
-    chosen : True if the table shows this setting.
-    seed : <NA> for a deterministic method, which runs once.
-    domain : the scored domain; empty if the run did not finish.
-    measure, value : accuracy, f1, …, in the table's unit; NaN if the run did not finish.
-    documents : the number of scored documents; NaN if runs.csv does not have it.
-    status : done, failed, crashed, timeout, memory, unavailable, or missing (not run).
-    reason : why the run did not finish; empty otherwise.
-    seconds, load_seconds, peak_mib : what the run cost: wall time of the fit and of loading the
-        task, largest resident memory.
-    threads, iterations, trace, data, code, versions, finished, key, diagnostics : as in runs.csv.
-    run : the `Run`: task, model, all parameters, seed.
+    Returns
+    -------
+    DataFrame
+        A row for each planned run and scored domain; of a curve, one for each iteration.
 
-    Raise UserError for an unknown experiment, or if its runs.csv is missing or damaged.
+    Raises
+    ------
+    UserError
+        For an unknown experiment, or if its runs are missing or damaged.
+
+    Notes
+    -----
+    The columns are those of a line of runs.jsonl, and
+
+    - experiment, row, column: the place in the published table or figure. A column whose setting is
+      chosen in several ways appears once for each, as in the table.
+    - x: the place on the figure's x axis; NaN in a table and for level lines.
+    - setting: NAME=VALUE of the column's grid; chosen: True if the table shows this setting.
+    - domain: the scored domain; empty if the run did not finish.
+    - measure, value: in the table's unit; NaN if the run did not finish.
+    - status: done, failed, crashed, timeout, memory, unavailable, or missing (not run).
+    - reason: why the run did not finish.
+    - run: the `Run`: task, model, all parameters, seed.
     """
     from transferbench import experiments
     from transferbench.evidence import frame

@@ -192,18 +192,29 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 class TransferClassifier(TransductiveClassifier):
     """A transfer model as a classifier.
 
-    model: name of the model (`transferbench list models`). random_state: its seed. params:
-    parameters of the model; the defaults are the paper's.
-
-    Attributes, for the fitted documents by position: transduction_ (n,) their classes, and
-    label_distributions_ (n, c) the confidence in each class, which is not a calibrated probability;
-    sources have the given classes. classes_ (c,) the classes.
-
     `predict` looks up a fitted document by its features, to the last digit. If fitted documents are
     equal, the last one counts, targets after sources. A new document gets the class with the
     nearest mean by cosine, over the targets' documents and their predicted classes; no paper
     describes this step. To label new documents by the model itself, fit it with them as a target.
     Without a target no model is fitted, a warning is given, and the means are those of the sources.
+
+    Parameters
+    ----------
+    model
+        Name of the model (`transferbench list models`).
+    random_state
+        Its seed.
+    **params
+        Parameters of the model; the defaults are the paper's.
+
+    Attributes
+    ----------
+    transduction_
+        (n,) the classes of the fitted documents by position; sources have the given classes.
+    label_distributions_
+        (n, c) the confidence in each class, which is not a calibrated probability.
+    classes_
+        (c,) the classes.
     """
 
     def __init__(self, model: str = "gcmf", *, random_state: Any = 0, **params: Any) -> None:
@@ -212,11 +223,27 @@ class TransferClassifier(TransductiveClassifier):
     def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
         """Label the targets' documents.
 
-        X (n, d): nonnegative. y (n,): classes; those of targets are ignored. sample_domain (n,):
-        the domain of each document, 0 or more for sources, negative for targets; by default all are
-        of one source. Documents of sources with the label −1 are unlabelled: together they are a
-        target of their own. Warn if there is no target. Raise ValueError for invalid input,
-        UserError for an unknown model or parameter.
+        Parameters
+        ----------
+        X
+            (n, d) nonnegative.
+        y
+            (n,) classes; those of targets are ignored.
+        sample_domain
+            (n,) the domain of each document, 0 or more for sources, negative for targets; by
+            default all are of one source. Documents of sources with the label −1 are a target.
+
+        Warns
+        -----
+        UserWarning
+            If there is no target.
+
+        Raises
+        ------
+        ValueError
+            For invalid input.
+        UserError
+            For an unknown model or parameter.
         """
         X = self._validated(X, y)
         y = column_or_1d(y, warn=True)
@@ -243,17 +270,28 @@ class TransferClassifier(TransductiveClassifier):
 class MultiLabelClassifier(TransductiveClassifier):
     """A multi-label model as a classifier of documents with several labels, in several tasks.
 
-    model: name of the model (`transferbench list models`). random_state: its seed. params:
-    parameters of the model, such as ensure_one_label; the defaults are the paper's.
-
-    Attributes, for the fitted documents by position: transduction_ (n, c) their labels, 0 or 1, and
-    label_distributions_ (n, c) the confidence in each, cut to 0 … 1, at least ½ for a label that is
-    given; labelled documents have the given labels. classes_ (c,) the column names of a DataFrame
-    Y, else 0, 1, …; of a Y (n,) its classes. Then a document has the one with the best confidence.
-
     `predict` looks up a fitted document by its features, to the last digit. A new document has the
     mean confidences of the 10 nearest fitted ones by cosine, and of one at ½; no paper describes
     this step. To label new documents by the model itself, fit it with them as unlabelled ones.
+
+    Parameters
+    ----------
+    model
+        Name of the model (`transferbench list models`).
+    random_state
+        Its seed.
+    **params
+        Parameters of the model, such as ensure_one_label; the defaults are the paper's.
+
+    Attributes
+    ----------
+    transduction_
+        (n, c) the labels, 0 or 1, of the fitted documents by position; labelled documents have the
+        given ones. If y was (n,), (n,) the class with the best confidence.
+    label_distributions_
+        (n, c) the confidence in each label, from 0 to 1, at least ½ for a given label.
+    classes_
+        (c,) the column names of a DataFrame y, else 0, 1, …; of a y (n,) its classes.
     """
 
     def __init__(self, model: str = "himls", *, random_state: Any = 0, **params: Any) -> None:
@@ -268,13 +306,29 @@ class MultiLabelClassifier(TransductiveClassifier):
     def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
         """Label the unlabelled documents.
 
-        X (n, d): nonnegative. y (n, c): 0 or 1 for each label, sparse, dense or a DataFrame; a row
-        of −1 is an unlabelled document. Or y (n,): the one label of each document; −1 is an
-        unlabelled one. sample_domain (n,): integers, the task of
-        each document, by default one task for all. Documents of a negative domain are unlabelled,
-        whatever their y, as in `TransferClassifier`; those of a domain without any labelled
-        document join the task with the most similar mean. Warn if every document is labelled. Raise
-        ValueError for invalid input, UserError for an unknown model or parameter.
+        Parameters
+        ----------
+        X
+            (n, d) nonnegative.
+        y
+            (n, c) 0 or 1 for each label, sparse, dense or a DataFrame, or (n,) the one label of
+            each document; −1 stands for unlabelled documents.
+        sample_domain
+            (n,) integers, the task of each document, by default one task for all. Documents of a
+            negative domain are unlabelled, whatever their y, as in `TransferClassifier`; those of
+            a domain without any labelled document join the task with the most similar mean.
+
+        Warns
+        -----
+        UserWarning
+            If every document is labelled.
+
+        Raises
+        ------
+        ValueError
+            For invalid input.
+        UserError
+            For an unknown model or parameter.
         """
         X = self._validated(X, y)
         names = getattr(y, "columns", None)
@@ -325,10 +379,22 @@ class MultiLabelClassifier(TransductiveClassifier):
 class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
     """A clustering model as a clusterer of the documents of several tasks.
 
-    model: name of the model. n_clusters: clusters of every task. random_state: its seed. params:
-    parameters of the model; the defaults are the paper's. Attribute labels_ (n,): the cluster of
-    each fitted document, from 0. Clusters have no order; whether the same number means the same
-    cluster in different tasks depends on the model.
+    Parameters
+    ----------
+    model
+        Name of the model.
+    n_clusters
+        Clusters of every task.
+    random_state
+        Its seed.
+    **params
+        Parameters of the model; the defaults are the paper's.
+
+    Attributes
+    ----------
+    labels_
+        (n,) the cluster of each fitted document, from 0. Clusters have no order; whether the same
+        number means the same cluster in different tasks depends on the model.
     """
 
     def __init__(
@@ -340,9 +406,21 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_domain: Any = None) -> Self:
         """Cluster the documents.
 
-        X (n, d): nonnegative. y is ignored. sample_domain (n,): integers, the task of each
-        document, by default one task. Raise ValueError for invalid input, UserError for an unknown
-        model or parameter.
+        Parameters
+        ----------
+        X
+            (n, d) nonnegative.
+        y
+            Ignored.
+        sample_domain
+            (n,) integers, the task of each document, by default one task.
+
+        Raises
+        ------
+        ValueError
+            For invalid input.
+        UserError
+            For an unknown model or parameter.
         """
         X = self._validated(X)
         n = X.shape[0]

@@ -32,8 +32,12 @@ def normalize_scores(scores: np.ndarray) -> np.ndarray:
 
     Each score is divided by the sum of its row; if scores can be negative, as distances and margins
     are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
-    classes as the scores do, but are not calibrated probabilities. Raise ValueError for scores
-    that are not numbers.
+    classes as the scores do, but are not calibrated probabilities.
+
+    Raises
+    ------
+    ValueError
+        For scores that are not numbers.
     """
     c = scores.shape[1]
     S = np.asarray(scores, np.float64)
@@ -134,11 +138,17 @@ def hamming_loss(Y: np.ndarray, D: np.ndarray) -> float:
 class Measure:
     """A number that records, tables and claims of a family of models have.
 
-    name : in records, runs.csv and experiment files.
-    title : for readers.
-    value : (truth, decided) → value, of classes (n,) or label indicators (n, c). Without
-        needs_labels the first argument is the matrix of documents.
-    heading : of a column that a command prints, if not the name.
+    Parameters
+    ----------
+    name
+        In records, runs.csv and experiment files.
+    title
+        For readers.
+    value
+        (truth, decided) → value, of classes (n,) or label indicators (n, c). Without needs_labels
+        the first argument is the matrix of documents.
+    heading
+        Of a column that a command prints, if not the name.
     """
 
     name: str
@@ -194,7 +204,10 @@ def score(
 ) -> dict[str, float]:
     """Return the measures of scores of documents with the true labels Y (n, c), by name.
 
-    clusters: the columns of the scores are clusters in any order, not classes.
+    Parameters
+    ----------
+    clusters
+        The columns of the scores are clusters in any order, not classes.
     """
     if family == "multilabel":
         truth, decided = Y, (scores >= THRESHOLD).astype(Y.dtype)
@@ -209,8 +222,12 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
     """Return the measures of each domain with rows to score: {domain: {measure: value}}.
 
     If the problem is given, also those that need no labels. Several multi-label tasks also get
-    measures over all their documents, under the name ALL. Raise ValueError if scores are NaN or
-    differ in shape from the truth.
+    measures over all their documents, under the name ALL.
+
+    Raises
+    ------
+    ValueError
+        If scores are NaN or differ in shape from the truth.
     """
     if len(fit.scores) != len(truth.Y):
         raise ValueError(f"expected scores of {len(truth.Y)} domains, got {len(fit.scores)}")

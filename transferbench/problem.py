@@ -21,14 +21,25 @@ Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 class Domain:
     """Documents of one domain (in multi-task learning: of one of the tasks).
 
-    name   : name of the domain in tables.
-    views  : one or more matrices (n, d), documents by features, of finite numbers. The first is
-             nonnegative. Others may have negative entries; only some models use them.
-    Y      : (n, c) nonnegative label indicator, zero on unseen rows.
-    seen   : (n,) bool, True for rows whose labels a model may use.
-
     Matrices may be of any real type and layout; the domain has them as `canonical` returns them,
-    and Y as a dense array. What is given is never changed. Raise ValueError for anything else.
+    and Y as a dense array. What is given is never changed.
+
+    Parameters
+    ----------
+    name
+        Name of the domain in tables.
+    views
+        One or more matrices (n, d), documents by features, of finite numbers. The first is
+        nonnegative. Others may have negative entries; only some models use them.
+    Y
+        (n, c) nonnegative label indicator, zero on unseen rows.
+    seen
+        (n,) bool, True for rows whose labels a model may use.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
     """
 
     name: str
@@ -76,9 +87,12 @@ class Domain:
 class Problem:
     """Input of a model: domains that share their features and their c classes.
 
-    Raise ValueError if names of domains or classes are not unique, if domains differ in views,
-    features or classes, if a seen row of a transfer problem has not exactly one label, or if a
-    target equals a source.
+    Raises
+    ------
+    ValueError
+        If names of domains or classes are not unique, if domains differ in views, features or
+        classes, if a seen row of a transfer problem has not exactly one label, or if a target
+        equals a source.
     """
 
     name: str
@@ -145,9 +159,14 @@ class Problem:
 class Truth:
     """True labels, used to score a fit. A model never receives them.
 
-    names   : domain names, in the order of the problem.
-    Y       : complete (n, c) 0/1 indicator of each domain.
-    scored  : (n,) bool of each domain, True for rows to score (unseen by the model).
+    Parameters
+    ----------
+    names
+        Domain names, in the order of the problem.
+    Y
+        Complete (n, c) 0/1 indicator of each domain.
+    scored
+        (n,) bool of each domain, True for rows to score (unseen by the model).
     """
 
     family: Family
@@ -161,18 +180,23 @@ class Truth:
 class Fit:
     """Output of every model.
 
-    scores  : (n, c) array of each domain; a larger score means a more likely class.
-    trace   : objective after each iteration, empty for models that report none.
-    columns : "classes" if the columns of the scores are the problem's classes; "clusters" if they
-              are clusters in any order, which scoring matches with the classes.
-    diagnostics : how well approximate steps went, by name; empty for models without any.
-              "graph_recall": share of the nearest documents that the search for the document graph
-              found, the least of several graphs; 1 if the search was exact.
-              "least_objective_iteration": iteration, from 1, after which the objective of a
-              tri-factorisation was least; the earliest of targets that are fitted one by one.
-              "area", "agreement" and "alike": of `consensus`; the least area under the curve that
-              tells a target from the source, the least agreement of its members, and the number of
-              targets that the SVM decides.
+    Parameters
+    ----------
+    scores
+        (n, c) array of each domain; a larger score means a more likely class.
+    trace
+        Objective after each iteration, empty for models that report none.
+    columns
+        "classes" if the columns of the scores are the problem's classes; "clusters" if they are
+        clusters in any order, which scoring matches with the classes.
+    diagnostics
+        How well approximate steps went, by name; empty for models without any. "graph_recall":
+        share of the nearest documents that the search for the document graph found, the least of
+        several graphs; 1 if the search was exact. "least_objective_iteration": iteration, from 1,
+        after which the objective of a tri-factorisation was least; the earliest of targets that are
+        fitted one by one. "area", "agreement" and "alike": of `consensus`; the least area under the
+        curve that tells a target from the source, the least agreement of its members, and the
+        number of targets that the SVM decides.
     """
 
     scores: tuple[np.ndarray, ...]
@@ -192,12 +216,19 @@ def _equal(one: Matrix, other: Matrix) -> bool:
 def canonical(X: Any) -> Matrix:
     """Return a matrix (n, d) as CSR or, if it is dense, in C order; entries float32 or float64.
 
-    X: sparse of any format, or dense; Booleans, integers and numbers of any precision. float16
-    becomes float32; integers, Booleans and long doubles become float64. The CSR is sorted, without
-    duplicate or stored zero entries, and has 32-bit indices if they fit: some solvers accept no
-    others, or change a matrix in place to get there. X is never changed, and copied only if it has
-    another form. Raise ValueError for another rank, for entries that are no real numbers, and for
-    indices outside the matrix.
+    Parameters
+    ----------
+    X
+        Sparse of any format, or dense; Booleans, integers and numbers of any precision. float16
+        becomes float32; integers, Booleans and long doubles become float64. The CSR is sorted,
+        without duplicate or stored zero entries, and has 32-bit indices if they fit: some solvers
+        accept no others, or change a matrix in place to get there. X is never changed, and copied
+        only if it has another form.
+
+    Raises
+    ------
+    ValueError
+        For another rank, for entries that are no real numbers, and for indices outside the matrix.
     """
     if np.ma.is_masked(X):
         raise ValueError("a masked array; fill its missing entries.")

@@ -18,12 +18,28 @@ from transferbench.problem import Fit, Problem
 def fit(
     problem: Problem, *, features: Features = "svd", components: Count = 100, C: Positive = 1.0
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of sources.
+    """Fit CORAL.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation of the logistic regression. Raise
-    Unavailable without the extra `modern`, or if there are no embeddings; ValueError if a
-    covariance is singular.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    C
+        Inverse regularisation of the logistic regression.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of sources.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`, or if there are no embeddings.
+    ValueError
+        If a covariance is singular.
     """
     skada = need("skada")
     vectors = dense(problem, features, components)

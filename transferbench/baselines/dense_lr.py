@@ -15,10 +15,25 @@ from transferbench.problem import Fit, Problem
 def fit(
     problem: Problem, *, features: Features = "svd", components: Count = 100, C: Positive = 1.0
 ) -> Fit:
-    """Return class probabilities (n, c) of every domain, and labels of seen rows.
+    """Fit dense LR.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation. Raise Unavailable if there are
-    no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    C
+        Inverse regularisation.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every domain, and labels of seen rows.
+
+    Raises
+    ------
+    Unavailable
+        If there are no embeddings.
     """
     return lr.fit(dense(problem, features, components), C=C)

@@ -21,10 +21,27 @@ def fit(
     C: Positive = 1.0,
     max_iter: Count = 300,
 ) -> Fit:
-    """Return negative distances (n, c) to the class means of every target, and labels of sources.
+    """Fit dense LR → k-means.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. C: inverse regularisation. max_iter: iterations of k-means. Raise
-    Unavailable if there are no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    C
+        Inverse regularisation.
+    max_iter
+        Iterations of k-means.
+
+    Returns
+    -------
+    Fit
+        Negative distances (n, c) to the class means of every target, and labels of sources.
+
+    Raises
+    ------
+    Unavailable
+        If there are no embeddings.
     """
     return lr_kmeans.fit(dense(problem, features, components), C=C, max_iter=max_iter)

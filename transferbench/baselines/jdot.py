@@ -33,12 +33,30 @@ def fit(
     max_iter: Count = 20,
     C: Positive = 1.0,
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of sources.
+    """Fit JDOT.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. alpha (α): weight of the labels against the distances. max_iter:
-    iterations. C: inverse regularisation. Raise Unavailable without the extra `modern`,
-    or if there are no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    alpha
+        α: weight of the labels against the distances.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of sources.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`, or if there are no embeddings.
     """
     jdot = partial(need("skada").JDOTClassifier, alpha=alpha, n_iter_max=max_iter)
     with warnings.catch_warnings():

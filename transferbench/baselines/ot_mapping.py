@@ -27,12 +27,28 @@ def fit(
     max_iter: Count = 1_000_000,
     C: Positive = 1.0,
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of sources.
+    """Fit OT mapping.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. max_iter: steps of the network simplex; the default is enough for
-    thousands of documents. C: inverse regularisation. Raise Unavailable without the extra
-    `modern`, or if there are no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    max_iter
+        Steps of the network simplex; the default is enough for thousands of documents.
+    C
+        Inverse regularisation.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of sources.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`, or if there are no embeddings.
     """
     mapping = partial(need("skada").OTMapping, max_iter=max_iter)
     return adapt(dense(problem, features, components), C, mapping)

@@ -27,12 +27,28 @@ def fit(
     q: Count = 20,
     C: Positive = 1.0,
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of sources.
+    """Fit SA.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. q: dimensions of the subspaces, at most the coordinates and the
-    documents of each. C: inverse regularisation of the logistic regression. Raise Unavailable
-    without the extra `modern`, or if there are no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    q
+        Dimensions of the subspaces, at most the coordinates and the documents of each.
+    C
+        Inverse regularisation of the logistic regression.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of sources.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`, or if there are no embeddings.
     """
     alignment = need("skada").SubspaceAlignment
     vectors = dense(problem, features, components)

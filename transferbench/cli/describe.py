@@ -51,12 +51,14 @@ def _model(name: str) -> list[str]:
 
     fit = models.load(name)
     text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
+    texts = parameters.descriptions(fit)
+    values = [f"{p}. {texts.get(p.name, '')}".rstrip() for p in parameters.schema(fit).values()]
     is_random = parameters.takes_seed(fit)
     return [
         f"{name} ({models.get(name).family} model)",
         "",
         text,
-        *_section("Parameters (--set NAME=VALUE)", parameters.schema(fit).values()),
+        *_section("Parameters (--set NAME=VALUE)", values),
         "",
         "Random: one run for each seed." if is_random else "Deterministic: run once.",
     ]

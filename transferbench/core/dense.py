@@ -27,8 +27,14 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     """Return the problem with one dense view (n, r) in every domain, rows of length one.
 
     features "svd": r = `components` coordinates of the truncated SVD of the first view, computed
-    for the documents of all domains together, without labels. "embedding": the second view. Raise
-    Unavailable if a domain has no second view, ValueError if there is no SVD.
+    for the documents of all domains together, without labels. "embedding": the second view.
+
+    Raises
+    ------
+    Unavailable
+        If a domain has no second view.
+    ValueError
+        If there is no SVD.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
@@ -82,8 +88,14 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
 def class_scores(model: Any, X: Any, known: np.ndarray, classes: int, **passed: Any) -> np.ndarray:
     """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
 
-    They are probabilities, or decision values, or else 1 for the decision. known: the classes that
-    the estimator was trained on, sorted. passed: further arguments of its methods.
+    They are probabilities, or decision values, or else 1 for the decision.
+
+    Parameters
+    ----------
+    known
+        The classes that the estimator was trained on, sorted.
+    **passed
+        Further arguments of its methods.
     """
     if hasattr(model, "predict_proba"):
         given = np.asarray(model.predict_proba(X, **passed))

@@ -66,7 +66,10 @@ def split_by_domain(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, .
 def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     """Return the labelled documents X (n, d) of all domains and their classes y (n,).
 
-    Raise ValueError if fewer than two classes are labelled.
+    Raises
+    ------
+    ValueError
+        If fewer than two classes are labelled.
     """
     labelled = [domain for domain in problem.domains if domain.seen.any()]
     y = np.concatenate([np.asarray(d.Y[d.seen]).argmax(axis=1) for d in labelled] or [np.empty(0)])

@@ -42,7 +42,10 @@ MAX_MEBIBYTES = 64
 class Graph:
     """W (n, n), symmetric and nonnegative with an empty diagonal.
 
-    recall : share of the nearest rows that the search found, measured on a sample; 1 if exact.
+    Parameters
+    ----------
+    recall
+        Share of the nearest rows that the search found, measured on a sample; 1 if exact.
     """
 
     W: sp.csr_array

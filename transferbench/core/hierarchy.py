@@ -36,9 +36,14 @@ ROWS = 1024
 class Data:
     """The matrices that a layer factorises.
 
-    X     : one matrix for each view, then the labels; the tasks one below the other.
-    rows  : for each matrix, the rows of each task.
-    alpha : weight of the labels.
+    Parameters
+    ----------
+    X
+        One matrix for each view, then the labels; the tasks one below the other.
+    rows
+        For each matrix, the rows of each task.
+    alpha
+        Weight of the labels.
     """
 
     X: tuple[Matrix, ...]

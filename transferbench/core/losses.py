@@ -58,8 +58,14 @@ class Side:
 class Term:
     """The loss of one X (n, d), with products that are kept until one of their factors changes.
 
-    rows: those of each task. R: a side (n_i, p) for each task. M: a matrix (p, q) for each task.
-    C: the factors of Q (d, q).
+    Parameters
+    ----------
+    rows
+        The rows of each task.
+    R, M
+        A side (n_i, p) and a matrix (p, q) for each task.
+    C
+        The factors of Q (d, q).
     """
 
     def __init__(self, X: Matrix, rows: Sequence[slice]) -> None:
@@ -224,7 +230,12 @@ def divide_by_product(
 ) -> tuple[Matrix, np.ndarray]:
     """Return X / (P Qᵀ), sparse if X is, and P Qᵀ at the entries of X.
 
-    X (n, d); P (n, q); Q (d, q); rows: `entry_rows(X)`.
+    Parameters
+    ----------
+    X, P, Q
+        Matrices (n, d), (n, q) and (d, q).
+    rows
+        `entry_rows(X)`.
     """
     if rows is None or isinstance(X, np.ndarray):
         product = P @ Q.T
@@ -295,8 +306,11 @@ class Squares:
 class Divergence:
     """Generalised Kullback–Leibler: D(X‖P Qᵀ) and D(M_j‖M_Y) (HiMLS, lemmas 6 and 7).
 
-    coupling: the update of M_j. "exact" minimises the auxiliary function of lemma 6. "paper" is
-    eq. 26, which replaces log x by 1 − 1/x; the objective may then rise.
+    Parameters
+    ----------
+    coupling
+        The update of M_j. "exact" minimises the auxiliary function of lemma 6. "paper" is eq. 26,
+        which replaces log x by 1 − 1/x; the objective may then rise.
     """
 
     coupling: Literal["exact", "paper"] = "exact"

@@ -53,16 +53,25 @@ FEW_COLUMNS = 3
 class Factor:
     """One nonnegative factor. Two factors are equal only if they are the same object.
 
-    value        : (rows, columns), updated in place.
-    fixed        : True if the factor is never updated.
-    normalize    : "columns" or "rows": what is scaled to sum one after updates, if anything.
-    column_shares: shares of the columns (columns,) that this scaling aims at, if any.
-                   Before rows are scaled to one, columns get these shares of the sum of all
-                   entries, as in a step of Sinkhorn. Before columns are, the argmax of the rows
-                   gets them (`core.priors`), because the scale of columns is then lost.
-    fill         : True if this scaling makes columns or rows of zeros uniform.
-    graph        : graph over the rows, with weight `graph_weight` (λ).
-    version      : number of changes so far, by which cached products are invalidated.
+    Parameters
+    ----------
+    value
+        (rows, columns), updated in place.
+    fixed
+        True if the factor is never updated.
+    normalize
+        "columns" or "rows": what is scaled to sum one after updates, if anything.
+    column_shares
+        Shares of the columns (columns,) that this scaling aims at, if any. Before rows are scaled
+        to one, columns get these shares of the sum of all entries, as in a step of Sinkhorn. Before
+        columns are, the argmax of the rows gets them (`core.priors`), because the scale of columns
+        is then lost.
+    fill
+        True if this scaling makes columns or rows of zeros uniform.
+    graph
+        Graph over the rows, with weight `graph_weight` (λ).
+    version
+        Number of changes so far, by which cached products are invalidated.
     """
 
     value: np.ndarray
@@ -109,9 +118,17 @@ Contribution = tuple[np.ndarray, np.ndarray, np.ndarray]
 class NMTF:
     """The objective made of terms and ties, and the updates of its factors.
 
-    normalize_at: "update" normalises a factor right after its update, so that the next update sees
-    it normalised; "domain" after all updates of a domain, where a model calls `end_domain`. Copies
-    the values of all factors to arrays of type `dtype`. Ties of weight zero are dropped.
+    Parameters
+    ----------
+    normalize_at
+        "update" normalises a factor right after its update, so that the next update sees it
+        normalised; "domain" after all updates of a domain, where a model calls `end_domain`.
+    dtype
+        Type of the arrays to which the values of all factors are copied.
+
+    Notes
+    -----
+    Ties of weight zero are dropped.
     """
 
     def __init__(
@@ -315,10 +332,17 @@ class NMTF:
     ) -> Fit:
         """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
-        `labels` holds the label factor V of each domain. stop: the scores are those of the last
-        iteration, or of the one with the least objective, at each iteration of those so far; the
-        first of several that are equal. Raise FloatingPointError if the objective becomes infinite
-        or NaN.
+        `labels` holds the label factor V of each domain.
+
+        Parameters
+        ----------
+        stop
+            Return the scores of the last iteration, or of the (first) one with the least objective.
+
+        Raises
+        ------
+        FloatingPointError
+            If the objective becomes infinite or NaN.
         """
         trace: list[float] = []
         least, least_at = np.inf, 0

@@ -25,11 +25,19 @@ def plsa(
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
     """Return P(z|d) (n, k), whose rows sum to one, P(w|z) (d, k), whose columns do, and the trace.
 
-    views: counts (n, d_j) with d = Σ d_j words; their parts of P(w|z) lie one below the other.
-    The trace is the log-likelihood after each step; it never falls. It is empty without tol. Stop
-    after max_iter steps, or when a step adds less than tol times the log-likelihood. P(z|d) starts
-    uniform and P(w|z) random, so permuting the documents permutes the result. Documents without
-    words stay uniform. Compute in float64 if all counts are float64, otherwise in float32.
+    Parameters
+    ----------
+    views
+        Counts (n, d_j) with d = Σ d_j words; their parts of P(w|z) lie one below the other.
+    tol
+        Stop when a step adds less than tol times the log-likelihood.
+
+    Notes
+    -----
+    The trace is the log-likelihood after each step; it never falls. It is empty without tol.
+    P(z|d) starts uniform and P(w|z) random, so permuting the documents permutes the result.
+    Documents without words stay uniform. Compute in float64 if all counts are float64, otherwise
+    in float32.
     """
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts = [view.astype(dtype) for view in views]

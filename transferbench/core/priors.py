@@ -42,8 +42,11 @@ SWEEPS = 20
 class ClassPriors:
     """Shares of the classes by domain: (c,) of sum one, or None to suppose nothing.
 
-    diagnostics: "share_disagreement", the largest of the targets, if they are estimated and it is
-    at least `LARGE_DISAGREEMENT`.
+    Parameters
+    ----------
+    diagnostics
+        "share_disagreement", the largest of the targets, if they are estimated and it is at least
+        `LARGE_DISAGREEMENT`.
     """
 
     by_domain: tuple[np.ndarray | None, ...]
@@ -61,10 +64,19 @@ def estimate_shares(
     the decisions of the regression, is fitted to their log-odds; its weights are the shares. If the
     regression decides a class much more rarely than its mean probability says, as it does if
     classes are unequal in the source, the start has the shares of the labels.
-    search: how nearest documents are found. Uses no label of a target.
 
-    The estimate fails where the regression is poor or a class falls apart into groups. Raises
-    ValueError if fewer than two classes are labelled.
+    No label of a target is used. The estimate fails where the regression is poor or a class falls
+    apart into groups.
+
+    Parameters
+    ----------
+    search
+        How nearest documents are found.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two classes are labelled.
     """
     source = labelled_shares(problem)
     return tuple(
@@ -95,11 +107,24 @@ def saerens(P: np.ndarray, source: np.ndarray) -> np.ndarray:
 def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "auto") -> ClassPriors:
     """Return the shares that the parameter `prior` of a model states, None in sources.
 
-    prior: "equal", which supposes nothing else than the model; "source", those of the labelled
-    documents; "estimated", see `estimate_shares`, for each target; or a number for each class, in
-    the order of problem.classes, which hold for all targets. C: inverse regularisation of the
-    logistic regression. Warn if estimators disagree. Raise UserError for another number of
-    shares.
+    Parameters
+    ----------
+    prior
+        "equal", which supposes nothing else than the model; "source", those of the labelled
+        documents; "estimated", see `estimate_shares`, for each target; or a number for each class,
+        in the order of problem.classes, which hold for all targets.
+    C
+        Inverse regularisation of the logistic regression.
+
+    Warns
+    -----
+    UserWarning
+        If estimators disagree.
+
+    Raises
+    ------
+    UserError
+        For another number of shares.
     """
     if prior == "equal":
         return ClassPriors((None,) * len(problem.domains))

@@ -51,8 +51,12 @@ def smallest_eigenpairs(
     W (n, n) symmetric, nonnegative; G (n, m − 1). The basis of the null space is computed directly,
     because that of a Lanczos method depends on its start: D^½1 on each connected component, in the
     order of the components' first documents, made orthogonal to G if C > 0. The other pairs come
-    from Lanczos iterations on 2I − (L + C·GGᵀ), deflated by the null space. Raises
-    ValueError unless 1 ≤ count < n.
+    from Lanczos iterations on 2I − (L + C·GGᵀ), deflated by the null space.
+
+    Raises
+    ------
+    ValueError
+        Unless 1 ≤ count < n.
     """
     n = W.shape[0]
     if not 1 <= count < n:
@@ -97,7 +101,12 @@ def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarra
 def trace_weights(values: np.ndarray, b: float) -> np.ndarray:
     """Return γ (k,) that minimises Σ γ_i σ_i with 0 ≤ γ ≤ 1 and Σ γ = b, eq. 12.
 
-    γ is one for the smallest eigenvalues. values: the k ≥ b smallest, ascending.
+    γ is one for the smallest eigenvalues.
+
+    Parameters
+    ----------
+    values
+        The k ≥ b smallest, ascending.
     """
     return np.asarray(np.clip(b - np.arange(len(values)), 0.0, 1.0))
 
@@ -107,7 +116,12 @@ def spectral_weights(cost: np.ndarray, b: float) -> np.ndarray:
 
     Every such μ is a mixture of prefixes 1…j of the eigenvectors. The optimum is the value at b of
     the lower convex hull of the points (j, cost of prefix j), a mixture of at most two prefixes.
-    For b ≤ 1 it is the prefix with the least mean cost. Raise ValueError if b > r.
+    For b ≤ 1 it is the prefix with the least mean cost.
+
+    Raises
+    ------
+    ValueError
+        If b > r.
     """
     r = len(cost)
     if b > r:

@@ -55,8 +55,14 @@ def builder(
     ) -> tuple[Problem, Truth]:
         """Build one task.
 
-        min_df: drop features in fewer documents, counted over all domains. weighting, unit_length:
-        see `text.weight`; fitted on all domains together. The other options are those of `read`.
+        Other options are those of `read`.
+
+        Parameters
+        ----------
+        min_df
+            Drop features in fewer documents, counted over all domains.
+        weighting, unit_length
+            See `text.weight`; fitted on all domains together.
         """
         classes, parts = read(task, files, **options)
         return problem_from_counts(

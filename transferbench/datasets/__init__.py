@@ -72,7 +72,10 @@ def tasks() -> dict[str, ModuleType]:
 def full_name(name: str) -> str:
     """Return the full name of a task: 'comp-vs-rec' → 'gtl/comp-vs-rec'.
 
-    Raise UserError for an unknown task.
+    Raises
+    ------
+    UserError
+        For an unknown task.
     """
     for candidate in (name, *(f"{prefix}/{name}" for prefix in PREFIXES)):
         if candidate in tasks():

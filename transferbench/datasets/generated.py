@@ -1,7 +1,9 @@
 """Random documents, in any number, to measure the run time of methods.
 
 There are K tasks and c classes. In task t, the probability of word f (from 0) is proportional to
+
     1/(f + 1) · exp(g_tf / 2) · (2 if f mod c = class else 1),
+
 that is Zipf's law, changed a little for each task by a normal g_tf, with a block of words for each
 class. The number of words of a document is Poisson distributed, at least 1; words are independent.
 The sizes of tasks, and of the classes of a task, differ by at most one document.

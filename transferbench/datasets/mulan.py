@@ -59,8 +59,12 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    train: fraction of the documents whose labels are seen, drawn at random; split: number of the
-    draw.
+    Parameters
+    ----------
+    train
+        Fraction of the documents whose labels are seen, drawn at random.
+    split
+        Number of the draw.
     """
     data, labels = (files[name] for name in needed(task))
     table, Y, classes = read_arff(data, label_names(labels))

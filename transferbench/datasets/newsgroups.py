@@ -176,12 +176,20 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    stop_words, token_pattern: tokens to count. min_df: drop features in fewer documents, counted
-    over the papers' 16 sub-categories (clustering tasks: over the task). max_features: keep only so
-    many, of highest document frequency. 0 means the paper's choice if it states one (2,000 features
-    for mtc/), else min_df 5 and all features. weighting, unit_length: see `text.weight`; fitted on
-    the task's documents together. copies: so many times the documents, to measure time and memory;
-    see `text.replicate`.
+    Parameters
+    ----------
+    stop_words, token_pattern
+        Tokens to count.
+    min_df
+        Drop features in fewer documents, counted over the papers' 16 sub-categories (clustering
+        tasks: over the task).
+    max_features
+        Keep only so many, of highest document frequency. 0 means the paper's choice if it states
+        one (2,000 features for mtc/), else min_df 5 and all features.
+    weighting, unit_length
+        See `text.weight`; fitted on the task's documents together.
+    copies
+        So many times the documents, to measure time and memory; see `text.replicate`.
     """
     clustering = task.startswith("mtc/")
     stated, split = stated_options(task), SPLITS[task]

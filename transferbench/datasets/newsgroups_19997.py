@@ -6,7 +6,7 @@ more; it has 15,986 by the rules below. `dtl/<pair>-19997` has that paper's spli
 `dai/<pair>-19997` that of Dai, Xue, Yang and Yu (KDD 2007), from which the DTL paper copies three
 of its columns.
 
-**The headers name the class.** Newsgroups holds the name of the group in every post but one, Xref
+The headers name the class. Newsgroups holds the name of the group in every post but one, Xref
 and Followup-To where a post has them, so "sci" is a word of every post of sci, in the source and
 the target alike. headers=unnamed leaves these three out, and Path, which lists hosts.
 
@@ -61,9 +61,16 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    headers: lines of the header whose words count; unnamed leaves out the four that name the group.
-    encoded: keep posts that are no plain text. weighting: counts alone, or times the idf above.
-    unit_length: divide each row by its Euclidean length.
+    Parameters
+    ----------
+    headers
+        Lines of the header whose words count; unnamed leaves out the four that name the group.
+    encoded
+        Keep posts that are no plain text.
+    weighting
+        Counts alone, or times the idf above.
+    unit_length
+        Divide each row by its Euclidean length.
     """
     weights, plain, groups = _corpus(*files.values(), headers)
     if weighting == "tf-idf":

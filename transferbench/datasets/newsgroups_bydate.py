@@ -62,7 +62,10 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    unit_length: divide each row by its Euclidean length; by default in mrtl/, not in gtl/.
+    Parameters
+    ----------
+    unit_length
+        Divide each row by its Euclidean length; by default in mrtl/, not in gtl/.
     """
     name = task.removesuffix("-bydate")
     counts, groups = rennie(*(files[name] for name in FILES))
@@ -89,7 +92,12 @@ def recipe(
     """Return Zhuang and Luo's weights of the posts of some top categories, and their rows.
 
     A count is multiplied by log2(N / document frequency) in single precision; N posts, with those
-    of comp.windows.x, and their frequencies. kept (61188,): True for the words to take.
+    of comp.windows.x, and their frequencies.
+
+    Parameters
+    ----------
+    kept
+        (61188,) True for the words to take.
     """
     rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(tops)))
     own = counts[rows][:, np.flatnonzero(kept)]

@@ -41,7 +41,10 @@ def needed(task: str) -> list[str]:
 def build(task: str, files: dict[str, Path], *, unit_length: bool = False) -> tuple[Problem, Truth]:
     """Build one task.
 
-    unit_length: divide each row by its Euclidean length.
+    Parameters
+    ----------
+    unit_length
+        Divide each row by its Euclidean length.
     """
     weights, parts = distributed(task, files), {}
     for domain, classes in newsgroups.SPLITS[task.replace("zhuang/", "gtl/")].items():

@@ -28,9 +28,21 @@ def fit(
     max_iter: Count = 100,
     seed: int,
 ) -> Fit:
-    """Return negative squared distances (n, c) to the means of the clusters.
+    """Fit KKM.
 
-    sigma (σ): width of the kernel. pool_tasks: cluster all tasks' documents at once.
+    Parameters
+    ----------
+    sigma
+        σ: width of the kernel.
+    pool_tasks
+        Cluster the documents of all tasks as those of one.
+    max_iter
+        Iterations.
+
+    Returns
+    -------
+    Fit
+        Negative squared distances (n, c) to the means of the clusters.
     """
     c = len(problem.classes)
     groups = [X.astype(np.float64) for X in document_groups(problem, pool_tasks)]

@@ -21,10 +21,21 @@ def fit(
     max_iter: Count = 300,
     seed: int,
 ) -> Fit:
-    """Return negative distances (n, c) to the means.
+    """Fit k-means.
 
-    pool_tasks: cluster all tasks' documents at once. n_init: starts, of which the best is
-    returned.
+    Parameters
+    ----------
+    pool_tasks
+        Cluster the documents of all tasks as those of one.
+    n_init
+        Starts, of which the best is returned.
+    max_iter
+        Iterations.
+
+    Returns
+    -------
+    Fit
+        Negative distances (n, c) to the means.
     """
     from sklearn.cluster import KMeans
 

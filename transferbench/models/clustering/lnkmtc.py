@@ -37,12 +37,27 @@ def fit(
     search: Search = "auto",
     seed: int,
 ) -> Fit:
-    """Return negative distances (n, c) to the cluster means in K's feature space.
+    """Fit LNKMTC.
 
-    p: neighbours in the document graphs. C: weight of S; the paper chooses from .1, 1, 10, 100, 500
-    and 1000 by accuracy; results do not change above 500. b: trace of the kernel. n_init: starts of
-    k-means, of which the best is returned. search: how nearest documents are found; "auto" is exact
-    up to 50,000 of them.
+    Parameters
+    ----------
+    p
+        Neighbours in the document graphs.
+    C
+        Weight of S; the paper chooses from .1 to 1000 by accuracy. Above 500 nothing changes.
+    b
+        Trace of the kernel.
+    n_init
+        Starts of k-means, of which the best is returned.
+    pool_tasks
+        Cluster all tasks together, or each alone.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000 of them.
+
+    Returns
+    -------
+    Fit
+        Negative distances (n, c) to the cluster means in K's feature space.
     """
     graph = spectral.affinity([domain.X for domain in problem.domains], p, search)
     G = spectral.mean_matching([len(domain.seen) for domain in problem.domains])

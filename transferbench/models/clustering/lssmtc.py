@@ -45,10 +45,23 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return P_k (n_k, c) of every task, and the objective after each iteration.
+    """Fit LSSMTC.
 
-    subspace: "nonnegative", the form of the authors' code: the first l features. l: dimensions of
-    the shared subspace. lam (λ): weight of the term of each task's own means.
+    Parameters
+    ----------
+    subspace
+        "nonnegative", the form of the authors' code: the first l features.
+    l
+        Dimensions of the shared subspace.
+    lam
+        λ: weight of the term of each task's own means.
+    max_iter
+        Iterations.
+
+    Returns
+    -------
+    Fit
+        P_k (n_k, c) of every task, and the objective after each iteration.
     """
     Xs = [sp.csr_array(domain.X, dtype=np.float64) for domain in problem.domains]
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)

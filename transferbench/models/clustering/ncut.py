@@ -28,11 +28,26 @@ def fit(
     search: Search = "auto",
     seed: int,
 ) -> Fit:
-    """Return one-hot clusters (n, c).
+    """Fit NCut.
 
-    p: neighbours in the graph. pool_tasks: cluster all tasks' documents at once. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them. Raise ValueError unless
-    there are more documents than clusters, some of which share a feature.
+    Parameters
+    ----------
+    p
+        Neighbours in the graph.
+    pool_tasks
+        Cluster the documents of all tasks as those of one.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000 of them.
+
+    Returns
+    -------
+    Fit
+        One-hot clusters (n, c).
+
+    Raises
+    ------
+    ValueError
+        Unless there are more documents than clusters, some of which share a feature.
     """
     from sklearn.cluster import SpectralClustering
 

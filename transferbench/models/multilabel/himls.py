@@ -56,21 +56,46 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores F (n, m) of every task, and the objective after each sweep of the last phase.
+    """Fit HiMLS.
 
-    p, q        : clusters of documents and of features, a number for each layer.
-    alpha, beta : α and β. If there are several values, use the pair with the best example-based F₁
-                  on a fraction `validation_fraction` of the seen documents.
-    pretrain    : sweeps for each layer.
-    finetune    : sweeps for all layers together; the last phase if there are several layers.
-    start       : R and C from `start_iter` iterations of PLSA, or at random.
-    columns     : initial Euclidean length or sum of the columns of C.
-    pool_tasks, pool_views: treat all tasks as one; put all views side by side as one.
-    ensure_one_label: give a document without a label its best one.
-    watch       : called after each sweep of the last phase.
+    Parameters
+    ----------
+    p, q
+        Clusters of documents and of features, a number for each layer.
+    alpha, beta
+        α and β; of several values the pair with the best example-based F₁ on held-out documents.
+    validation_fraction
+        Fraction of the seen documents that is held out to choose alpha and beta.
+    pretrain
+        Sweeps for each layer.
+    finetune
+        Sweeps for all layers together; the last phase if there are several layers.
+    start
+        R and C from `start_iter` iterations of PLSA, or at random.
+    start_iter
+        Iterations of PLSA for the start.
+    columns
+        Initial Euclidean length or sum of the columns of C.
+    pool_tasks
+        Treat all tasks as one.
+    pool_views
+        Put all views side by side as one.
+    ensure_one_label
+        Give a document without a label its best one.
+    dtype
+        Precision of the matrices and factors during the fit.
 
-    Raise ValueError if p and q differ in length or no label is seen, FloatingPointError if the
-    objective is not finite.
+    Returns
+    -------
+    Fit
+        Scores F (n, m) of every task, and the objective after each sweep of the last phase.
+
+    Raises
+    ------
+    ValueError
+        If p and q differ in length or no label is seen.
+    FloatingPointError
+        If the objective is not finite.
     """
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)

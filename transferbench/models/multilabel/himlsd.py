@@ -49,10 +49,48 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores F (n, m) of every task, and the objective after each sweep of the last phase.
+    """Fit HiMLSD.
 
-    coupling: update of M by the exact minimiser, or by the equation of the paper. The other
-    parameters and the errors raised are those of `himls.fit`.
+    Parameters
+    ----------
+    p, q
+        Clusters of documents and of features, a number for each layer.
+    alpha, beta
+        α and β; of several values the pair with the best example-based F₁ on held-out documents.
+    validation_fraction
+        Fraction of the seen documents that is held out to choose alpha and beta.
+    pretrain
+        Sweeps for each layer.
+    finetune
+        Sweeps for all layers together; the last phase if there are several layers.
+    coupling
+        Update of M by the exact minimiser, or by the equation of the paper.
+    start
+        R and C from `start_iter` iterations of PLSA, or at random.
+    start_iter
+        Iterations of PLSA for the start.
+    columns
+        Initial Euclidean length or sum of the columns of C.
+    pool_tasks
+        Treat all tasks as one.
+    pool_views
+        Put all views side by side as one.
+    ensure_one_label
+        Give a document without a label its best one.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores F (n, m) of every task, and the objective after each sweep of the last phase.
+
+    Raises
+    ------
+    ValueError
+        If p and q differ in length or no label is seen.
+    FloatingPointError
+        If the objective is not finite.
     """
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.of(problem, pool_tasks, pool_views, dtype)

@@ -37,12 +37,26 @@ def fit(
     view: View = "all",
     ensure_one_label: bool = False,
 ) -> Fit:
-    """Return mean predictions (n, m) of every domain.
+    """Fit L2F.
 
-    gamma (γ): weight of the regulariser. lam (λ): weight of the agreement of similar labels. mu
-    (μ): weight of the agreement of views. If there are several values, 5-fold cross-validation on
-    the labelled documents chooses a triple by example-based F₁. view: the first view, or all.
-    ensure_one_label: give a document without a label its best one.
+    Parameters
+    ----------
+    gamma
+        γ: weight of the regulariser.
+    lam
+        λ: weight of the agreement of similar labels.
+    mu
+        μ: weight of the agreement of views. If there are several values, 5-fold cross-validation on
+        the labelled documents chooses a triple by example-based F₁.
+    view
+        The first view, or all.
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Returns
+    -------
+    Fit
+        Mean predictions (n, m) of every domain.
     """
     views = unit_views(problem, view)
 

@@ -25,11 +25,22 @@ def fit(
     view: View = "all",
     ensure_one_label: bool = False,
 ) -> Fit:
-    """Return scores between 0 and 1 (n, m) of every domain.
+    """Fit linear SVM.
 
-    C: weight of the labelled documents; of several values, 5-fold cross-validation on these
-    documents chooses one by example-based F₁. view: the first view, or all side by side.
-    ensure_one_label: give a document without a label its best one.
+    Parameters
+    ----------
+    C
+        Weight of the labelled documents; of several values, 5-fold cross-validation on these
+        documents chooses one by example-based F₁.
+    view
+        The first view, or all side by side.
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Returns
+    -------
+    Fit
+        Scores between 0 and 1 (n, m) of every domain.
     """
     from sklearn.svm import LinearSVC
 

@@ -42,12 +42,26 @@ def fit(
     view: View = "all",
     ensure_one_label: bool = False,
 ) -> Fit:
-    """Return regressions on 0/1 (n, m) of every domain.
+    """Fit LS-ML.
 
-    alpha (α): weight of the part outside the shared subspace. beta (β): weight of all. If there are
-    several values, 5-fold cross-validation on the labelled documents chooses a pair by
-    example-based F₁. r: dimension of the subspace, by default half the number of labels. view: the
-    first view, or all side by side. ensure_one_label: give a document without a label its best one.
+    Parameters
+    ----------
+    alpha
+        α: weight of the part outside the shared subspace.
+    beta
+        β: weight of all. If there are several values, 5-fold cross-validation on the labelled
+        documents chooses a pair by example-based F₁.
+    r
+        Dimension of the subspace, by default half the number of labels.
+    view
+        The first view, or all side by side.
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Returns
+    -------
+    Fit
+        Regressions on 0/1 (n, m) of every domain.
     """
     from sklearn.linear_model import Ridge
 

@@ -38,11 +38,24 @@ def fit(
     view: View = "all",
     ensure_one_label: bool = False,
 ) -> Fit:
-    """Return posterior probabilities (n, m) of every domain.
+    """Fit ML-kNN.
 
-    k: neighbours; of several values, 5-fold cross-validation on the labelled documents chooses one
-    by example-based F₁. s: smoothing. view: the first view, or all side by side. ensure_one_label:
-    give a document without a label its best one.
+    Parameters
+    ----------
+    k
+        Neighbours; of several values, 5-fold cross-validation on the labelled documents chooses one
+        by example-based F₁.
+    s
+        Smoothing.
+    view
+        The first view, or all side by side.
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Returns
+    -------
+    Fit
+        Posterior probabilities (n, m) of every domain.
     """
     X = hstack_views(problem, view)
 

@@ -53,12 +53,25 @@ def fit(
     view: View = "all",
     ensure_one_label: bool = False,
 ) -> Fit:
-    """Return scores (n, m) of every domain: half the composition, plus ½ for each label given.
+    """Fit TRAM.
 
-    Seen rows are their labels. k: neighbours in the graph; of several values, 5-fold
-    cross-validation on the labelled documents chooses one by example-based F₁. graph: heat kernel
-    of documents reduced by MDDM, or cosines. view: the first view, or all side by side.
-    ensure_one_label: give a document without a label its best one.
+    Parameters
+    ----------
+    k
+        Neighbours in the graph; of several values, 5-fold cross-validation on the labelled
+        documents chooses one by example-based F₁.
+    graph
+        Heat kernel of documents reduced by MDDM, or cosines.
+    view
+        The first view, or all side by side.
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Returns
+    -------
+    Fit
+        Scores (n, m) of every domain: half the composition, plus ½ for each label given. Seen rows
+        are their labels.
     """
     X = hstack_views(problem, view)
 

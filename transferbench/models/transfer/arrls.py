@@ -49,13 +49,28 @@ def fit(
     C: Positive = 1.0,
     search: Search = "auto",
 ) -> Fit:
-    """Return scores X W (n, c) of every target, and the labels of every source.
+    """Fit ARRLS.
 
-    A class without labelled documents gets less than the least score of the others.
+    Parameters
+    ----------
+    sigma
+        σ: weight of the shrinkage.
+    lam
+        λ: weight of the distributions.
+    gamma
+        γ: weight of the graph.
+    p
+        Neighbours in the graph.
+    C
+        Inverse regularisation of the logistic regression.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000 of them.
 
-    sigma (σ), lam (λ), gamma (γ): weights of the shrinkage, of the distributions and of the graph.
-    p: neighbours in the graph. C: inverse regularisation of the logistic regression. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them.
+    Returns
+    -------
+    Fit
+        Scores X W (n, c) of every target, and the labels of every source. A class without labelled
+        documents gets less than the least score of the others.
     """
     labelled, y = seen_rows(problem)
     decided = [P.argmax(axis=1) for P in label_start(problem, C)]

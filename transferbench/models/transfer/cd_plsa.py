@@ -38,10 +38,22 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return P(z|d) (n, c) of every domain, and the objective after each iteration.
+    """Fit CD-PLSA.
 
-    A document without words has equal probabilities. k: concepts. max_iter: iterations. C: inverse
-    regularisation of the logistic regression.
+    Parameters
+    ----------
+    k
+        Concepts.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression.
+
+    Returns
+    -------
+    Fit
+        P(z|d) (n, c) of every domain, and the objective after each iteration. A document without
+        words has equal probabilities.
     """
     Xs = proportions(problem)
     topics, _ = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)

@@ -53,14 +53,28 @@ def fit(
     prior: Prior = "equal",
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores (n, c) of every target, and the objective summed over targets by iteration.
+    """Fit CoCC.
 
-    A score is Σ_ŵ p(ŵ|d) log p(ŵ|d̂): minus the divergence that D̂ minimises, up to a constant of
-    the document. The scores of a source are its labels.
+    Parameters
+    ----------
+    k
+        Word clusters.
+    lam
+        λ: weight of the labelled documents.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression.
+    prior
+        Shares of the classes in the targets, see `class_priors`; the scores then include offsets of
+        the classes.
 
-    k: word clusters. lam (λ): weight of the labelled documents. max_iter: iterations. C: inverse
-    regularisation of the logistic regression. prior: shares of the classes in the targets, see
-    `class_priors`; the scores then include offsets of the classes.
+    Returns
+    -------
+    Fit
+        Scores (n, c) of every target, and the objective summed over targets by iteration. A score
+        is Σ_ŵ p(ŵ|d) log p(ŵ|d̂): minus the divergence that D̂ minimises, up to a constant of the
+        document. The scores of a source are its labels.
     """
     X, y = seen_rows(problem)
     labelled = X.T @ np.eye(len(problem.classes))[y]

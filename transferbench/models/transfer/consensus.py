@@ -61,14 +61,28 @@ def fit(
     sample: Count = 2000,
     seed: int = 0,
 ) -> Fit:
-    """Return scores (n, c) of every target, and the labels of every source.
+    """Fit consensus.
 
-    A score is Σ_m w_m q_m, with an offset of each class that gives it its share; or the decision
-    value of the SVM. prior: shares of the classes in the targets: "agreed", as above, or as in
-    `class_priors`. strength: weight of the agreement. width: how far the shares may be from those
-    of the labels, in log-odds. alike: area below which source and target look alike. sample:
-    documents of each domain, drawn at random, that are used to find the shares and the area. seed:
-    of DTL and the sample.
+    Parameters
+    ----------
+    prior
+        Shares of the classes in the targets: "agreed" as above, or see `class_priors`.
+    strength
+        Weight of the agreement.
+    width
+        How far the shares may be from those of the labels, in log-odds.
+    alike
+        Area below which source and target look alike.
+    sample
+        Documents of each domain, drawn at random, that are used to find the shares and the area.
+    seed
+        Of DTL and the sample.
+
+    Returns
+    -------
+    Fit
+        Scores (n, c) of every target, and the labels of every source. A score is Σ_m w_m q_m, with
+        an offset of each class that gives it its share; or the decision value of the SVM.
     """
     given = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))

@@ -39,13 +39,31 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores G_t (n_t, c) of every target, and the objective after each iteration.
+    """Fit DKT.
 
-    k: feature clusters. alpha: weight of their similarity. max_iter: iterations. C: inverse
-    regularisation of the logistic regression whose probabilities are the start of G_t.
-    start_features: start of F, topics of PLSA or random. normalize_at: when F and
-    G are normalised, right after their updates or after both. prior: shares of the classes in the
-    targets, see `class_priors`.
+    Parameters
+    ----------
+    k
+        Feature clusters.
+    alpha
+        Weight of their similarity.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression whose probabilities are the start of G_t.
+    start_features
+        Start of F, topics of PLSA or random.
+    normalize_at
+        When F and G are normalised, right after their updates or after both.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores G_t (n_t, c) of every target, and the objective after each iteration.
     """
     return shared_association(
         problem, k=k, closeness=alpha, max_iter=max_iter, C=C, start_features=start_features,

@@ -50,13 +50,40 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores V_τ (n_τ, c) of every domain, and the objective after each iteration.
+    """Fit DTL.
 
-    k: feature clusters, of which kappa (κ) are common. max_iter: iterations. C: inverse
-    regularisation of the logistic regression whose probabilities or decisions are the start of V.
-    normalize_U: what sums to one in U and U_τ. normalize_at: when, see above. pool_tasks: fit all
-    targets at once. prior: shares of the classes in the targets, see `class_priors`. Raises
-    ValueError if kappa > k.
+    Parameters
+    ----------
+    k
+        Feature clusters.
+    kappa
+        κ: how many of the k feature clusters are common to all domains.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    start
+        V starts at the probabilities or the decisions of that regression.
+    normalize_U
+        What sums to one in U and U_τ.
+    normalize_at
+        When U and V are normalised; see the module's docstring.
+    pool_tasks
+        Fit all targets at once.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores V_τ (n_τ, c) of every domain, and the objective after each iteration.
+
+    Raises
+    ------
+    ValueError
+        If kappa > k.
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")

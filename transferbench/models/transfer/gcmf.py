@@ -72,19 +72,50 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores V_π (n_π, c) of every domain, and the objective after each iteration.
+    """Fit GCMF.
 
-    k: feature clusters. p: neighbours in the graphs. lam (λ), gamma (γ): weights of the feature and
-    document graphs. max_iter: iterations. C: inverse regularisation of the logistic regression.
-    start: V_t starts at the probabilities or the decisions of that regression. scale: divide X by
-    its Frobenius norm, by its sum, or by nothing. normalize: the columns (eq. 7) or the rows of V
-    sum to one. normalize_at: when, see above. neighbours: documents that may be among the p nearest
-    in the document graph: those of the domain, or of all domains, of which only those of the domain
-    are then kept. search: how nearest documents are found; "auto" is exact up to 50,000 of them.
-    The feature graphs are always exact, in time linear in the number of documents. prior: shares of
-    the classes in the targets, see `class_priors`. stop: return the scores of the last
-    iteration ("fixed") or of the one with the least objective. Raise ValueError if a domain has no
-    feature.
+    Parameters
+    ----------
+    k
+        Feature clusters.
+    p
+        Neighbours in the graphs.
+    lam
+        λ: weight of the feature graphs.
+    gamma
+        γ: weight of the document graphs.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression.
+    start
+        V_t starts at the probabilities or the decisions of that regression.
+    scale
+        Divide X by its Frobenius norm, by its sum, or by nothing.
+    normalize
+        The columns (eq. 7) or the rows of V sum to one.
+    normalize_at
+        When V is normalised; see the module's docstring.
+    neighbours
+        Where the p nearest are sought: in the domain, or in all; only those in the domain count.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000. Features: always exact.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    stop
+        Return the scores of the last iteration ("fixed") or of the one with the least objective.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores V_π (n_π, c) of every domain, and the objective after each iteration.
+
+    Raises
+    ------
+    ValueError
+        If a domain has no feature.
     """
     priors = class_priors(problem, prior, C, search)
     rng = np.random.default_rng(seed)

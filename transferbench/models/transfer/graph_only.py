@@ -32,11 +32,27 @@ def fit(
     search: Search = "auto",
     prior: Prior = "equal",
 ) -> Fit:
-    """Return F (n, c) of every target, and the labels of every source.
+    """Fit graph only.
 
-    p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. C: inverse
-    regularisation of the logistic regression. search: how nearest documents are found; "auto" is
-    exact up to 50,000 of them. prior: shares of the classes in the targets, see `class_priors`.
+    Parameters
+    ----------
+    p
+        Neighbours in the graph.
+    alpha
+        α: weight of the graph.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000 of them.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+
+    Returns
+    -------
+    Fit
+        F (n, c) of every target, and the labels of every source.
     """
     graphs = []
     priors = class_priors(problem, prior, C, search)

@@ -70,11 +70,27 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return P(z|d) (n, c) of every domain, and the objective after each iteration.
+    """Fit HIDC.
 
-    A document without words has equal probabilities. k1, k2, k3: identical, homogeneous and
-    distinct concepts; a kind without concepts is left out. max_iter: iterations. C: inverse
-    regularisation of the logistic regression. Raise ValueError if there are no concepts.
+    Parameters
+    ----------
+    k1, k2, k3
+        Identical, homogeneous and distinct concepts; a kind without concepts is left out.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression.
+
+    Returns
+    -------
+    Fit
+        P(z|d) (n, c) of every domain, and the objective after each iteration. A document without
+        words has equal probabilities.
+
+    Raises
+    ------
+    ValueError
+        If there are no concepts.
     """
     if not k1 + k2 + k3:
         raise ValueError("k1, k2 and k3 are all 0; expected one or more concepts")

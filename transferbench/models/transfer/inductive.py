@@ -38,10 +38,26 @@ def fit(
     folds: Annotated[int, Ge(2)] = 5,
     seed: int,
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of every source.
+    """Fit inductive.
 
-    model: the other model, with its defaults. folds: number of folds. seed: of the folds and of
-    the other model. Raise ValueError if a target has fewer than two unlabelled documents.
+    Parameters
+    ----------
+    model
+        The other model, with its defaults.
+    folds
+        Number of folds.
+    seed
+        Of the folds and of the other model.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of every source.
+
+    Raises
+    ------
+    ValueError
+        If a target has fewer than two unlabelled documents.
     """
     given: dict[str, Any] = {"seed": seed} if takes_seed(MODELS[model]) else {}
     identity = np.eye(len(problem.classes))

@@ -31,10 +31,23 @@ def fit(
     max_iter: Count = 100,
     search: Search = "auto",
 ) -> Fit:
-    """Return F (n, c) of every target, and the labels of every source and every seen row.
+    """Fit label propagation.
 
-    p: neighbours in the graph. alpha (α): weight of the graph. max_iter: iterations. search: how
-    nearest documents are found; "auto" is exact up to 50,000 of them.
+    Parameters
+    ----------
+    p
+        Neighbours in the graph.
+    alpha
+        α: weight of the graph.
+    max_iter
+        Iterations.
+    search
+        How nearest documents are found; "auto" is exact up to 50,000 of them.
+
+    Returns
+    -------
+    Fit
+        F (n, c) of every target, and the labels of every source and every seen row.
     """
     X, y = seen_rows(problem)
     labels = np.eye(len(problem.classes))[y]

@@ -12,8 +12,18 @@ from transferbench.problem import Fit, Problem
 
 
 def fit(problem: Problem, *, C: Positive = 1.0, intercept: bool = True) -> Fit:
-    """Return class probabilities (n, c) of every domain; seen rows have their labels.
+    """Fit LR.
 
-    C: inverse regularisation. intercept: fit b.
+    Parameters
+    ----------
+    C
+        Inverse regularisation.
+    intercept
+        Fit b.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every domain; seen rows have their labels.
     """
     return Fit(scores=label_start(problem, C, intercept=intercept))

@@ -18,10 +18,21 @@ from transferbench.problem import Domain, Fit, Matrix, Problem
 def fit(
     problem: Problem, *, C: Positive = 1.0, max_iter: Count = 300, prior: Prior = "equal"
 ) -> Fit:
-    """Return negative distances (n, c) to the class means of every target; labels of every source.
+    """Fit LR → k-means.
 
-    C: inverse regularisation of the logistic regression. max_iter: iterations of k-means.
-    prior: shares of the classes in the targets, see `class_priors`.
+    Parameters
+    ----------
+    C
+        Inverse regularisation of the logistic regression.
+    max_iter
+        Iterations of k-means.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+
+    Returns
+    -------
+    Fit
+        Negative distances (n, c) to the class means of every target; labels of every source.
     """
     from sklearn.cluster import KMeans
 

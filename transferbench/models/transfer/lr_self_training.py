@@ -22,10 +22,21 @@ UNLABELLED = -1
 def fit(
     problem: Problem, *, threshold: Fraction = 0.75, max_iter: Count = 10, C: Positive = 1.0
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of every source.
+    """Fit LR self-training.
 
-    threshold: largest class probability above which a decision becomes a label. max_iter: rounds
-    of added labels. C: inverse regularisation.
+    Parameters
+    ----------
+    threshold
+        Largest class probability above which a decision becomes a label.
+    max_iter
+        Rounds of added labels.
+    C
+        Inverse regularisation.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of every source.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.semi_supervised import SelfTrainingClassifier

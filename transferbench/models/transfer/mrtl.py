@@ -51,13 +51,40 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores V (n, c) of every domain, and the objective after each iteration.
+    """Fit MRTL.
 
-    k1: common feature clusters. k2: all feature clusters of a domain. lam (λ): weight of the
-    relatedness of the targets. normalize_U: what sums to one in every U. normalize_at: when, see
-    above. max_iter: iterations. C: inverse regularisation of the logistic regression whose
-    probabilities or decisions are the start of V. prior: shares of the classes in the targets, see
-    `class_priors`. Raise ValueError if k1 > k2 or there is no target.
+    Parameters
+    ----------
+    k1
+        Common feature clusters.
+    k2
+        All feature clusters of a domain.
+    lam
+        λ: weight of the relatedness of the targets.
+    normalize_U
+        What sums to one in every U.
+    normalize_at
+        When U and V are normalised; see the module's docstring.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    start
+        V starts at the probabilities or the decisions of that regression.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores V (n, c) of every domain, and the objective after each iteration.
+
+    Raises
+    ------
+    ValueError
+        If k1 > k2 or there is no target.
     """
     if k1 > k2:
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")

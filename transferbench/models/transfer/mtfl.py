@@ -46,13 +46,29 @@ def fit(
     max_iter: Count = 50,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return predictions (n, c) of every domain, and the objective after each iteration.
+    """Fit MTFL.
 
-    gamma (γ): weight of the regulariser; not tuned: 1 is a common choice for ridge regression on
-    documents of length one. epsilon (ε): falling values; the least must be small compared with the
-    squared lengths of the w_t, 100 to 300 on 20 Newsgroups. max_iter: iterations for each ε; one
-    domain of two classes needs two, three domains are within 0.02 per cent of the minimum after 50.
-    Raise ValueError if the values of epsilon do not fall.
+    Parameters
+    ----------
+    gamma
+        γ: weight of the regulariser; not tuned: 1 is a common choice for ridge regression on
+        documents of length one.
+    epsilon
+        ε: falling values; the least must be small compared with the squared lengths of the w_t, 100
+        to 300 on 20 Newsgroups.
+    max_iter
+        Iterations for each ε; one domain of two classes needs two, three domains are within 0.02
+        per cent of the minimum after 50.
+
+    Returns
+    -------
+    Fit
+        Predictions (n, c) of every domain, and the objective after each iteration.
+
+    Raises
+    ------
+    ValueError
+        If the values of epsilon do not fall.
     """
     if list(epsilon) != sorted(set(epsilon), reverse=True) or not epsilon:
         raise ValueError(f"epsilon: expected one or more falling values, got {epsilon}")

@@ -48,13 +48,33 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores G_t (n_t, c) of every target, and the objective after each iteration.
+    """Fit MTrick.
 
-    k: feature clusters. beta (β): weight of the target's term. max_iter: iterations. C: inverse
-    regularisation of the logistic regression whose probabilities or decisions are the start of G_t.
-    start_features: start of F, topics of PLSA or random. normalize_at: when F and
-    G are normalised, right after their updates or after both. prior: shares of the classes in the
-    targets, see `class_priors`.
+    Parameters
+    ----------
+    k
+        Feature clusters.
+    beta
+        β: weight of the target's term.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    start
+        G_t starts at the probabilities or the decisions of that regression.
+    start_features
+        Start of F, topics of PLSA or random.
+    normalize_at
+        When F and G are normalised, right after their updates or after both.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores G_t (n_t, c) of every target, and the objective after each iteration.
     """
     return shared_association(
         problem, k=k, weight=beta, max_iter=max_iter, C=C, start=start,

@@ -19,7 +19,18 @@ from transferbench.problem import Domain, Fit, Problem
 
 
 def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
-    """Return W (n, c) of every target, and the labels of every source."""
+    """Fit NMF.
+
+    Parameters
+    ----------
+    max_iter
+        Iterations.
+
+    Returns
+    -------
+    Fit
+        W (n, c) of every target, and the labels of every source.
+    """
     from sklearn.decomposition import non_negative_factorization
 
     rng = np.random.RandomState(seed)

@@ -17,9 +17,18 @@ from transferbench.problem import Fit, Problem
 
 
 def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
-    """Return decision values (n, c) of every domain; C: weight of the documents.
+    """Fit SVM.
 
-    A class without labelled documents gets less than the least value of the others.
+    Parameters
+    ----------
+    C
+        Weight of the documents.
+
+    Returns
+    -------
+    Fit
+        Decision values (n, c) of every domain. A class without labelled documents gets less than
+        the least value of the others.
     """
     from sklearn.svm import LinearSVC
 

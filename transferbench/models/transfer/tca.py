@@ -36,11 +36,30 @@ def fit(
     mu: Positive = 1.0,
     C: Positive = 1.0,
 ) -> Fit:
-    """Return class probabilities (n, c) of every target, and the labels of every source.
+    """Fit TCA.
 
-    features: truncated SVD of the first view, or embeddings in the second view. components:
-    coordinates of the SVD. q: transfer components. mu (µ): weight of ‖W‖². C: inverse
-    regularisation of the logistic regression. Raise Unavailable if there are no embeddings.
+    Parameters
+    ----------
+    features
+        Truncated SVD of the first view, or embeddings in the second view.
+    components
+        Coordinates of the SVD.
+    q
+        Transfer components.
+    mu
+        µ: weight of ‖W‖².
+    C
+        Inverse regularisation of the logistic regression.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of every source.
+
+    Raises
+    ------
+    Unavailable
+        If there are no embeddings.
     """
     from sklearn.linear_model import LogisticRegression
 

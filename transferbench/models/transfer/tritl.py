@@ -58,14 +58,34 @@ def fit(
     seed: int,
     watch: Watch | None = None,
 ) -> Fit:
-    """Return scores G_τ (n_τ, c) of every domain, and the objective after each iteration.
+    """Fit TriTL.
 
-    k1, k2, k3: identical, alike and distinct concepts. max_iter: iterations. C: inverse
-    regularisation of the logistic regression whose probabilities or decisions are the start of G
-    (of P in the authors' form). form: scale of X, start and order of updates, see above.
-    normalize_F: what sums to one in every F. normalize_at: when F and G are normalised in the
-    alternating form, right after their updates or after those of a domain; the authors' form
-    updates all factors, then normalises all. pool_tasks: fit all targets at once.
+    Parameters
+    ----------
+    k1, k2, k3
+        Identical, alike and distinct concepts.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    start
+        G (P in the authors' form) starts at the probabilities or the decisions of that regression.
+    form
+        Scale of X, start and order of updates, see the module's docstring.
+    normalize_F
+        What sums to one in every F.
+    normalize_at
+        When F and G are normalised in the alternating form, right after their updates or after
+        those of a domain; the authors' form updates all factors, then normalises all.
+    pool_tasks
+        Fit all targets at once.
+    dtype
+        Precision of the matrices and factors during the fit.
+
+    Returns
+    -------
+    Fit
+        Scores G_τ (n_τ, c) of every domain, and the objective after each iteration.
     """
 
     def fit_together(problem: Problem, watch: Watch | None) -> Fit:

@@ -52,14 +52,31 @@ def fit(
     prior: Prior = "source",
     tol: Positive = 1e-2,
 ) -> Fit:
-    """Return decision values (n, c) of every target, and the labels of every source.
+    """Fit TSVM.
 
-    C: weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
-    one over the mean squared length, which is 1 for documents of length one. start: the first C*
-    as a fraction of C. factor: by which C* grows. balance: if false, both signs have C*. pairs:
-    largest number of pairs of signs switched before retraining; None switches all. prior: shares of
-    the classes in the targets' unlabelled documents, see `class_priors`. tol: tolerance of
-    LIBLINEAR; a C* ends when at most a tenth of it, as a share of the signs, changes.
+    Parameters
+    ----------
+    C
+        Weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
+        one over the mean squared length, which is 1 for documents of length one.
+    start
+        The first C* as a fraction of C.
+    factor
+        By which C* grows.
+    balance
+        If false, both signs have C*.
+    pairs
+        Largest number of pairs of signs switched before retraining; None switches all.
+    prior
+        Shares of the classes in the targets' unlabelled documents, see `class_priors`.
+    tol
+        Tolerance of LIBLINEAR; a C* ends when at most a tenth of it, as a share of the signs,
+        changes.
+
+    Returns
+    -------
+    Fit
+        Decision values (n, c) of every target, and the labels of every source.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
