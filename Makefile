@@ -83,7 +83,7 @@ constraints: $(BIN)/python  ## Write the newest versions that fit every system a
 		--no-header --no-annotate pyproject.toml -o constraints.txt
 
 clean:  ## Remove .venv and caches of tools; keep data and results.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build docs/reference
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build
 
 $(VENV)/bin/python $(VENV)/Scripts/python:
 	$(PYTHON) -m venv $(VENV)

@@ -117,15 +117,8 @@ def test_an_unknown_option_is_found():
         parse(["reproduce", "gtl-table3", "--nonsense"])
 
 
-def test_the_architecture_names_every_part_of_the_package():
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    table = text[: text.index("## Four rules")]
-    for part in (ROOT / "transferbench").glob("[!_]*"):
-        assert part.suffix == ".typed" or f"`{part.name}" in table, part.name
-
-
 #: Pages that the build of the documentation makes; it checks links to them.
-MADE = ("docs/reference", "docs/_build")
+MADE = ("docs/reference/models/", "docs/reference/datasets/", "docs/_build/")
 WRITTEN = [
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *ROOT.glob("data/*.md"), *DOCS.rglob("*.md"))
