@@ -33,7 +33,7 @@ def bibtex(name: str, results: Path) -> str:
     """
     own = experiments.own_names(results)
     known = {*experiments.names(), *own}
-    if named := [each for each in experiments.expand([name], own) if each in known]:
+    if named := [each for each in experiments.expand([name]) if each in known]:
         return of_experiments([experiments.load(each, results) for each in named])
     if name in models.registry() or not name:
         return _entries([name], [])

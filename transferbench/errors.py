@@ -76,11 +76,11 @@ def brief(name: str) -> str:
     return repr(name if len(name) <= 200 else f"{name[:199]}…")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean …?' for the closest known name, or '' if none is close."""
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the closest known name, "" if none is close."""
     by_folded = {other.casefold(): other for other in known}
     close = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
-    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
+    return by_folded[close[0]] if close else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
@@ -92,5 +92,6 @@ def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> Use
     known = sorted(known)
     few = len(known) <= MAX_LISTED or not remedy
     names = f" Known: {', '.join(known) or 'none'}." if few else f" {len(known)} are known."
-    hint = did_you_mean(name, known) or names
+    close = closest(name, known)
+    hint = f" Did you mean {close!r}?" if close else names
     return UserError(f"unknown {what} {brief(name)}.{hint}{' ' + remedy if remedy else ''}")

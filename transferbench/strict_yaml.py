@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -14,9 +14,10 @@ from transferbench.files import open_regular
 
 MAX_CHARACTERS = 2**17
 MAX_DEPTH = 50  # lists and mappings within each other
-_TOO_DEEP = f"more than {MAX_DEPTH} lists within lists; expected fewer."
 #: The parser in C is about fifteen times as fast; some builds of PyYAML lack it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: Path of keys from the top of a file; an index of a list is a key, too.
+Keys: TypeAlias = tuple[object, ...]
 
 
 class LineMap:
@@ -24,25 +25,18 @@ class LineMap:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        #: An index of a list is a key, too.
-        self.lines: dict[tuple[str, ...], int] = {(): 1}
+        self.lines: dict[Keys, int] = {(): 1}
 
-    def known(self, keys: tuple[object, ...]) -> tuple[str, ...]:
-        """Return the longest part of the path that the file has.
+    def known(self, keys: Keys) -> Keys:
+        """Return the longest part of the path that the file has."""
+        names = tuple(map(str, keys))
+        return names if names in self.lines else self.known(names[:-1])
 
-        A row of an experiment that is a variant, "row, 500", is at the row of the file.
-        """
-        known = tuple(map(str, keys))
-        while known not in self.lines:
-            row = known[-1].rpartition(", ")[0]
-            known = (*known[:-1], row) if row else known[:-1]
-        return known
-
-    def line(self, keys: tuple[object, ...]) -> int:
-        """Return the line of the longest part of the path that the file has."""
+    def line(self, keys: Keys) -> int:
+        """Return the line of these keys."""
         return self.lines[self.known(keys)]
 
-    def error(self, keys: tuple[object, ...], message: str) -> UserError:
+    def error(self, keys: Keys, message: str) -> UserError:
         """Return an error that shows the file and the line of these keys."""
         return UserError(f"{self.path}:{self.line(keys)}: {message}")
 
@@ -77,82 +71,65 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
     that YAML allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML
     would take the last).
     """
-    lines = LineMap(path)
     if len(text) > MAX_CHARACTERS:
-        message = f"more than {MAX_CHARACTERS:,} characters; expected a shorter text."
-        raise _error(path, text.count("\n", 0, MAX_CHARACTERS), message)
-    if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
-        message = f"character {odd[0]!a}; expected valid YAML."
-        raise _error(path, text.count("\n", 0, odd.start()), message)
+        raise UserError(
+            f"{path}: more than {MAX_CHARACTERS:,} characters; expected a shorter text."
+        )
+    lines, depth = LineMap(path), 0
     try:
-        _check_events(text, path)
+        for event in yaml.parse(text, Loader=_LOADER):  # before anything is built
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                raise _error(event, "an alias (*…) or a tag (!…); write it out.")
+            if depth > MAX_DEPTH:
+                raise _error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
         node = yaml.compose(text, Loader=_LOADER)
         return None if node is None else _plain(node, (), lines), lines
     except yaml.MarkedYAMLError as error:
         # The parser in C reports the end of the text one line below the last.
-        line = min(error.problem_mark.line if error.problem_mark else 0, text.rstrip().count("\n"))
-        # The parser in C of PyYAML 6.0.4 has a limit of 1,000, and reads that far ahead.
-        too_deep = "maximum nesting depth" in str(error.problem)
-        message = _TOO_DEEP if too_deep else f"{error.problem}; expected valid YAML."
-        raise _error(path, line, message) from None
+        last = error.problem_mark.line if error.problem_mark else 0
+        line = min(last, text.rstrip().count("\n")) + 1
+        message = str(error.problem)
+    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+        line, message = 1, error.reason
+    message = message if message.endswith(".") else f"{message}; expected valid YAML."
+    raise UserError(f"{path}:{line}: {message}")
 
 
-def _check_events(text: str, path: Path) -> None:
-    """Raise UserError for an alias, a tag or deep nesting, before anything is built."""
-    depth = 0
-    events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
-    for event in events:
-        message = ""
-        if isinstance(event, yaml.AliasEvent):
-            message = f"alias *{event.anchor} is not allowed; write it out."
-        elif getattr(event, "tag", None):
-            message = "a tag (!…); expected valid YAML without tags."
-        elif isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                message = _TOO_DEEP
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if message:
-            raise _error(path, event.start_mark.line, message)
+def _error(at: Any, message: str) -> yaml.MarkedYAMLError:
+    """Return an error at the start of an event or a node."""
+    return yaml.MarkedYAMLError(problem=message, problem_mark=at.start_mark)
 
 
 def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
     """Return the plain data of a node, whose path is `keys`, and add its lines."""
     if isinstance(node, yaml.ScalarNode):
-        return _scalar(node, lines.path)
+        return _scalar(node)
     if isinstance(node, yaml.SequenceNode):
-        items = []
-        for i, each in enumerate(node.value):
-            lines.lines[*keys, str(i)] = each.start_mark.line + 1
-            items.append(_plain(each, (*keys, str(i)), lines))
-        return items
-    data = {}
+        by_path = {(*keys, str(i)): item for i, item in enumerate(node.value)}
+        lines.lines |= {path: item.start_mark.line + 1 for path, item in by_path.items()}
+        return [_plain(item, path, lines) for path, item in by_path.items()]
+    data: dict[Any, Any] = {}
     for name, value in node.value:
-        line = name.start_mark.line
         if not isinstance(name, yaml.ScalarNode):
-            raise _error(lines.path, line, "a list or mapping as a key; expected a name.")
-        key = _scalar(name, lines.path)
+            raise _error(name, "a list or mapping as a key; expected a name.")
+        key = _scalar(name)
         path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
         if path in lines.lines or key in data:  # 1, 1.0 and true are one key of a dict
-            message = f"duplicate key {brief(name.value)}; expected it once."
-            raise _error(lines.path, line, message)
-        lines.lines[path] = line + 1
+            raise _error(name, f"duplicate key {brief(name.value)}; expected it once.")
+        lines.lines[path] = name.start_mark.line + 1
         data[key] = _plain(value, path, lines)
     return data
 
 
-def _scalar(node: Any, path: Path) -> Any:
+def _scalar(node: Any) -> Any:
+    """Return the value of a scalar; 1:5 and 010, for YAML 1.1 the numbers 65 and 8, are texts."""
     if node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0\d", node.value):
-        return node.value  # YAML 1.1 takes 1:5 for 65 and 010 for 8
+        return node.value
     try:
         value = yaml.constructor.SafeConstructor().construct_object(node)
         str(value)  # fails for a hexadecimal integer too long to show in a message
         return value
     except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
-        raise _error(path, node.start_mark.line, f"{error}; expected valid YAML.") from None
-
-
-def _error(path: Path, line: int, message: str) -> UserError:
-    """Return an error that shows the file and a line, which the parser counts from 0."""
-    return UserError(f"{path}:{line + 1}: {message}")
+        raise _error(node, f"{error}; expected valid YAML.") from None

@@ -178,12 +178,6 @@ def test_a_row_is_measured_by_its_own_tolerance(explain):
     assert "tolerance ±0.01\n" in out
 
 
-def test_a_place_in_a_paper_is_an_experiment(explain):
-    numbers = [explain(name, "comp vs rec", "LG") for name in ("gtl-table3", "GTL Table 3")]
-    assert numbers[0] == numbers[1]
-    assert numbers[0][0] == 0
-
-
 def test_without_a_row_the_rows_and_columns_are_named(explain):
     code, _, err = explain("gtl-table3", "comp vs rec")
     assert (code, err.count("\n")) == (2, 1)

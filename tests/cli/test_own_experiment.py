@@ -74,7 +74,7 @@ def test_a_folder_with_a_name_of_ours_is_not_an_own_experiment(home, mine):
     assert experiments.load("gtl-table3", home.results).spec.title != "My clusters"
 
 
-@pytest.mark.parametrize("name", ["gtl", "GTL", "gtl figure 2", "mrtl.Table2"])
+@pytest.mark.parametrize("name", ["gtl", "GTL", "mrtl-Table2"])
 def test_a_name_that_stands_for_ours_is_refused(call, tmp_path, name):
     path = tmp_path / f"{name}.yaml"
     path.write_text(MINE)

@@ -669,7 +669,7 @@ def test_every_paper_has_claims_of_its_own():
     found = Counter[str]()
     for name in experiments.names():
         spec = experiments.load(name).spec
-        if spec.paper.venue != "this project" and not spec.cited:
+        if spec.paper.venue != "this project" and "SKADA" not in spec.paper.title:
             found[spec.paper.title] += len(spec.claims)
         assert len({claim.says for claim in spec.claims}) == len(spec.claims)
         assert all(claim.own or claim.place[0].isupper() for claim in spec.claims)

@@ -115,7 +115,6 @@ def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
         ("[kappa]", "[kapa]", "Did you mean 'kappa'?"),
         ("column: GCMF", "column: GCFM", "Did you mean 'GCMF'?"),
         ("gtl-table3", "gtl-table4", "Did you mean 'gtl-table3'?"),
-        ("params: [kappa]", "columns: [DTI], params: [kappa]", "Did you mean 'DTL'?"),
     ],
 )
 def test_an_error_in_a_figure_names_its_place(old, new, message):

@@ -428,24 +428,3 @@ def test_every_committed_latex_table_is_plain_ascii():
     """LaTeX without further packages has no Greek letters of Unicode."""
     for path in (ROOT / "results").glob("*/table.tex"):
         assert path.read_text(encoding="utf-8").isascii(), path
-
-
-def test_cited_values_are_shown_without_a_verdict_and_not_counted(tmp_path):
-    file = experiments.read(GOOD + "cited: {SA: {one: [91.2, 0.4]}, TCA: {one: 60}}\n", PATH)
-    found = runs({"LG": [0.8], "NMF": OK}, tmp_path)
-    here = entries(file, found)
-    cell = here["one", "SA (published)"]
-    assert (cell.published, cell.published_std, cell.verdict, cell.planned) == (91.2, 0.4, "", 0)
-    assert math.isnan(cell.mean)
-    assert here["average", "TCA (published)"].published == 60
-    without = tables.totals(FILE, [*entries(FILE, found).values()])
-    assert tables.totals(file, [*here.values()]) == without
-    texts = pages.render(file, cells_of(file, found))
-    assert "| SA (published) | 91.20 ± 0.40 | 91.20 |" in texts["table.md"]
-    assert "SA (published) & 91.20 $\\pm$ 0.40 & 91.20" in texts["table.tex"]
-    assert "one,SA (published),,,0,0,91.2,0.4" in texts["table.csv"]
-
-
-def test_a_cited_value_of_an_unknown_row_is_an_error():
-    with pytest.raises(UserError, match=r"unknown row 'two'"):
-        experiments.read(GOOD + "cited: {SA: {two: 91.2}}\n", PATH)

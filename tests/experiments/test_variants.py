@@ -40,7 +40,7 @@ def test_every_row_is_taken_with_each_combination():
     ]
     row = rows["comp vs rec, 500, 1:5"]
     assert row.variant == {"documents": "500", "shares": "1:5"}
-    assert row.group == "posts"
+    assert (row.group, row.label) == ("posts", "comp vs rec")
 
 
 def test_options_are_added_to_the_task():
@@ -50,14 +50,6 @@ def test_options_are_added_to_the_task():
     assert tasks["web, all, no shift"] == "webkb/cornell-vs-texas:halves=true,min_df=2"
 
 
-def test_a_row_may_have_some_of_the_values():
-    rows = read().spec.rows
-    assert {row.variant["documents"] for label, row in rows.items() if "web" in label} == {
-        "100",
-        "all",
-    }
-
-
 def test_a_task_of_the_users_own_files_takes_options(tmp_path):
     (tmp_path / "my.yaml").write_text("family: transfer\n", encoding="utf-8")
     text = TEXT.replace("gtl/comp-vs-rec", str(tmp_path / "my.yaml"))
@@ -65,17 +57,10 @@ def test_a_task_of_the_users_own_files_takes_options(tmp_path):
     assert row.task == f"own:path={tmp_path / 'my.yaml'},documents=500,halves=true"
 
 
-def test_without_variants_rows_are_those_of_the_file():
-    rows = read(
-        TEXT[: TEXT.index("variants:\n")].replace(', variants: {documents: ["100", all]}', "")
-    )
-    assert list(rows.spec.rows) == ["comp vs rec", "web"]
-    assert rows.spec.rows["web"].variant == {}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("pages,", "pages, variant: {documents: all},", "mine.yaml:7: unknown key 'variant'"),
         ('["100", all]', '["100", most]', "mine.yaml:7: unknown value of documents 'most'"),
         ("{documents: [", "{sizes: [", "mine.yaml:7: unknown variant 'sizes'"),
         ('["100", all]', "[]", "mine.yaml:7: rows.web.variants.documents: "),
@@ -83,11 +68,6 @@ def test_without_variants_rows_are_those_of_the_file():
         ("min_df=2", "documents=9", "mine.yaml:7: 'documents' is given twice"),
         ("{documents: 500}", "{documents: -5}", "option documents: expected integer"),
         ("{documents: 500}", "{documents: [5]}", "mine.yaml:11: variants.documents.500.documents"),
-        (
-            "variants:\n  documents",
-            "variants:\n  sizes: {}\n  documents",
-            "mine.yaml:11: variants.sizes: ",
-        ),
         ("gtl/comp-vs-rec", "gtl/comp-vs-rek", "mine.yaml:6: unknown task 'gtl/comp-vs-rek'"),
     ],
 )
@@ -96,11 +76,3 @@ def test_a_mistake_is_found_at_its_line(old, new, message):
     with pytest.raises(UserError) as error:
         read(TEXT.replace(old, new, 1))
     assert message in str(error.value)
-
-
-def test_regret_needs_the_same_variants_for_every_row():
-    text = TEXT + "regret: {reference: LR}\n"
-    assert read(text)
-    text = text.replace("group: posts", "group: posts, variant: {language: English}")
-    with pytest.raises(UserError, match="expected the same variants for every row"):
-        read(text)

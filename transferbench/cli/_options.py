@@ -85,14 +85,9 @@ def have_run(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(n for n in known if (settings.results / n / "runs.csv").is_file()))
 
 
-def _expanded(
-    context: click.Context, _: click.Parameter, given: tuple[str, ...]
-) -> tuple[str, ...]:
+def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:
     """Return the experiments that the arguments name; none without arguments."""
-    if not given:
-        return ()
-    own = experiments.own_names(context.obj.results) if context.obj else ()
-    return tuple(experiments.expand(given, own))
+    return tuple(experiments.expand(asked))
 
 
 #: The parameters of a command for one model, which it takes as `assignments`.

@@ -22,8 +22,7 @@ def command(
     """Explain a number of a table or figure.
 
     Print the command that runs it again, its runs, what they took, and what has changed since; of
-    an average its rows. EXPERIMENT is a name, a place in a paper ("gtl table 3"), or your own
-    FILE.yaml.
+    an average its rows. EXPERIMENT is a name or your own FILE.yaml.
     """
     from transferbench import experiments
     from transferbench.data import tasks

@@ -46,9 +46,9 @@ def command(
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
-    EXPERIMENT is a name, a place in a paper (gtl table 3), your own FILE.yaml, or a paper: dtl,
-    gtl, himls, mrtl or mtc. A paper stands for its published tables and figures. Name its other
-    experiments, such as gtl-variants and gtl-unit-length, each; `transferbench list gtl` lists all.
+    EXPERIMENT is a name, your own FILE.yaml, or a paper: dtl, gtl, himls, mrtl or mtc. A paper
+    stands for its published tables and figures. Name its other experiments, such as gtl-variants
+    and gtl-unit-length, each; `transferbench list gtl` lists all.
 
     Missing runs are performed. Each results/EXPERIMENT/ is written as soon as its last run has
     ended; of several experiments, the quickest come first.

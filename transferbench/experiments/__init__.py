@@ -6,7 +6,7 @@ Importing this package, `names` and `titles` import no model and validate nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from os.path import realpath
 from pathlib import Path
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
 COPY = "experiment.yaml"
-#: Names in the folder of results that are not those of experiments.
-RESERVED = ("records", "report", "index", "data-statistics", "boards", "submitted")
-REPEATS = re.compile(r"repeats-\d+", re.IGNORECASE)
-#: A published table, figure, part of a figure or sentence; groups: its name without the part, its
-#: paper.
-PUBLISHED = re.compile(r"((\w+)-(?:(?:table|figure)\d+|text-\w+))[a-z]?")
-#: A name that is that of a folder on every system: no "..", no device of Windows, no control code.
-NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))\w([\w .+,()-]*[\w+)])?", re.IGNORECASE)
+#: A published table, figure, part of a figure or sentence; the group is the paper's short name.
+PUBLISHED = re.compile(r"(\w+)-(?:(?:table|figure)\d+[a-z]?|text-\w+)")
+#: A name of a user's file that is also that of a folder.
+NAME = re.compile(r"\w([\w .+,()-]*[\w+)])?")
 
 
 def names() -> list[str]:
@@ -36,32 +32,19 @@ def names() -> list[str]:
     return sorted(file.stem for file in settings.experiments_dir().glob("*.yaml"))
 
 
-def papers() -> list[str]:
-    """Return the short names of the papers that have published tables or figures."""
-    return sorted({found[2] for found in map(PUBLISHED.fullmatch, names()) if found})
-
-
-def expand(given: Iterable[str], own: Container[str] = ()) -> list[str]:
-    """Return the names of the experiments that the given names stand for, each once.
-
-    The short name of a paper, as gtl, stands for its published tables and figures, "gtl figure 2"
-    for the parts of the figure, and "GTL Table 3" for gtl-table3; its words may be separate names.
-    Paths, names of the user's own experiments (`own`) and unknown names stay as they are.
-    """
-    meant: dict[str, list[str]] = {}
+def papers() -> dict[str, list[str]]:
+    """Return the names of the published tables and figures by the short name of their paper."""
+    by_paper: dict[str, list[str]] = {}
     for name in names():
-        found = PUBLISHED.fullmatch(name)
-        for key in {name, *(found.groups() if found else ())}:
-            meant.setdefault(_letters(key), []).append(name)
-    meant |= {name: [name] for name in names()} | {name: [name] for name in given if name in own}
-    joined = re.sub(r"(?i)\n(tab\.?|table|fig\.?|figure)\n(?=\d)", r" \1 ", "\n".join(given))
-    lists = (meant.get(each) or meant.get(_letters(each), [each]) for each in joined.split("\n"))
-    return list(dict.fromkeys(name for each in lists for name in each))
+        if published := PUBLISHED.fullmatch(name):
+            by_paper.setdefault(published[1], []).append(name)
+    return by_paper
 
 
-def _letters(name: str) -> str:
-    """Return the letters and digits of a name, with `tab` for table and `fig` for figure."""
-    return re.sub(r"[\W_]|(?<=tab)le|(?<=fig)ure", "", name.casefold())
+def expand(asked: Iterable[str]) -> list[str]:
+    """Return the names asked for, each once; a paper's stands for its tables and figures."""
+    by_paper = papers()
+    return list(dict.fromkeys(name for each in asked for name in by_paper.get(each, [each])))
 
 
 def titles(results: Path | None = None) -> dict[str, str]:
@@ -101,26 +84,22 @@ def own_names(results: Path) -> list[str]:
 def path(name: str, results: Path | None = None) -> Path:
     """Return the file of an experiment: in our folder, in that of the results, or given by path.
 
-    The user's own must not have a name that stands for one in our folder, nor one that is no name
-    of a folder of results. Raise UserError for such a name, an unknown one and one of several.
+    Raise UserError for an unknown name, and for a file of the user whose name is that of one of
+    our experiments or papers, or none of a folder of results.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
         if results and name in own_names(results):
             return results / name / COPY
-        if name in names():  # quicker than to expand it
+        if name in names():
             return folder / f"{name}.yaml"
-        first, *others = expand([name])
-        if others:
-            raise UserError(f"{name} stands for {first}, {', '.join(others)}; name one of them.")
-        if first not in names():
-            raise _unknown(name, results)
-        return folder / f"{first}.yaml"
+        if tables := papers().get(name):
+            raise UserError(f"{name} stands for {', '.join(tables)}; name one of them.")
+        raise _unknown(name, results)
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
     # Some file systems do not distinguish case.
-    reserved = file.stem.casefold() in RESERVED or REPEATS.fullmatch(file.stem)
-    if reserved or expand([file.stem])[0] in names():
+    if file.stem.casefold() in {*names(), *papers()}:
         raise UserError(f"{file}: the name {brief(file.stem)} is taken; give the file another.")
     if not NAME.fullmatch(file.stem):
         message = f"the results cannot be in a folder named {brief(file.stem)}"
@@ -149,8 +128,7 @@ def load(name: str, results: Path | None = None) -> Experiment:
     from transferbench import strict_yaml
 
     file = path(name, results)
-    own = file.name == COPY and Path(name).suffix not in SUFFIXES
-    return read(strict_yaml.read_text(file), file, name if own else file.stem)
+    return read(strict_yaml.read_text(file), file, "" if file == Path(name) else name)
 
 
 def _extended(data: dict[str, Any]) -> dict[str, Any]:
@@ -177,11 +155,9 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     name: of the experiment; by default that of the file. The same text is checked once in a
     process. All wrong keys and types are reported at once; of a file without them, all wrong names.
     """
-    from pydantic import ValidationError
-
     from transferbench import strict_yaml
     from transferbench.experiments import checks
-    from transferbench.experiments.experiment import Experiment, Schema
+    from transferbench.experiments.experiment import Experiment
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
@@ -189,12 +165,4 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     if "extends" in data:
         with lines.at("extends"):
             data = _extended(data)
-    errors = checks.ErrorList(lines)
-    try:
-        spec = Schema.model_validate(data)
-    except ValidationError as error:
-        errors.add_all(error)
-        errors.check()
-    checks.check(spec, errors)
-    errors.check()
-    return Experiment(name or path.stem, spec, text, path)
+    return Experiment(name or path.stem, checks.validate(data, lines), text, path)

@@ -6,25 +6,25 @@ import math
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import ValidationError
 
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
-from transferbench.errors import SeveralErrors, UserError, brief, did_you_mean, unknown
+from transferbench.errors import SeveralErrors, UserError, brief, closest, unknown
 from transferbench.experiments.experiment import (
     Better,
     Claim,
-    Experiment,
+    Column,
     Figure,
+    Row,
     Schema,
     StrictModel,
 )
 from transferbench.measures import COSTS, MEASURES
 from transferbench.problem import Family
-from transferbench.strict_yaml import LineMap
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
+from transferbench.strict_yaml import Keys, LineMap
 
 MAX_SETTINGS = 10_000  # of a grid
 
@@ -34,11 +34,11 @@ class ErrorList:
 
     def __init__(self, lines: LineMap) -> None:
         self.lines = lines
-        self.found: list[tuple[int, UserError]] = []
+        self.by_line: list[tuple[int, UserError]] = []
 
     def add(self, message: str, *keys: object) -> None:
         """Collect a mistake at these keys."""
-        self.found.append((self.lines.line(keys), self.lines.error(keys, message)))
+        self.by_line.append((self.lines.line(keys), self.lines.error(keys, message)))
 
     def expect(self, condition: object, message: str, *keys: object) -> None:
         """Collect a mistake at these keys unless the condition is true."""
@@ -61,56 +61,64 @@ class ErrorList:
             key = name if isinstance(names, Mapping) else i
             self.expect(name in known, str(unknown(what, name, known)), *keys, key)
 
-    def add_all(self, error: ValidationError) -> None:
+    def add_invalid(self, error: ValidationError) -> None:
         """Collect the mistakes that pydantic found, one for each place.
 
         A missing key is left out if an unknown one beside it is a misspelling of it, and of the
         alternatives of a union the first stays.
         """
-        places: set[tuple[object, ...]] = set()
-        known = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
+        seen: set[tuple[object, ...]] = set()
+        fields = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
         # Unknown keys first: they may explain missing ones.
         for detail in sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden"):
             keys, kind = detail["loc"], detail["type"]
+            name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))[:200]
             if kind == "extra_forbidden":
-                close = did_you_mean(str(keys[-1]), known)
-                places |= {(*keys[:-1], name) for name in known if repr(name) in close}
-                self.add(f"unknown key {brief(str(keys[-1]))}.{close}", *keys)
-                continue
-            place = keys if kind == "missing" else self.lines.known(keys)
-            if place not in places:
-                places.add(place)
-                self.add(_message(detail), *(keys[:-1] if kind == "missing" else keys))
+                meant = closest(str(keys[-1]), fields - {keys[-1]})
+                seen.add((*keys[:-1], meant))
+                hint = f" Did you mean {meant!r}?" if meant else ""
+                self.add(f"unknown key {brief(str(keys[-1]))}.{hint}", *keys)
+            elif kind == "missing":
+                self.expect(keys in seen, f"missing key {name}.", *keys[:-1])
+            elif (place := self.lines.known(keys)) not in seen:
+                seen.add(place)
+                message = detail["msg"].replace("Input should be", "expected")
+                message = message.replace(" after validation", "")
+                self.add(f"{name}: {message}, got {reprlib.repr(detail['input'])}.", *keys)
 
-    def check(self) -> None:
-        """Raise UserError with all mistakes, in the order of their lines, if there are any."""
-        if self.found:
-            ordered = sorted(self.found, key=lambda each: each[0])
-            raise SeveralErrors.of([error for _, error in ordered])
-
-
-def _message(detail: Any) -> str:
-    """Return the message for one of pydantic's errors about a key that the model has."""
-    name = ".".join(str(key) for key in detail["loc"] if not str(key).startswith("tuple["))[:200]
-    if detail["type"] == "missing":
-        return f"missing key {name}."
-    message = detail["msg"].replace("Input should be", "expected").replace(" after validation", "")
-    return f"{name}: {message}, got {reprlib.repr(detail['input'])}."
+    def combined(self) -> UserError:
+        """Return one error for all mistakes, in the order of their lines."""
+        ordered = sorted(self.by_line, key=lambda each: each[0])
+        return SeveralErrors.of([error for _, error in ordered])
 
 
-def check(spec: Schema, errors: ErrorList) -> None:
-    """Check that the parts of a file fit together and that everything they name exists."""
-    families: dict[str, Family] = {}
-    for name, column in spec.columns.items():
-        with suppress(UserError):  # an unknown model, which `_check_models` reports
-            families[name] = models.get(column.model).family
-    _check_tasks(spec, families, errors)
-    _check_models(spec, errors)
-    _check_measures(spec, families, errors)
+def validate(data: Any, lines: LineMap) -> Schema:
+    """Return the schema of a file's data. Raise UserError with the wrong types, or else names."""
+    errors = ErrorList(lines)
+    try:
+        spec = Schema.model_validate(data)
+    except ValidationError as error:
+        errors.add_invalid(error)
+        raise errors.combined() from None
+    families = {}
+    for label, column in spec.columns.items():
+        with errors.at("columns", label, "model"):
+            families[label] = models.get(column.model).family
+    # For multi-label models, `all` is a domain.
+    more_domains = ["all"] if set(families.values()) <= {"multilabel"} else []
+    for row in spec.rows.values():
+        _check_row(spec, row, more_domains, errors)
+    for label, column in spec.columns.items():
+        _check_column(spec, label, column, errors)
+    _check_measures(spec, set(families.values()), errors)
     if spec.figure:
         _check_figure(spec, spec.figure, errors)
     _check_published(spec, errors)
-    _check_readings(spec, errors)
+    for kind, parts in (("row", spec.rows), ("column", spec.columns)):
+        read = [name for name, part in parts.items() if not part.reading_of]
+        for name in parts.keys() - read:
+            named = [parts[name].reading_of]
+            errors.check_known(kind, named, read, f"{kind}s", name, "reading_of")
     grouped = spec.units != "group" or all(row.group for row in spec.rows.values())
     errors.expect(grouped, "expected a group for every row.", "units")
     if spec.regret:
@@ -118,70 +126,66 @@ def check(spec: Schema, errors: ErrorList) -> None:
         errors.check_known("column", named, spec.columns, "regret")
         message = "expected a column to choose: no control, and not in combined."
         errors.expect(spec.candidates, message, "regret")
-        alike = len({tuple(row.variant) for row in spec.rows.values()}) == 1
-        errors.expect(alike, "expected the same variants for every row.", "regret")
     if spec.board:
         errors.check_known("column", [spec.board], spec.columns, "board")
     for i, claim in enumerate(spec.claims):
         _check_claim(spec, claim, ("claims", i), errors)
+    if errors.by_line:
+        raise errors.combined()
+    return spec
 
 
-def _check_tasks(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:
-    """Check tasks, variants, options and domains; for multi-label models `all` is a domain."""
-    joined = ["all"] * (set(families.values()) <= {"multilabel"})
-    for label, row in spec.rows.items():
-        keys = ("rows", label, "variants")
-        errors.check_known("variant", row.variants, spec.variants, *keys)
-        for axis in row.variants.keys() & spec.variants.keys():
-            values = spec.variants[axis]
-            errors.check_known(f"value of {axis}", row.variants[axis], values, *keys, axis)
-        with errors.at("rows", label, "task"):
-            domains = tasks.documents(tasks.Task.named(row.task))
-            named = [row.domain] if row.domain and domains else []
-            errors.check_known("domain", named, [*domains, *joined], "rows", label, "domain")
-    for label, column in spec.columns.items():
-        with errors.at("columns", label, "task"):
-            if column.task:
-                tasks.Task.named(column.task)
-        for row in spec.rows.values() if column.options else ():
-            with errors.at("columns", label, "options"):
-                tasks.Task.named(column.task or row.task, **column.options)
+def _check_row(spec: Schema, row: Row, more_domains: Collection[str], errors: ErrorList) -> None:
+    """Check the task, its domain and the variants of a row."""
+    keys = ("rows", row.label)
+    errors.check_known("variant", row.variants, spec.variants, *keys, "variants")
+    for axis in row.variants.keys() & spec.variants.keys():
+        what, values = f"value of {axis}", spec.variants[axis]
+        errors.check_known(what, row.variants[axis], values, *keys, "variants", axis)
+    with errors.at(*keys, "task"):
+        domains = tasks.documents(tasks.Task.named(row.task))
+        named = [row.domain] if row.domain and domains else []
+        errors.check_known("domain", named, [*domains, *more_domains], *keys, "domain")
 
 
-def _check_models(spec: Schema, errors: ErrorList) -> None:
-    """Check that every parameter is one of its model, with a valid value."""
-    figure = spec.figure
-    for label, column in spec.columns.items():
-        place: tuple[object, ...] = ("columns", label)
-        together = bool(column.grid) == bool(column.choose)
-        errors.expect(together, "expected grid and choose together.", *place, "grid")
-        size = math.prod(map(len, column.grid.values()))
-        message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
-        errors.expect(size <= MAX_SETTINGS, message, *place, "grid")
-        if models.is_external(column.model):
-            continue
-        given = [((*place, "grid"), n, v) for n, values in column.grid.items() for v in values]
-        given += [((*place, "params"), name, value) for name, value in column.params.items()]
-        if figure and figure.varies(label, column):
-            values = list(enumerate(figure.values))
-            given += [(("figure", "values", i), n, v) for i, v in values for n in figure.params]
-        with errors.at(*place, "model"):
-            fit = models.load(column.model)
-            for keys, name, value in given:
-                with errors.at(*keys):
-                    parameters.resolve(fit, {name: value}, column.model)
+def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -> None:
+    """Check the task, the options and all parameters of a column."""
+    keys = ("columns", label)
+    with errors.at(*keys, "task"):
+        if column.task:
+            tasks.Task.named(column.task)
+    for row in spec.rows.values() if column.options else ():
+        with errors.at(*keys, "options"):
+            tasks.Task.named(column.task or row.task, **column.options)
+    together = bool(column.grid) == bool(column.choose)
+    errors.expect(together, "expected grid and choose together.", *keys, "grid")
+    size = math.prod(map(len, column.grid.values()))
+    message = f"the grid has {size:,} settings; expected at most {MAX_SETTINGS:,}."
+    errors.expect(size <= MAX_SETTINGS, message, *keys, "grid")
+    if models.is_external(column.model):
+        return
+    given: list[tuple[Keys, str, object]]
+    given = [((*keys, "params"), name, value) for name, value in column.params.items()]
+    given += [((*keys, "grid"), n, value) for n, values in column.grid.items() for value in values]
+    if spec.figure and spec.figure.varies(column):
+        points = list(enumerate(spec.figure.values))
+        given += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
+    with suppress(UserError):  # an unknown model is reported already
+        fit = models.load(column.model)
+        for place, name, value in given:
+            with errors.at(*place):
+                parameters.resolve(fit, {name: value}, column.model)
 
 
-def _check_measures(spec: Schema, families: Mapping[str, Family], errors: ErrorList) -> None:
+def _check_measures(spec: Schema, families: Collection[Family], errors: ErrorList) -> None:
     """Check that all models are of one family and every measure is one of that family."""
-    if len(set(families.values())) != 1:
-        several = ", ".join(sorted(set(families.values())))
+    if len(families) != 1:
+        several = ", ".join(sorted(families))
         errors.expect(not families, f"models of several families: {several}", "columns")
         return
-    family = MEASURES[next(iter(families.values()))]
-    measures = [*(measure.name for measure in family), *COSTS]
+    measures = [*(measure.name for family in families for measure in MEASURES[family]), *COSTS]
     places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
-    places += [(("rows", label, "metric"), row.metric) for label, row in spec.rows.items()]
+    places += [(("rows", row.label, "metric"), row.metric) for row in spec.rows.values()]
     places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
     for keys, measure in places:
         message = f"expected {' or '.join(measures)} for these models, got {measure}."
@@ -189,31 +193,24 @@ def _check_measures(spec: Schema, families: Mapping[str, Family], errors: ErrorL
 
 
 def _check_figure(spec: Schema, figure: Figure, errors: ErrorList) -> None:
+    """Check the axis of a figure and the table of its levels."""
     axes = [bool(figure.params and figure.values), figure.iterations, figure.rows]
     message = "expected one of params with values, iterations: true, rows: true."
     errors.expect(axes.count(True) == 1, message, "figure")
-    errors.expect(not spec.readings, "expected figure or readings, not both.", "readings")
     for label, column in spec.columns.items():
         message = "a figure has no grids; it has params and values."
         errors.expect(not column.grid, message, "columns", label, "grid")
     params = {name for column in spec.columns.values() for name in column.params}
-    what = "parameter of the columns"
-    errors.check_known(what, figure.params, params, "figure", "params")
-    errors.check_known("column", figure.columns, spec.columns, "figure", "columns")
+    errors.check_known("parameter of the columns", figure.params, params, "figure", "params")
     if figure.levels:
         with errors.at("figure", "levels"):
-            _printed_table(figure.levels.experiment, figure.levels.column)
-
-
-def _printed_table(name: str, column: str) -> Experiment:
-    """Return an experiment with a column. Raise UserError if either does not exist."""
-    table = experiments.load(name)
-    if column not in table.spec.columns:
-        raise unknown("column", column, table.spec.columns)
-    return table
+            table = experiments.load(figure.levels.experiment)
+            named = [figure.levels.column]
+            errors.check_known("column", named, table.spec.columns, "figure", "levels", "column")
 
 
 def _check_published(spec: Schema, errors: ErrorList) -> None:
+    """Check that published values and tolerances are of rows and columns, and go together."""
     together = spec.figure or bool(spec.published) == bool(spec.tolerance)
     errors.expect(together, "missing key published or tolerance; they go together.")
     named = [row for each in spec.tolerance for row in each.rows or spec.published]
@@ -224,8 +221,6 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
     unstated = spec.published_repeats.unstated if spec.published_repeats else ()
     errors.check_known("column", unstated, spec.columns, "published_repeats", "unstated")
     errors.check_known("row", spec.published, spec.rows, "published")
-    for method, by_row in spec.cited.items():
-        errors.check_known("row", by_row, spec.rows, "cited", method)
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)
     if spec.control_of:
@@ -234,24 +229,7 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
         errors.check_known("experiment", [spec.control_of], experiments.names(), "control_of")
 
 
-def _check_readings(spec: Schema, errors: ErrorList) -> None:
-    """Check that every row, column and published value that is read exists."""
-    if readings := spec.readings:
-        for label, row in spec.rows.items():
-            with errors.at(*(("rows", label, "printed") if row.printed else ("readings",))):
-                name, printed_row = row.printed or (readings.experiment, label)
-                table = _printed_table(name, readings.column)
-                published = [r for r in table.spec.rows if table.published(r, readings.column)]
-                if printed_row not in published:
-                    raise unknown("row with a published value", printed_row, published)
-    for kind, parts in (("row", spec.rows), ("column", spec.columns)):
-        known = [name for name, part in parts.items() if not part.reading_of]
-        for name in parts.keys() - known:
-            read = [parts[name].reading_of]
-            errors.check_known(kind, read, known, f"{kind}s", name, "reading_of")
-
-
-def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: ErrorList) -> None:
+def _check_claim(spec: Schema, claim: Claim, keys: Keys, errors: ErrorList) -> None:
     """Check that rows, columns, the measure and values of x are the experiment's."""
     errors.check_known("row", claim.among, spec.rows, *keys, "among")
     errors.check_known("experiment", claim.also, experiments.names(), *keys, "also")
@@ -266,29 +244,28 @@ def _check_claim(spec: Schema, claim: Claim, keys: tuple[object, ...], errors: E
             kind = f"column of {name}"
             errors.check_known(kind, claim.columns, other["columns"], *keys, "also")
         if says := claim.read_with.get(name):
-            known = [each["says"] for each in other.get("claims", ())]
-            errors.check_known(f"claim of {name}", [says], known, *keys, "read_with", name)
+            sentences = [each["says"] for each in other.get("claims", ())]
+            errors.check_known(f"claim of {name}", [says], sentences, *keys, "read_with", name)
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
     shown = dict.fromkeys(row.metric or spec.metric for row in rows)
     measure = claim.measure or spec.metric
     message = f"no row shows {measure}; expected {' or '.join(shown)}."
     errors.expect(measure in shown, message, *keys)
-    given = claim.predicate
-    keys = (*keys, type(given).__name__.lower())
+    predicate = claim.predicate
+    keys = (*keys, type(predicate).__name__.lower())
     errors.check_known("column", claim.columns, spec.columns, *keys)
-    if isinstance(given, Better):
+    if isinstance(predicate, Better):
         message = f"times is for {' and '.join(COSTS)}, in place of by."
-        valid = given.times == 1 or (measure in COSTS and not given.by)
+        valid = predicate.times == 1 or (measure in COSTS and not predicate.by)
         errors.expect(valid, message, *keys, "times")
         message = "no other column to compare with; name one under over."
-        errors.expect(given.rivals(spec.competitors), message, *keys)
+        errors.expect(predicate.rivals(spec.competitors), message, *keys)
     figure = spec.figure
-    for span in (getattr(given, key, None) for key in ("x", "at", "than")):
+    for span in (getattr(predicate, key, None) for key in ("x", "at", "than")):
         if span is None:
             continue
         if figure is None or not (figure.params or figure.iterations):
-            message = "x, at and than are for figures over parameters or iterations."
-            errors.add(message, *keys)
+            errors.add("x, at and than are for figures over parameters or iterations.", *keys)
             continue
         first, last = span if isinstance(span, tuple) else (span, span)
         if figure.params and not any(first <= value <= last for value in figure.values):

@@ -6,10 +6,10 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    PrivateAttr,
     Strict,
     model_validator,
 )
@@ -28,6 +29,7 @@ from transferbench.errors import UserError
 from transferbench.measures import COSTS, MeasureName
 from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Limits, Run
+from transferbench.strict_yaml import Keys
 
 #: Smallest difference that matters to a claim without a threshold of its own: half a point in per
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
@@ -63,13 +65,9 @@ class Row(StrictModel):
 
     The domain `all` joins the documents of all domains; multi-label tasks have it. Rows of one
     group are averaged together. `metric` replaces the experiment's; `x` is the place of the row in
-    a figure that has the rows along its x axis. `printed` is the experiment and the row of its
-    published value in an experiment of readings, if not those that `readings` names and the row's
-    own label. `reading_of` as for a column: the same data set, built in another way;
-    its `group` is one of its own, with an average of its own.
-
-    `variants` names the values of the file's variants that the row has (default: all), `variant` is
-    its value of each; see `Schema`.
+    a figure that has the rows along its x axis. `reading_of` as for a column: the same data set,
+    built in another way; its `group` is one of its own, with an average of its own. `variants`
+    names the values of the file's variants that the row has (default: all); see `Schema`.
     """
 
     task: str
@@ -77,10 +75,26 @@ class Row(StrictModel):
     group: str = ""
     metric: MeasureName | None = None
     x: Finite | None = None
-    printed: tuple[str, str] | None = None
     reading_of: str = ""
     variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
-    variant: dict[str, str] = Field(default_factory=dict)
+    _label: str = PrivateAttr("")
+    _variant: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The label in the file, which is that of several rows if there are variants."""
+        return self._label
+
+    @property
+    def variant(self) -> dict[str, str]:
+        """The row's value of each of the file's variants."""
+        return self._variant
+
+    def of_variant(self, label: str, values: dict[str, str], options: dict[str, Option]) -> "Row":
+        """Return the row with these values of variants, whose options are added to its task."""
+        row = self.model_copy(update={"task": tasks.with_options(self.task, options)})
+        row._label, row._variant = label, values
+        return row
 
 
 def average_label(group: str) -> str:
@@ -167,22 +181,11 @@ class Limit(StrictModel):
         return Limits(self.seconds, memory, threads)
 
 
-class Printed(StrictModel):
+class Levels(StrictModel):
     """The published values of a column of another experiment, by row."""
 
     experiment: str
     column: str
-
-
-class Readings(Printed):
-    """The published column that is read, and what was tried before these runs.
-
-    tried    : number of readings compared on labels before; None if it was not recorded.
-    tried_on : which labels, and which readings.
-    """
-
-    tried: Annotated[int, Ge(0)] | None = None
-    tried_on: str = "labels of the target"
 
 
 class Regret(StrictModel):
@@ -199,25 +202,22 @@ class Regret(StrictModel):
 class Figure(StrictModel):
     """The x axis of a figure: parameters (all set to the same value), the iterations, or the rows.
 
-    The parameters vary in `columns` (default: in all that have them, except controls); the other
-    columns are drawn as level lines. With `rows` there is one panel, with bars for each row, or
-    with lines if rows have an x.
+    The parameters vary in the columns that state them, except controls; the other columns are drawn
+    as level lines. With `rows` there is one panel, with bars for each row, or with lines if rows
+    have an x. `levels` are drawn as lines, too.
     """
 
     label: str
-    columns: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     values: tuple[float, ...] = ()
     iterations: bool = False
     rows: bool = False
     log: bool = False
     objective: bool = False
-    levels: Printed | None = None
+    levels: Levels | None = None
 
-    def varies(self, label: str, column: Column) -> bool:
+    def varies(self, column: Column) -> bool:
         """True if the parameters of the figure vary in this column."""
-        if self.columns:
-            return bool(self.params) and label in self.columns
         return not column.control and not column.params.keys().isdisjoint(self.params)
 
 
@@ -325,10 +325,9 @@ class Claim(StrictModel):
 class Schema(StrictModel):
     """The file itself.
 
-    Values are per cent if `unit` says so, else as measured; costs are always as measured. The
-    columns may be `readings` of published values: ways to fill what the paper leaves open. Their
-    runs have curves. A `control_of` another experiment, for instance on data in another form, has
-    the published values and the tolerance of that one; the totals do not count its verdicts.
+    Values are per cent if `unit` says so, else as measured; costs are always as measured. A
+    `control_of` another experiment, for instance on data in another form, has the published values
+    and the tolerance of that one; the totals do not count its verdicts.
 
     Without `units`, claims are about the rows themselves. With it, those about most rows or their
     average are about what the rows are samples of: each task (without its options), each corpus
@@ -337,9 +336,6 @@ class Schema(StrictModel):
     A `board` is a suite of tasks on which methods are ranked; its value names the column with which
     they are compared. A file that `extends` another experiment has what that one has, except its
     claims; rows, columns and other keys of the file are added or come in their place.
-
-    `cited` has published values of methods without a column of ours, by method and row. The table
-    shows them with the mark `published`, with a line for each method; they have no verdict.
 
     `variants` are options of tasks by the name of the variant and of its value. Each row stands for
     one with each combination of values, labelled `row, value, value`.
@@ -361,10 +357,10 @@ class Schema(StrictModel):
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
-    cited: dict[str, Annotated[dict[str, Published], MinLen(1)]] = Field(default_factory=dict)
+    cited: ClassVar[dict[str, dict[str, Published]]] = {}  # of pages, until they stop to read it
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
-    readings: Readings | None = None
+    readings: ClassVar[Any] = None  # as `cited`
     regret: Regret | None = None
     notes: tuple[str, ...] = ()
     units: Literal["task", "corpus", "group"] | None = None
@@ -375,21 +371,13 @@ class Schema(StrictModel):
         """Put a row for each combination of variants in place of every row of the file."""
         rows = {}
         for label, row in self.rows.items():
-            allowed = [  # all values for a mistaken restriction, which `checks` reports
-                [(axis, value) for value in values if value in row.variants.get(axis, values)]
-                or [(axis, value) for value in values]
-                for axis, values in self.variants.items()
-            ]
-            for combination in product(*allowed):
+            axes = [row.variants.get(axis, values) for axis, values in self.variants.items()]
+            for combination in product(*axes):
+                values = dict(zip(self.variants, combination, strict=True))
                 options: dict[str, Option] = {}
-                for axis, value in combination:
-                    options |= self.variants[axis][value]
-                rows[", ".join([label, *(value for _, value in combination)])] = row.model_copy(
-                    update={
-                        "task": tasks.with_options(row.task, options),
-                        "variant": row.variant | dict(combination),
-                    }
-                )
+                for axis, value in values.items():
+                    options |= self.variants[axis].get(value, {})  # a mistake if it is unknown
+                rows[", ".join([label, *combination])] = row.of_variant(label, values, options)
         self.__dict__["rows"] = rows  # the model is frozen
         return self
 
@@ -429,55 +417,35 @@ class Experiment:
     text: str = field(default="", repr=False)
     path: Path = field(default=Path(), repr=False)
 
-    def error(self, keys: tuple[object, ...], message: str) -> UserError:
+    def error(self, keys: Keys, message: str) -> UserError:
         """Return an error that shows the file and the line of these keys."""
         return strict_yaml.read(self.text, self.path)[1].error(keys, message)
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
-        settings = cache(self._settings)  # the same on every row
-        readings = self.spec.readings is not None
-        curves = bool(self.spec.figure and self.spec.figure.iterations)
-        for label, row in self.spec.rows.items():
-            for name, column in self.spec.columns.items():
+        spec = self.spec
+        curves = bool(spec.figure and spec.figure.iterations)
+        settings = {
+            name: list(_settings(column, spec.figure)) for name, column in spec.columns.items()
+        }
+        for label, row in spec.rows.items():
+            for name, column in spec.columns.items():
                 task = tasks.Task.named(column.task or row.task, **column.options).name
-                if models.is_external(column.model):
-                    random = column.random
-                else:
+                random = column.random
+                if not models.is_external(column.model):
                     random = parameters.takes_seed(models.load(column.model))
-                seeds = range(repeats or self.spec.repeats) if random else (None,)
-                curve = readings or (curves and not column.control)
-                for x, params in settings(name):
+                seeds = range(repeats or spec.repeats) if random else (None,)
+                for x, params in settings[name]:
                     for seed in seeds:
-                        run = Run(task, column.model, params, seed, curve)
+                        run = Run(task, column.model, params, seed, curves and not column.control)
                         yield PlannedRun(label, name, x, run)
-
-    def _settings(self, label: str) -> list[tuple[float | None, Params]]:
-        """Return the settings of a column: all parameters, and x if the figure varies them."""
-        column, figure = self.spec.columns[label], self.spec.figure
-        changes: list[tuple[float | None, dict[str, object]]] = []
-        if figure and figure.varies(label, column):
-            changes += ((x, dict.fromkeys(figure.params, x)) for x in figure.values)
-        else:  # without a grid, the product is one empty setting
-            for values in product(*column.grid.values()):
-                changes.append((None, dict(zip(column.grid, values, strict=True))))
-        if models.is_external(column.model):
-            return [(x, column.params | changed) for x, changed in changes]  # type: ignore[misc]
-        fit = models.load(column.model)
-        return [
-            (x, parameters.resolve(fit, column.params | changed, column.model))
-            for x, changed in changes
-        ]
 
     def metric(self, row: str) -> str:
         """Return the measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric
 
     def problem(self, row: str) -> str:
-        """Return the task of a row without options; rows of one problem are not independent.
-
-        That of the user's own files is their path.
-        """
+        """Return the task of a row without options; that of the user's own files is their path."""
         task = tasks.Task.named(self.spec.rows[row].task)
         return str(task.options.get("path") or task.base)
 
@@ -488,10 +456,15 @@ class Experiment:
 
     def unit(self, row: str) -> str:
         """Return the unit that a row is a sample of, "" without units."""
-        if self.spec.units == "group":
-            return self.spec.rows[row].group
-        corpus = tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]
-        return {"task": self.problem(row), "corpus": corpus, None: ""}[self.spec.units]
+        match self.spec.units:
+            case "group":
+                return self.spec.rows[row].group
+            case "task":
+                return self.problem(row)
+            case "corpus":
+                return tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]
+            case None:
+                return ""
 
     def corpus(self, row: str) -> str:
         """Return the corpus of a row: its group, or of a paper's table the name of its dataset."""
@@ -502,43 +475,56 @@ class Experiment:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
         return 100 if self.spec.unit == "percent" and self.metric(row) not in COSTS else 1
 
+    @cached_property
+    def compared(self) -> Schema:
+        """The file with the published values and the tolerance: this one, or the controlled one."""
+        return experiments.load(self.spec.control_of).spec if self.spec.control_of else self.spec
+
     def tolerance(self, row: str) -> float:
         """Return the largest difference from a published value that counts as `within`.
 
         NaN if none is stated.
         """
-        known = self.compared.tolerance
-        named = {name: each.value for each in known for name in each.rows or (row,)}
-        return named.get(row, named.get(self.spec.rows[row].reading_of, math.nan))
-
-    @cached_property
-    def compared(self) -> Schema:
-        """The file with the published values and the tolerance: this one, or the controlled one."""
-        return experiments.load(self.spec.control_of).spec if self.spec.control_of else self.spec
+        stated = {r: each.value for each in self.compared.tolerance for r in each.rows or (row,)}
+        return stated.get(row, stated.get(self.spec.rows[row].reading_of, math.nan))
 
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
         """Return the printed mean and standard deviation (None if not printed) of a cell.
 
         That of a reading is the value of the row and the column that it reads.
         """
-        rows, columns = self.spec.rows, self.spec.columns
-        row = (row in rows and rows[row].reading_of) or row
-        column = (column in columns and columns[column].reading_of) or column
-        value = self.compared.published.get(row, {}).get(column)
+        read_row = row in self.spec.rows and self.spec.rows[row].reading_of
+        value = self.compared.published.get(read_row or row, {}).get(self.read_column(column))
         return value if value is None or isinstance(value, tuple) else (value, None)
 
     def published_error(self, row: str, column: str) -> float:
         """Return the standard error of a printed mean, 0 if no standard deviation is printed."""
         _, std = self.published(row, column) or (math.nan, None)
-        repeats, columns = self.compared.published_repeats, self.spec.columns
-        column = (column in columns and columns[column].reading_of) or column
-        stated = repeats and column not in repeats.unstated
+        repeats = self.compared.published_repeats
+        stated = repeats is not None and self.read_column(column) not in repeats.unstated
         return (std or 0.0) / math.sqrt(repeats.number if repeats and stated else 1)
 
-    def printed(self, source: Printed) -> dict[str, float]:
-        """Return the printed means that `source` refers to, by row; see `Row.printed`."""
-        load, cells = cache(experiments.load), {}
-        for label, row in self.spec.rows.items():
-            name, printed_row = row.printed or (source.experiment, label)
-            cells[label] = load(name).published(printed_row, source.column)
-        return {label: cell[0] for label, cell in cells.items() if cell}
+    def printed(self, levels: Levels) -> dict[str, float]:
+        """Return the printed means that `levels` refers to, by row."""
+        table = experiments.load(levels.experiment)
+        printed = {row: table.published(row, levels.column) for row in self.spec.rows}
+        return {row: value[0] for row, value in printed.items() if value}
+
+    def read_column(self, column: str) -> str:
+        """Return the column of which this is a second reading, or the column itself."""
+        return (column in self.spec.columns and self.spec.columns[column].reading_of) or column
+
+
+def _settings(column: Column, figure: Figure | None) -> Iterator[tuple[float | None, Params]]:
+    """Yield the settings of a column: x if the figure varies the parameters, and all of them."""
+    changes: list[tuple[float | None, dict[str, Any]]]
+    if figure and figure.varies(column):
+        changes = [(x, dict.fromkeys(figure.params, x)) for x in figure.values]
+    else:  # without a grid, the product is one empty setting
+        combinations = product(*column.grid.values())
+        changes = [(None, dict(zip(column.grid, each, strict=True))) for each in combinations]
+    for x, changed in changes:
+        params: Params = column.params | changed
+        if not models.is_external(column.model):
+            params = parameters.resolve(models.load(column.model), params, column.model)
+        yield x, params

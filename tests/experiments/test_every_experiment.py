@@ -1,0 +1,48 @@
+"""The contract of the experiments in the folder: names, values and claims of every file."""
+
+from __future__ import annotations
+
+import pytest
+
+from transferbench import experiments, models, parameters
+from transferbench.data import tasks
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_a_file_states_all_that_a_table_needs(name):
+    """Loading it checks names, parameters and claims; a table needs more."""
+    file = experiments.load(name)
+    spec = file.spec
+    assert all(len(tolerance.reason) > 40 for tolerance in spec.tolerance)
+    for label, column in spec.columns.items():
+        stated = column.params | column.grid
+        assert set(stated) <= set(parameters.schema(models.load(column.model)))
+        printed = any(file.published(row, label) for row in spec.rows)
+        assert not file.compared.published or printed != column.control
+        assert column.note or not (column.control or column.reading_of)
+    for row in spec.rows.values():
+        assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
+        read = spec.rows.get(row.reading_of)
+        assert read is None or (row.metric == read.metric and row.group != read.group)
+    if spec.control_of:
+        table = experiments.load(spec.control_of)
+        printed = [row for row in spec.rows if table.spec.published.get(row)]
+        assert printed
+        assert spec.unit == table.spec.unit
+        assert all(file.metric(row) == table.metric(row) for row in printed)
+    planned = list(file.runs())
+    assert len({(p.row, p.column, p.x, p.run.identity) for p in planned}) == len(planned)
+
+
+def test_a_paper_stands_for_its_tables_and_figures():
+    assert set(experiments.papers()) == {"gtl", "dtl", "mrtl", "mtc", "himls"}
+    assert experiments.expand(["gtl-table3", "gtl", "mine.yaml"]) == [
+        "gtl-table3",
+        *(name for name in experiments.papers()["gtl"] if name != "gtl-table3"),
+        "mine.yaml",
+    ]
+    assert not {"gtl-variants", "dtl-table3-copied"} & {*experiments.expand(["gtl", "dtl"])}
+
+
+def test_titles_are_those_of_the_loaded_experiments():
+    assert experiments.titles() == {n: experiments.load(n).spec.title for n in experiments.names()}
