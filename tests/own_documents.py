@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 from pathlib import Path
 
 from transferbench.userdata.documents import Documents
+
+#: Words of two classes, and those of both.
+WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
+COMMON = "the a of and on with some many often never"
+
+
+def sentences(seed: int, labels: list[str] | int, shift: int) -> list[tuple[str, str]]:
+    """Return texts of four words of their class and two common ones, and their labels.
+
+    labels: or how many, in turn. shift: selects the words of the class.
+    """
+    rng = random.Random(seed)
+    if isinstance(labels, int):
+        labels = [("cat", "sea")[i % 2] for i in range(labels)]
+    return [
+        (
+            " ".join(
+                rng.choices(WORDS[label].split()[shift : shift + 4], k=4)
+                + rng.choices(COMMON.split(), k=2)
+            ),
+            label,
+        )
+        for label in labels
+    ]
 
 
 def write_csv(path: Path, rows, head=("text", "label"), delimiter=",") -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter=delimiter).writerows([head, *rows])
     return path
+
+
+def read_csv(path: Path | str) -> list[dict[str, str]]:
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def write_jsonl(path: Path, rows, head=("text", "label")) -> Path:

@@ -10,7 +10,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -204,98 +204,84 @@ def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A model on a target; numbers are means over the seeds.
+    """A model on a target.
 
     shares, recall : by class, of one label a document: the share of the decisions and, where the
-                     truth has labels, the part that is found.
+                     truth has labels, the part that is found; means over the seeds.
     labels         : of several labels a document: `labels`, their mean number, and `none`, the
                      share of documents without any.
-    scored         : documents with a label; None if there are none.
-    measures       : the measures on them; of several seeds also their deviations.
+    scored         : documents with a label.
+    measures       : the measures on them by name, one for each seed.
     """
 
     target: str
-    model: str
+    entry: Entry
     recommended: bool
-    seconds: float
     documents: int
-    shares: Mapping[str, float] = field(default_factory=dict)
-    labels: Mapping[str, float] = field(default_factory=dict)
-    scored: int | None = None
-    measures: Mapping[str, float] = field(default_factory=dict)
-    deviations: Mapping[str, float] = field(default_factory=dict)
-    recall: Mapping[str, float] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    worthless: bool = False
+    scored: int
+    shares: Mapping[str, float]
+    labels: Mapping[str, float]
+    recall: Mapping[str, float]
+    measures: Mapping[str, Sequence[float]]
 
     def columns(self) -> dict[str, Any]:
-        """Return the values by name, without those by class."""
-        values: dict[str, Any] = {
-            "target": self.target, "model": self.model, "recommended": self.recommended,
-            "seconds": self.seconds, "documents": self.documents, **self.labels,
+        """Return the values by name, without those by class; of several seeds mean and deviation.
+
+        Without scored documents there is no measure.
+        """
+        entry, measured = self.entry, dict[str, Any]()
+        for name, values in self.measures.items():
+            measured[name] = fmean(values)
+            if len(values) > 1:
+                measured[f"{name}_std"] = stdev(values)
+        return {
+            "target": self.target, "model": entry.model, "recommended": self.recommended,
+            "seconds": entry.seconds, "documents": self.documents, **self.labels,
+            **({"scored": self.scored} if self.scored else {}), **measured,
+            "warnings": [*map(str, entry.doubts)], "worthless": entry.worthless,
         }  # fmt: skip
-        if self.scored is not None:
-            values |= {"scored": self.scored, **self.measures}
-            values |= {f"{name}_std": value for name, value in self.deviations.items()}
-        return values | {"warnings": self.warnings, "worthless": self.worthless}
 
 
 def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
     """Return a line for each target and model; of several labels also for all targets together."""
     domains = compared.problem.domains
     places = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
-    if truth and truth.family == "multilabel" and sum(rows.any() for rows in truth.scored) > 1:
+    scored = [int(rows.sum()) for rows in truth.scored] if truth else [0] * len(domains)
+    if truth and truth.family == "multilabel" and sum(map(bool, scored)) > 1:
         places[ALL] = [i for place in places.values() for i in place]
     measured = {
         name: [evaluate(fit, truth) for fit in entry.fits] if truth else []
         for name, entry in compared.entries.items()
     }
-    return [
-        _line(compared, truth, place, members, entry, [of_seed.get(place, {}) for of_seed in found])
-        for place, members in places.items()
-        for entry, found in zip(compared.entries.values(), measured.values(), strict=True)
-    ]
+    found = []
+    for place, members in places.items():
+        one_label = compared.problem.family == "transfer"
+        several = compared.problem.family == "multilabel" and place != ALL
+        n = sum(scored[i] for i in members)
+        for name, entry in compared.entries.items():
+            scores = [fit.scores[members[0]] for fit in entry.fits]
+            seeds = [of_seed[place] for of_seed in measured[name]] if n else []
+            line = Line(
+                target=place,
+                entry=entry,
+                recommended=place != ALL and name == compared.choice.model,
+                documents=sum(len(domains[i].seen) for i in members),
+                scored=n,
+                shares=_shares(compared.problem.classes, scores) if one_label and scores else {},
+                labels=_labels(scores) if several and scores else {},
+                recall=_recall(truth, members[0], scores) if truth and one_label and seeds else {},
+                measures={key: [seed[key] for seed in seeds] for key in (seeds or [{}])[0]},
+            )
+            found.append(line)
+    return found
 
 
-def _line(
-    compared: Comparison,
-    truth: Truth | None,
-    place: str,
-    domains: Sequence[int],
-    entry: Entry,
-    of_seeds: Sequence[Mapping[str, float]],
-) -> Line:
-    """Return the line of a model on a target, or on all. of_seeds: its measures there by seed."""
-    problem = compared.problem
-    values: dict[str, Any] = {}
-    if entry.fits and place != ALL:
-        scores = [fit.scores[domains[0]] for fit in entry.fits]
-        if problem.family == "transfer":
-            values["shares"] = _shares(problem.classes, scores)
-        elif problem.family == "multilabel":
-            values["labels"] = {
-                "labels": fmean(float((S >= THRESHOLD).sum(axis=1).mean()) for S in scores),
-                "none": fmean(float(np.mean((S < THRESHOLD).all(axis=1))) for S in scores),
-            }
-    scored = sum(int(truth.scored[i].sum()) for i in domains) if truth else 0
-    if scored:
-        by_name = {n: [seed[n] for seed in of_seeds] for seed in of_seeds[:1] for n in seed}
-        values["scored"] = scored
-        values["measures"] = {name: fmean(numbers) for name, numbers in by_name.items()}
-        if len(of_seeds) > 1:
-            values["deviations"] = {name: stdev(numbers) for name, numbers in by_name.items()}
-        if truth and truth.family == "transfer" and entry.fits:
-            values["recall"] = _recall(truth, domains[0], entry.fits)
-    return Line(
-        target=place,
-        model=entry.model,
-        recommended=place != ALL and entry.model == compared.choice.model,
-        seconds=entry.seconds,
-        documents=sum(len(problem.domains[i].seen) for i in domains),
-        warnings=[*map(str, entry.doubts)],
-        worthless=entry.worthless,
-        **values,
-    )
+def _labels(scores: Sequence[np.ndarray]) -> dict[str, float]:
+    """Return the mean number of labels, and the share of documents without any."""
+    return {
+        "labels": fmean(float((S >= THRESHOLD).sum(axis=1).mean()) for S in scores),
+        "none": fmean(float(np.mean((S < THRESHOLD).all(axis=1))) for S in scores),
+    }
 
 
 def _shares(classes: Sequence[str], scores: Sequence[np.ndarray]) -> dict[str, float]:
@@ -305,14 +291,14 @@ def _shares(classes: Sequence[str], scores: Sequence[np.ndarray]) -> dict[str, f
     return dict(zip(classes, (counts / len(scores[0])).tolist(), strict=True))
 
 
-def _recall(truth: Truth, i: int, fits: Sequence[Fit]) -> dict[str, float]:
+def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, float]:
     """Return the mean recall of each class on domain i over the seeds, NaN for absent classes."""
     from sklearn.metrics import recall_score
 
     rows, labels = truth.scored[i], range(len(truth.classes))
     recall = partial(recall_score, labels=labels, average=None, zero_division=np.nan)
     true = truth.Y[i][rows].argmax(axis=1)
-    recalls = np.mean([recall(true, fit.scores[i][rows].argmax(axis=1)) for fit in fits], axis=0)
+    recalls = np.mean([recall(true, S[rows].argmax(axis=1)) for S in scores], axis=0)
     return dict(zip(truth.classes, recalls.tolist(), strict=True))
 
 

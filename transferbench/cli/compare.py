@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -138,8 +139,8 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
         ]
 
     columns = {
-        "model": [f"{line.model}{' *' if line.recommended else ''}" for line in lines],
-        "s": [short_number(line.seconds) for line in lines],
+        "model": [f"{line.entry.model}{' *' if line.recommended else ''}" for line in lines],
+        "s": [short_number(line.entry.seconds) for line in lines],
         "shares": by_class(lambda line: line.shares),
         "labels": [short_number(line.labels.get("labels", math.nan)) for line in lines],
         "none": [_by_class([line.labels.get("none", math.nan)]) for line in lines],
@@ -149,8 +150,8 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
         columns[title] = [_measure(line, name, interval) for line in lines]
     columns["recall"] = by_class(lambda line: line.recall)
     columns = {title: cells for title, cells in columns.items() if any(cells)}
-    counts = [f"{len(line.warnings) or ''}" for line in lines]
-    worthless = ["worthless" if line.worthless else "" for line in lines]
+    counts = [f"{len(line.entry.doubts) or ''}" for line in lines]
+    worthless = ["worthless" if line.entry.worthless else "" for line in lines]
     return columns | {"warnings": [a or b for a, b in zip(worthless, counts, strict=True)]}
 
 
@@ -168,16 +169,17 @@ def _measure(line: Line, name: str, interval: bool) -> str:
 
     interval: with its 95 % Wilson interval instead, if it is on few documents.
     """
-    if name not in line.measures:
+    values = line.measures.get(name, ())
+    if not values:
         return ""
-    value = line.measures[name]
-    if interval and line.scored and line.scored < MANY_SCORED:
+    value = fmean(values)
+    if interval and line.scored < MANY_SCORED:
         from scipy.stats import binomtest
 
         right = round(value * line.scored)
         limits = binomtest(right, line.scored).proportion_ci(method="wilson")
         return f"{100 * value:.1f} [{100 * limits.low:.0f}, {100 * limits.high:.0f}]"
-    deviation = f"±{100 * line.deviations[name]:.1f}" if name in line.deviations else ""
+    deviation = f"±{100 * stdev(values):.1f}" if len(values) > 1 else ""
     return f"{100 * value:.1f}{deviation}"
 
 
@@ -188,7 +190,7 @@ def _to_json(lines: Sequence[Line], compared: Comparison) -> dict[str, Any]:
     results = [{name: row.get(name) for name in names} for row in rows]
     classes = compared.problem.classes
     for line, result in zip(lines, results, strict=True):
-        result["params"] = dict(compared.entries[line.model].params)
+        result["params"] = dict(line.entry.params)
         if compared.problem.family == "transfer":
             for key, by_class in (("shares", line.shares), ("recall", line.recall)):
                 result[key] = {name: by_class.get(name) for name in classes}

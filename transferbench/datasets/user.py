@@ -27,7 +27,7 @@ Without train.csv a fraction `train` of the documents is drawn at random, differ
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,8 +40,8 @@ from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
 from transferbench.errors import Unavailable, UserError, brief, unknown
 from transferbench.files import user_path
-from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
-from transferbench.problem import Family, Matrix, Problem, Truth
+from transferbench.parameters import CountOrZero, convert, resolve, schema
+from transferbench.problem import Matrix, Problem, Truth
 from transferbench.strict_yaml import LineMap
 from transferbench.userdata.documents import (
     MATRICES,
@@ -73,8 +73,8 @@ def user_files(path: Path) -> list[Path]:
         return [*_views(path), *(part for part in parts if part.is_file())]
     if not path.is_file():
         return []
-    task = read_yaml(path)
-    files = [file for domain in task.sources + task.targets for file in domain.files]
+    _, sources, targets = read_yaml(path)
+    files = [file for domain in sources + targets for file in domain.files]
     return [path, *(f for file in files for f in (file, labels_file(file)) if f)]
 
 
@@ -99,9 +99,11 @@ def build(
             "own:path=FILE.yaml.",
         )
     if task == "own" and not user_path(path).is_dir():
-        described = vars(read_yaml(user_path(path)))
-        max_bytes = settings.load().max_bytes
-        loaded = load(**described, labels="some", name=task, max_bytes=max_bytes)
+        keys, sources, targets = read_yaml(user_path(path))
+        loaded = load(
+            sources, targets, family=keys.family, labels="some", options=keys.options,
+            reading=keys, name=task, max_bytes=settings.load().max_bytes,
+        )  # fmt: skip
         return pool(loaded.problem, loaded.truth)
     folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
     return _from_folder(task, folder, train, split)
@@ -113,27 +115,20 @@ Names = tuple[str | tuple[str, ...], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Keys(Reading):
-    """The keys of the YAML file, except options."""
+    """The keys of the YAML file."""
 
     family: Literal["transfer", "clustering", "multilabel"] = "transfer"
     source: Names = ()
     targets: Names = ()
     tasks: Names = ()
+    options: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TaskFile:
-    """Content of the YAML file: arguments of `load`. For clustering there is no source."""
+def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
+    """Return the keys of the YAML file, and the files of the sources and of the targets.
 
-    family: Family
-    sources: list[DomainFiles]
-    targets: list[DomainFiles]
-    reading: Reading
-    options: Params
-
-
-def read_yaml(path: Path) -> TaskFile:
-    """Read the YAML file. Raise UserError with file and line for a mistake in it."""
+    For clustering there is no source. Raise UserError with file and line for a mistake in it.
+    """
     content, lines = strict_yaml.load(path)
     if not isinstance(content, dict):
         raise lines.error((), "expected family, source, targets, …; see `describe own`.")
@@ -144,11 +139,11 @@ def read_yaml(path: Path) -> TaskFile:
     for key, value in content.items():
         with lines.at(key):
             if key not in types:
-                raise unknown("key", f"{key}", [*types, "options"])
+                raise unknown("key", f"{key}", types)
             # A text is one name: commas in it are not between domains.
             names = [value] if types[key].type == Names and isinstance(value, str) else value
             values[key] = convert(names, types[key].type, f"the task: {key}")
-    keys = Keys(**values)
+    keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     domains: dict[str, list[DomainFiles]] = {}
     for key in ("source", "targets", "tasks"):
@@ -162,7 +157,7 @@ def read_yaml(path: Path) -> TaskFile:
     for name, value in options.items():
         with lines.at("options", name):
             resolve(function, {str(name): value}, "the documents")
-    return TaskFile(keys.family, domains["source"], targets, keys, options)
+    return keys, domains["source"], targets
 
 
 def _domains(names: Names, key: str, yaml: Path, lines: LineMap) -> list[DomainFiles]:
