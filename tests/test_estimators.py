@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from conftest import make_clustering, make_multilabel, make_problem
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
@@ -80,7 +80,6 @@ class PartlyLabelled(MultiLabelClassifier):
     [
         Quartered("gcmf", k=3, p=3, max_iter=4),
         PartlyLabelled("linear-svm"),
-        PartlyLabelled("himls", p=(4,), q=(4,), pretrain=5),
         MultiTaskClusterer("kmeans", 3),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[models.get(estimator.model).family],
@@ -99,8 +98,7 @@ def stacked(problem, truth):
     return sp.csr_matrix(X)[order], y[order], domain[order]
 
 
-@pytest.mark.parametrize("model", ["gcmf", "mtrick", "lr", "svm", "lr-kmeans"])
-@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize(("model", "targets"), [("gcmf", 2), ("mtrick", 1), ("svm", 2)])
 def test_result_equals_that_of_the_model(model, targets):
     """Rows may be in any order: each domain keeps the order of its rows."""
     X, y, domain = stacked(*make_problem(targets=targets, classes=3))
@@ -230,13 +228,6 @@ def test_invalid_input_raises(given, error, message):
     y, domain = given.pop("y"), given.pop("sample_domain")
     with pytest.raises(error, match=message):
         TransferClassifier(**given).fit(X, y, domain)
-
-
-def test_masked_entries_are_refused():
-    X, y, domain = stacked(*make_problem())
-    masked = np.ma.masked_greater(X.toarray(), 0.5)
-    with pytest.raises(ValueError, match="masked"):
-        TransferClassifier(**SMALL).fit(masked, y, domain)
 
 
 def test_parameters_of_the_model_are_estimator_parameters():
@@ -393,41 +384,26 @@ def test_data_frames_in_and_out():
     assert several.classes_.tolist() == ["ham", "spam"]
 
 
-@pytest.mark.parametrize("form", ["coo", "csr"])
-def test_bytes_at_the_same_place_are_added_as_numbers(form):
-    """In a byte 128 + 128 is 0, and 129 + 128 is 1, which looks like a label."""
+def test_impossible_features_are_refused():
+    X, y, domain = stacked(*make_problem())
+    with pytest.raises(ValueError, match="masked"):
+        TransferClassifier("lr").fit(np.ma.masked_greater(X.toarray(), 0.5), y, domain)
+    with pytest.raises(ValueError, match="Negative values") as raised:
+        TransferClassifier("lr").fit(-X, y, domain)
+    assert any("alternate_sign=False" in note for note in raised.value.__notes__)
+    twice, of_both = sp.vstack([X, X]), np.repeat([1, -1], len(y))
+    with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
+        TransferClassifier("lr").fit(twice, np.tile(y, 2), sample_domain=of_both)
+
+
+def test_bytes_at_the_same_place_are_added_as_numbers():
+    """In a byte 128 + 128 is 0."""
     rows = np.repeat(np.arange(12), 2)
-    columns = rows % 3
-    data = np.full(24, 128, np.uint8)
-    if form == "coo":
-        X = sp.coo_array((data, (rows, columns)), shape=(12, 3))
-        Y = sp.coo_array((data + np.tile([1, 0], 12).astype("u1"), (rows, columns)), shape=(12, 3))
-    else:
-        X = sp.csr_array((data, columns, np.arange(0, 25, 2)), shape=(12, 3))
-        Y = sp.csr_array((data + np.tile([1, 0], 12).astype("u1"), *(X.indices, X.indptr)), (12, 3))
-    labels = np.eye(3)[columns[::2]]
+    X = sp.coo_array((np.full(24, 128, np.uint8), (rows, rows % 3)), shape=(12, 3))
+    labels = np.eye(3)[np.arange(12) % 3]
     labels[::4] = -1
-    found, expected = (
-        MultiLabelClassifier("linear-svm").fit(given, labels).label_distributions_
-        for given in (X, 256 * np.eye(3)[columns[::2]])
+    of_bytes, of_numbers = (
+        MultiLabelClassifier("linear-svm").fit(features, labels).label_distributions_
+        for features in (X, 256 * np.eye(3)[np.arange(12) % 3])
     )
-    np.testing.assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match="expected 0 or 1 for each label"):
-        MultiLabelClassifier("linear-svm").fit(X, Y)
-
-
-def test_negative_features_have_a_remedy():
-    X = HashingVectorizer(n_features=64).transform(["a cat sat", "the dog ran", "a dog sat"])
-    with pytest.raises(ValueError, match="Negative values") as caught:
-        TransferClassifier("lr").fit(X, [0, 1, -1])
-    assert any("alternate_sign=False" in note for note in caught.value.__notes__)
-
-
-def test_a_target_that_equals_the_source_is_refused():
-    """Arrays as files: whatever the layout, any result would be too good."""
-    X = np.random.default_rng(0).poisson(1.0, (6, 4)).astype(float)
-    y, domain = np.array(["a", "b"] * 6), np.repeat([1, -1], 6)
-    for twice in (np.vstack([X, X]), sp.csc_array(np.vstack([X, X]))):
-        with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
-            TransferClassifier("lr").fit(twice, y, sample_domain=domain)
-    TransferClassifier("lr").fit(np.vstack([X, X[::-1]]), y, sample_domain=domain)
+    np.testing.assert_array_equal(of_bytes, of_numbers)

@@ -66,15 +66,6 @@ def test_only_one_process_enters_and_the_other_waits(tmp_path):
     assert order == ["first", "second"]
 
 
-def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    with (
-        pytest.raises(UserError, match="cannot write"),
-        exclusive(tmp_path / "file" / "lock", print),
-    ):
-        pass
-
-
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and FIFOs of POSIX")
 
 

@@ -68,6 +68,15 @@ def test_an_unknown_home_folder_is_no_failure():
     assert settings.load({"TRANSFERBENCH_DATA": "~nobody-at-all/x"}).data.name == "x"
 
 
-def test_an_empty_settings_file_changes_nothing(config):
-    config.write_text("# nothing yet\n")
-    assert settings.load({}) == settings.load({"TRANSFERBENCH_DATA": ""})
+def test_a_size_has_a_limit():
+    for name in ("MAX_SIZE", "MAX_ARTEFACTS"):
+        with pytest.raises(UserError, match=r"< 1048576, got '1e300'"):
+            settings.load({f"TRANSFERBENCH_{name}": "1e300"})
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_outside_a_checkout_results_go_to_the_current_folder(tmp_path, installed, monkeypatch):
+    if installed:
+        monkeypatch.setattr(settings, "checkout", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    assert settings.load({}).results == tmp_path / "results"

@@ -118,11 +118,6 @@ def test_finished_runs_of_an_unfinished_experiment_stay(call, home):
     assert path.stat().st_mtime_ns == before
 
 
-def test_folders_that_are_missing_have_no_files(call):
-    code, out, err = call("clean", "built", "records", "temporary")
-    assert (code, err, out.count(" 0.0\n")) == (0, "", 3)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_a_file_that_is_being_written_stays(call, home):
     with writing(home.data / "built" / "a.task") as temporary:

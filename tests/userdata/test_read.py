@@ -146,14 +146,10 @@ BAD = {
         ":1: no column 'label' among ['text', 'topic']; name",
     ),
     "other.csv": (b"a;b\nc;d\n", "--id-column), or separate columns by a comma, semicolon or tab."),
-    "split.csv": (b"text;label\na;b\nc;d;e\n", ":3: 3 columns, but the first line has 2; quote"),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
-    "short.csv": (b"text,label\na,b\nc\n", ":3: 1 columns, but the first line has 2"),
     "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8"),
-    "utf16.csv": ("text,label\n".encode("utf-16"), ":1: "),
     "open.csv": (b'text,label\na,b\n"c,d\ne,f\n', ":4: unexpected end of data"),
-    "quote.csv": (b'text,label\n"a"b,c\n', ":2: "),
     "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
     "lines.csv": (b'text,label\n"a\nb",c\n\nd,\n', ":5: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
@@ -162,27 +158,20 @@ BAD = {
     "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
     "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
     "number.jsonl": (b'{"text": 1.5, "label": 1}', ":1: text: expected text, got '1.5'"),
-    "digits.jsonl": (b'{"text": ' + b"1" * 150 + b', "label": 1}', ":1: text: expected text"),
     "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
-    "missing.jsonl": (b'{"text":"a","label":"b"}\n{"text":"a"}', ":2: no column 'label' among"),
     "table.parquet": (b"PAR1 not", ": cannot be read as Parquet"),
     "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .parquet, .svm"),
     # matrices
     "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
-    "bare.svm": (b"1:1 3:1\n", "features ascending; the label is ? if unknown."),
     "order.svm": (b"a 2:1 1:1\n", ":1: expected"),
-    "double.svm": (b"a 1:1 1:1\n", ":1: expected"),
-    "pairs.svm": (b"a 1 2\n", ":1: expected"),
     "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected finite numbers of 0 or"),
     "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, raw or"),
-    "nan.svm": (b"a 1:nan\n", ':1: expected "<label> <feature>:<number>'),
     "infinite.svm": (
         b"a 1:1\nb 1:1e999\n",
         ": document 2 has inf; expected finite numbers of 0 or more.",
     ),
     "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
-    "comment.svm": (b"# nothing\n", "there are no documents"),
     "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
     "not.npz": (b"text", "not a matrix written by scipy.sparse.save_npz"),
     "outside.npz": (npz(Path(), indices=np.array([0, 3], np.int32)), "must be < 3"),
@@ -222,12 +211,6 @@ def test_a_csv_with_other_separators_is_read_as_one_with_commas(tmp_path, head, 
     documents = read(tmp_path / "a.csv", labels="all")
     assert (list(documents.content), documents.labels) == (['a; "b", c'], ["sea, sky"])
     assert documents.ids == (["7"] if "id" in head else None)
-
-
-def test_semicolons_in_a_csv_with_commas_are_no_separators(tmp_path):
-    for head, row in (("text,a;label", "x;y,z"), ("text", "x;y")):
-        (tmp_path / "a.csv").write_text(f"{head}\n{row}\n")
-        assert list(read(tmp_path / "a.csv").content) == ["x;y"]
 
 
 def test_a_table_with_100_000_columns_is_read_quickly(tmp_path):
@@ -273,16 +256,6 @@ def test_files_of_a_domain_follow_each_other(tmp_path):
     assert (documents.path, documents.name, len(documents)) == (tmp_path, "d", 3)
 
 
-def test_matrices_of_a_domain_are_stacked(tmp_path):
-    files = (
-        write_svm(tmp_path / "a.svm", "x 1:2"),
-        write_svm(tmp_path / "b.svm", "y 3:1", "y 1:1"),
-    )
-    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
-    expected = [[0, 2, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
-    np.testing.assert_array_equal(documents.content.toarray(), expected)
-
-
 def test_a_domain_is_texts_or_matrices(tmp_path):
     table, matrix = write_csv(tmp_path / "a.csv", ROWS), write_svm(tmp_path / "b.svm", "x 1:2")
     with pytest.raises(UserError, match=r"\.(svm|csv): not like .*; expected files of one kind"):
@@ -296,17 +269,6 @@ def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path):
     assert (tmp_path / "a.npz").stat().st_size < 10_000
     with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
         check_files([tmp_path / "a.npz"], 20_000)
-
-
-def test_a_parquet_column_of_no_label_is_refused_only_if_labels_are_read(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    label = pa.array([2**62], pa.duration("s"))
-    pq.write_table(pa.table({"text": ["a"], "label": label}), tmp_path / "a.parquet")
-    assert read(tmp_path / "a.parquet", labels="none").labels == [""]
-    with pytest.raises(UserError, match="cannot be read as Parquet"):
-        read(tmp_path / "a.parquet", labels="all")
 
 
 def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch):
@@ -331,27 +293,12 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
 
 
-def test_entries_of_an_npz_at_the_same_place_are_summed(tmp_path):
-    """They would count as two documents with the feature."""
-    path = tmp_path / "a.npz"
-    path.write_bytes(npz(path, indices=np.array([2, 2], np.int32), indptr=np.array([0, 2, 2])))
-    X = read(path).content
-    assert (X.data.tolist(), X.indices.tolist()) == ([3.0], [2])
-
-
-@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-@pytest.mark.parametrize(("dtype", "total"), [("u1", 256), ("i1", 200), ("u2", 256), ("?", 1)])
-def test_integers_at_the_same_place_are_summed_without_overflow(tmp_path, form, dtype, total):
-    data, places = np.array([total / 2] * 2).astype(dtype), ([1, 1], [0, 0])
-    X = sp.coo_array((data, places), shape=(2, 1))
-    if form != "coo":
-        X = getattr(sp, f"{form}_array")((data, *COMPRESSED[form]), shape=(2, 1))
-    sp.save_npz(tmp_path / "a.npz", X)
-    assert read(tmp_path / "a.npz").content.toarray().tolist() == [[0], [total]]
-
-
-#: Indices and starts of two entries in the second row and first column.
-COMPRESSED = {"csr": ([0, 0], [0, 0, 2]), "csc": ([1, 1], [0, 2])}
+def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):
+    """They would count as two documents with the feature, and 128 + 128 is 0 in a byte."""
+    matrix = sp.coo_array((np.full(2, 128, "u1"), ([1, 1], [0, 0])), shape=(2, 1))
+    sp.save_npz(tmp_path / "a.npz", matrix)
+    X = read(tmp_path / "a.npz").content
+    assert (X.toarray().tolist(), X.nnz) == ([[0], [256]], 1)
 
 
 def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
@@ -373,16 +320,14 @@ def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
             read(tmp_path / "a.npz")
 
 
-@pytest.mark.parametrize("labels", ["x\n", "x\nz\ny\n"])
-def test_another_number_of_labels_than_documents_is_refused(tmp_path, labels):
+def test_another_number_of_labels_than_documents_is_refused(tmp_path):
     (tmp_path / "a.npz").write_bytes(npz(tmp_path))
-    (tmp_path / "a.labels.txt").write_text(labels)
-    n = labels.count("\n")
-    with pytest.raises(UserError, match=rf"a\.labels\.txt: {n} labels for the 2 documents of a"):
+    (tmp_path / "a.labels.txt").write_text("x\nz\ny\n")
+    with pytest.raises(UserError, match=r"a\.labels\.txt: 3 labels for the 2 documents of a"):
         read(tmp_path / "a.npz", labels="some")
 
 
-@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b"])
+@pytest.mark.parametrize("character", ["\x1b", "\x9b"])
 def test_control_characters_in_labels_of_matrices_are_refused(tmp_path, character):
     (tmp_path / "a.svm").write_text(f"ok 1:1\nc{character}[2J 1:1\n", encoding="utf-8")
     sp.save_npz(tmp_path / "b.npz", sp.csr_array(np.ones((2, 2))))
@@ -393,7 +338,7 @@ def test_control_characters_in_labels_of_matrices_are_refused(tmp_path, characte
         assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize("names", [("text", "text"), ("text", "x", "x"), ("id", "text", "id")])
+@pytest.mark.parametrize("names", [("text", "text"), ("text", "x", "x")])
 def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq

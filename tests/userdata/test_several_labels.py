@@ -100,13 +100,6 @@ def test_a_target_joins_the_task_of_the_most_similar_source():
         np.testing.assert_array_equal(scores, domain.X.toarray()[:, :3])
 
 
-def test_a_large_source_is_not_nearer_for_its_size():
-    cats = make_documents("cats.csv", CAT, ["cat"] * 4)
-    ships = make_documents("ships.csv", SEA * 9, ["sea"] * 36)
-    kittens = make_documents("kittens.csv", ["the cat and a kitten"], [""])
-    assert multilabel.members_of_tasks(build(cats, ships, targets=[kittens])[0]) == [[0, 2], [1]]
-
-
 def test_other_families_are_not_pooled():
     problem, truth = documents_problem(
         [make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)], [TARGET_PLAIN], {}
@@ -178,7 +171,6 @@ def test_a_separator_in_a_name_is_no_error(labels):
         ("transfer", ["a, b", "b"], "',' and a multi-label model (`transferbench list models`), or "
          "--label-separator '' if it is one label."),
         ("multilabel", ["a, b|c", "b|c"], "list models`), or --label-separator '|' if it is one"),
-        ("multilabel", ["a|b", "b"], ""),
         ("multilabel", ["a, b|c", "d|c"], ""),
     ],
 )  # fmt: skip
