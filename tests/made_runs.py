@@ -1,4 +1,4 @@
-"""A runs.csv of an experiment with results that a test makes up."""
+"""Runs of an experiment with results that a test makes up."""
 
 from __future__ import annotations
 
@@ -7,36 +7,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transferbench.evidence.frame import observations, read_runs, summarise
+from transferbench.evidence.frame import Records, observations, summarise
 from transferbench.experiments.experiment import Experiment, PlannedRun
-from transferbench.runs.record import Record, runs_csv
+from transferbench.runs import store
+from transferbench.runs.record import Record
 
 
 def write_runs(
     folder: Path, file: Experiment, outcome: Callable[[PlannedRun], Any], domain: str = "target"
-):
-    """Write folder/runs.csv and return it as `read_runs` does.
+) -> Records:
+    """Write folder/runs.jsonl and return its records.
 
     outcome gives of each planned run its accuracy, fields of `Record`, a status, or None if the
     run is missing.
     """
-    lines, written = [], set()
-    for i, planned in enumerate(file.runs()):
-        row, column, x, run = planned
+    lines = []
+    for planned in file.runs():
         end = outcome(planned)
-        if end is None or (column, x, run.identity) in written:
-            continue
-        written.add((column, x, run.identity))
         if isinstance(end, str):
-            record = Record.of(f"k{i}", run, end, "why")
-        else:
+            lines.append(Record.of(planned.run, end, "why"))
+        elif end is not None:
             fields = end if isinstance(end, dict) else {"metrics": {domain: {"accuracy": end}}}
-            record = replace(Record.of(f"k{i}", run, "done"), **fields)
-        lines += record.rows(row, column, x)
-    (folder / "runs.csv").write_text(runs_csv(lines))
-    return read_runs(folder / "runs.csv")
+            lines.append(replace(Record.of(planned.run, "done"), **fields))
+    (folder / store.NAME).write_text("".join(f"{store.to_json(line)}\n" for line in lines))
+    return store.read(folder / store.NAME)
 
 
-def cells_of(file: Experiment, runs):
-    """Return the cells of an experiment with these runs."""
-    return summarise(file, observations(file, runs))
+def cells_of(file: Experiment, records: Records):
+    """Return the cells of an experiment with these records."""
+    return summarise(file, observations(file, records))

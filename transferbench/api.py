@@ -232,8 +232,10 @@ def results(name: str) -> DataFrame:
     """
     from transferbench import experiments
     from transferbench.evidence import frame
+    from transferbench.runs import store
 
     folder = settings.load().results
     experiment = experiments.load(name, folder)
-    runs = frame.read_runs(folder / experiment.name / "runs.csv")
-    return frame.observations(experiment, runs)
+    records = store.read(folder / experiment.name / store.NAME)
+    observed = frame.observations(experiment, records)
+    return frame.to_observations_frame(experiment, observed)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from transferbench import models
 from transferbench.files import writing
-from transferbench.runs.record import Record, Run, Store, runs_csv
 
 MINE = (
     "data/raw/mine.txt", "data/raw/rcv1/mine.gz.part", "data/own/amazon/reviews.csv",
@@ -25,12 +22,7 @@ FILES = {
         "data/built/gtl/.a.task.abcdefgh.part", "results/mine/.table.md.12_45678.part",
     ],
     "originals": [],
-    "records": [],
 }  # fmt: skip
-
-
-def record(key: str, code: str) -> Record:
-    return replace(Record.of(key, Run("a/b", "lr", {}, None), "done"), code=code)
 
 
 @pytest.fixture
@@ -45,16 +37,6 @@ def full(home):
         path = top / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes(100_000))
-    store, code = Store(home.results), models.code("lr")
-    listed = record("aa00", "old")
-    for each in (listed, record("bb00", code), record("cc00", "old")):
-        store.write(replace(each, metrics={"t": {"accuracy": 1.0}}))
-    lines = replace(listed, metrics={"t": {"accuracy": 1.0}}).rows("row", "column", None)
-    (home.results / "mine" / "runs.csv").write_text(runs_csv(lines))
-    damaged = store.folder / "dd" / "dd00.json"
-    damaged.parent.mkdir()
-    damaged.write_text("{")
-    files["records"] = ["results/records/cc/cc00.json", "results/records/dd/dd00.json"]
     return top, files
 
 
@@ -96,26 +78,6 @@ def test_yes_needs_a_name(call, full):
     assert files_in(top) == before
 
 
-def test_records_stay_if_a_runs_csv_cannot_be_read(call, full):
-    """It might list them."""
-    top, _ = full
-    (top / "results" / "mine" / "runs.csv").write_text("key\naa00")
-    before = files_in(top)
-    code, out, err = call("clean", "records", "--yes")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "expected the columns" in err
-    assert files_in(top) == before
-
-
-def test_finished_runs_of_an_unfinished_experiment_stay(call, home):
-    """They are in no runs.csv yet; the same command takes them up again."""
-    run = ["run", "generated/transfer:documents=60", "-m", "lr"]
-    assert call(*run)[0] == 0
-    assert call("clean", "records", "--yes")[0] == 0
-    (path,) = home.results.glob("records/??/*.json")
-    before = path.stat().st_mtime_ns
-    assert call(*run)[0] == 0
-    assert path.stat().st_mtime_ns == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")

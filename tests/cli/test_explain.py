@@ -17,8 +17,8 @@ from transferbench import experiments, models, parameters
 from transferbench.cli import invoke
 from transferbench.cli.run import command
 from transferbench.evidence import explain as explaining
-from transferbench.evidence.frame import observations, read_cells, read_lines, read_runs, summarise
-from transferbench.runs import runner
+from transferbench.evidence.frame import observations, read_cells, summarise
+from transferbench.runs import runner, store
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -70,10 +70,10 @@ def test_lists_are_parameters_of_the_command_line():
 @pytest.mark.slow
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     file = experiments.load("gtl-table3")
-    found = read_runs(ROOT / "results" / "gtl-table3" / "runs.csv")
+    found = store.read(ROOT / "results" / "gtl-table3" / store.NAME)
     cells = summarise(file, observations(file, found))
     one = explaining.find(file, cells, "comp vs rec", "LG", None)
-    again = explaining.command(each.run for each in one.outcomes)
+    again = explaining.command(each.run for each in one.records)
     folders = ["--data", str(real.data), "--results", str(tmp_path)]
     assert invoke([*folders, *shlex.split(again)[1:], "--json"]) == 0
     answer = json.loads(capfd.readouterr().out)
@@ -120,11 +120,12 @@ def test_the_first_and_last_date_and_the_largest_memory_are_those_of_all_runs(tm
 def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
     folder = tmp_path / "gtl-unit-length"
     folder.mkdir()
-    text = (ROOT / "results" / "gtl-unit-length" / "runs.csv").read_text(encoding="utf-8")
-    line = read_lines(ROOT / "results" / "gtl-unit-length" / "runs.csv")[10]
-    assert line["model"] == "lr"
-    changed = text.replace(line["code"], "0" * 16).replace('""numpy"": ""2', '""numpy"": ""1')
-    (folder / "runs.csv").write_text(changed, encoding="utf-8")
+    text = (ROOT / "results" / "gtl-unit-length" / store.NAME).read_text(encoding="utf-8")
+    code = next(
+        line["code"] for line in map(json.loads, text.splitlines()) if line["model"] == "lr"
+    )
+    changed = text.replace(code, "0" * 16).replace("numpy 2", "numpy 1")
+    (folder / store.NAME).write_text(changed, encoding="utf-8")
     arguments = ["--results", str(tmp_path), "explain", "gtl-unit-length", "comp vs rec", "LG"]
     assert invoke(arguments) == 0
     out = capfd.readouterr().out

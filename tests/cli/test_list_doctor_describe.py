@@ -13,8 +13,8 @@ import click
 import pytest
 
 from transferbench.cli import _terminal
-from transferbench.evidence.frame import read_lines
 from transferbench.fingerprint import missing_libraries
+from transferbench.runs import store
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -55,8 +55,8 @@ def test_list_has_sizes_times_and_what_is_cached(call, home):
     names = ("gtl-table3", "mtc-table3")
     for name in names:
         (home.results / name).mkdir(parents=True)
-        runs = (ROOT / "results" / name / "runs.csv").read_text(encoding="utf-8")
-        (home.results / name / "runs.csv").write_text(runs, encoding="utf-8")
+        runs = (ROOT / "results" / name / "runs.jsonl").read_text(encoding="utf-8")
+        (home.results / name / "runs.jsonl").write_text(runs, encoding="utf-8")
     for name in ("20newsgroups-train.tab", "20newsgroups-test.tab"):
         path = home.data / "raw" / "newsgroups" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,10 +67,10 @@ def test_list_has_sizes_times_and_what_is_cached(call, home):
     assert (task["documents"], task["cached"], task["seconds"]) == (7862, True, None)
     assert by_name["rcv1/subset1"]["cached"] is False
     assert by_name["own"]["cached"] is None
-    runs = {line["key"]: line for line in read_lines(home.results / "gtl-table3" / "runs.csv")}
-    total = sum(float(line["seconds"]) for line in runs.values() if line["seconds"])
+    runs = store.read(home.results / "gtl-table3" / store.NAME).values()
+    total = sum(record.seconds for record in runs if record.seconds)
     assert by_name["gtl-table3"]["seconds"] == pytest.approx(total)
-    seconds = [float(line["seconds"]) for line in runs.values() if line["model"] == "dkt"]
+    seconds = [record.seconds for record in runs if record.model == "dkt"]
     assert by_name["dkt"]["seconds"] == pytest.approx(median(seconds))
     lines = {line.split()[0]: line.split() for line in call("list")[1].splitlines() if line}
     assert lines["gtl/comp-vs-rec"][1:3] == ["7,862", "yes"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import experiments, reproduce
+from transferbench import reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
 
@@ -28,43 +27,37 @@ def write(tmp_path):
     return one
 
 
-def lines(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / name / "runs.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+def lines(folder: Path, name: str) -> list[dict]:
+    path = folder / name / "runs.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-TABLES = {f"himls-table{number}" for number in range(2, 14)}
-GTL_TEXT = {f"gtl-text-{name}" for name in ("p", "seconds", "objective", "settled")}
-FIGURE2 = {"gtl-figure2a", "gtl-figure2b", "gtl-figure2c"}
+def falsify(folder: Path, name: str, **values) -> None:
+    """Change fields of all runs of an experiment."""
+    changed = [line | values for line in lines(folder, name)]
+    text = "".join(f"{json.dumps(line)}\n" for line in changed)
+    (folder / name / "runs.jsonl").write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("given", "experiments"),
-    [
-        (["gtl"], {"gtl-table3", *GTL_TEXT, *FIGURE2}),
-        (["himls"], {*TABLES, "himls-figure2a", "himls-figure2b", "himls-figure2c"}),
-        (["gtl-table3", "gtl-table3", "choice"], {"gtl-table3", "choice"}),
-    ],
-)
-def test_papers_are_experiments(monkeypatch, call, given, experiments):
-    from transferbench import reproduce
-
-    planned = []
-    monkeypatch.setattr(reproduce, "plan", lambda names, *_, **__: planned.extend(names) or [])
-    call("reproduce", *given, "--dry-run")
-    assert (set(planned), len(planned)) == (experiments, len(experiments))
+def test_a_paper_is_its_tables_and_figures(call):
+    code, out, err = call("reproduce", "mtc", "mulan", "--dry-run")
+    assert code == 0, err
+    names = {line.split()[0] for line in out.splitlines()[1:-1]}
+    assert names == {"mtc-table3", "mtc-table4", "mtc-table5", "mtc-figure1", "mulan"}
 
 
 def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
     assert code == 0, err
     assert "3 experiments: 4 runs to do, 0 finished" in err
-    assert sum(1 for _ in (home.results / "records").glob("*/*.json")) == 4
     for name, runs in (("one", 2), ("two", 4), ("three", 2)):
         assert f"{name}: {runs} of {runs} runs finished" in out
         assert (home.results / name / "table.md").is_file()
-    keys = [{line["key"] for line in lines(home.results, name)} for name in ("one", "two", "three")]
-    assert keys[0] == keys[2] < keys[1]
+    one, two, three = (
+        {f"{line['finished']} {line['params']}" for line in lines(home.results, name)}
+        for name in ("one", "two", "three")
+    )
+    assert one == three < two
     code, _, err = call("reproduce", write("one"), write("two", starts=2))
     assert code == 0
     assert "0 runs to do, 4 finished" in err
@@ -79,8 +72,8 @@ def test_options_of_a_column_are_those_of_its_runs(call, home, write, tmp_path):
     code, out, err = call("reproduce", str(path))
     assert code == 0, err
     assert "one: 4 of 4 runs finished" in out
-    tasks = {(line["column"], line["task"]) for line in lines(home.results, "one")}
-    assert tasks == {("k-means", SMALL), ("again", f"{SMALL.replace(':', ':classes=3,')}")}
+    tasks = {line["task"] for line in lines(home.results, "one")}
+    assert tasks == {SMALL, SMALL.replace(":", ":classes=3,")}
     assert call("tables", str(path), "--check")[0] == 0
     code, out, err = call("verify", str(path))
     assert code == 0, err
@@ -90,14 +83,12 @@ def test_options_of_a_column_are_those_of_its_runs(call, home, write, tmp_path):
 
 
 def test_experiments_are_written_when_their_last_run_ends(call, home, write, monkeypatch):
-    from transferbench import reproduce
-
     seen = []
     whole = reproduce.Rebuild.write
 
-    def written(self):
-        seen.append((self.name, sum(1 for _ in (home.results / "records").glob("*/*.json"))))
-        return whole(self)
+    def written(self, records):
+        seen.append((self.name, sum(map(len, records.files.values()))))
+        return whole(self, records)
 
     monkeypatch.setattr(reproduce.Rebuild, "write", written)
     code, _, err = call("reproduce", write("one"), write("two", starts=3))
@@ -112,46 +103,25 @@ def test_unavailable_data_do_not_stop_other_experiments(call, home, write):
     assert "lost: 0 of 2 runs finished, 2 unavailable" in out
     assert "one: 2 of 2 runs finished" in out
 
-    # A table that is there from runs made elsewhere is not replaced by an empty one.
-    runs = home.results / "lost" / "runs.csv"
-    made = runs.read_text().replace(",unavailable,", ",done,")
-    runs.write_text(made)
+    # Runs made elsewhere stay.
+    falsify(home.results, "lost", status="done", reason="")
+    made = lines(home.results, "lost")
     code, out, err = call("reproduce", lost, write("one"))
     assert code == 0
-    assert "lost: nothing could be run; the results are left as they are" in err
-    assert runs.read_text() == made
+    assert "lost: 2 of 2 runs finished (2 kept from earlier)" in out
+    assert "earlier results are kept" in err
+    assert [line | {"reason": ""} for line in lines(home.results, "lost")] == made
 
 
-def test_unavailable_runs_keep_earlier_lines(call, home, write, tmp_path):
-    """Rows of a table may come from machines that have other data."""
-    both = Path(write("both", starts=2))
-    text = both.read_text()
-    both.write_text(text.replace("columns:", '  elsewhere: {task: "mtc/webkb4"}\ncolumns:'))
-    assert "4 of 8 runs finished, 4 unavailable\n" in call("reproduce", str(both))[1]
-    runs = home.results / "both" / "runs.csv"
-    made = runs.read_text().replace(",unavailable,", ",done,")
-    runs.write_text(made)
-    code, out, _ = call("reproduce", str(both))
-    assert code == 0
-    assert "4 of 8 runs finished, 4 unavailable (4 kept from earlier runs)" in out
-    assert runs.read_text() == made
-
-
-def test_failed_runs_keep_earlier_lines(call, home, write):
+def test_failed_runs_keep_earlier_results(call, home, write):
     both = write("both", starts=2)
     assert call("reproduce", both)[0] == 0
-    runs = home.results / "both" / "runs.csv"
-    made = runs.read_text()
-    late = ("--force", "--time-limit", "1e-9")
-    code, out, _ = call("reproduce", both, *late)
+    made = (home.results / "both" / "table.csv").read_text()
+    code, out, _ = call("reproduce", both, "--rerun", "all", "--time-limit", "1e-9")
     assert code == 1
-    assert "both: 0 of 4 runs finished, 4 timeout (4 kept from earlier runs)" in out
-    assert runs.read_text() == made
-    code, out, _ = call("reproduce", write("both", starts=3), "--missing", *late)
-    assert code == 1
-    assert "both: 0 of 2 runs finished, 2 timeout (2 kept from earlier runs)" in out
-    statuses = {(line["column"], line["status"]) for line in lines(home.results, "both")}
-    assert statuses == {("k-means", "done"), ("again", "timeout")}
+    assert "both: 0 of 4 runs finished, 4 timeout" in out
+    assert (home.results / "both" / "table.csv").read_text() == made
+    assert {line["status"] for line in lines(home.results, "both")} == {"done"}
 
 
 @pytest.mark.parametrize(("error", "code"), [(UserError("odd"), 2), (ValueError("odd"), 1)])
@@ -176,10 +146,10 @@ def test_results_that_cannot_be_written_do_not_stop_others(
 
 def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert call("reproduce", write("one"))[0] == 0
-    before = (home.results / "one" / "runs.csv").read_bytes()
+    before = (home.results / "one" / "runs.jsonl").read_bytes()
     code, out, err = call("reproduce", write("one"), "--repeats", "1")
     assert code == 0, err
-    assert (home.results / "one" / "runs.csv").read_bytes() == before
+    assert (home.results / "one" / "runs.jsonl").read_bytes() == before
     assert len({line["seed"] for line in lines(home.results / "repeats-1", "one")}) == 1
     assert "repeats-1" in out
     assert call("reproduce", write("one"), "--repeats", "2")[0] == 0
@@ -190,69 +160,27 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
 
 def test_limits_are_each_experiments_own(call, home, write):
     tight = Path(write("tight", starts=2))
-    tight.write_text(tight.read_text() + "limits: {seconds: 77, memory_gib: 2}\n")
-    assert call("reproduce", write("one"), str(tight))[0] == 0
-    found = [json.loads(p.read_text()) for p in (home.results / "records").glob("*/*.json")]
-    seconds = sorted((r["params"]["n_init"], r["limits"]["seconds"]) for r in found)
-    assert seconds == [(1, 3600.0), (1, 3600.0), (2, 77.0), (2, 77.0)]
+    tight.write_text(tight.read_text() + "limits: {seconds: 1.0e-9}\n")
+    assert call("reproduce", write("one"), str(tight))[0] == 1
+    statuses = {
+        name: {line["status"] for line in lines(home.results, name)} for name in ("one", "tight")
+    }
+    assert statuses == {"one": {"done"}, "tight": {"done", "timeout"}}
 
 
-def test_missing_runs_alone_are_performed_and_other_lines_stay(call, home, write):
-    import shutil
-
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [({}, (2, 2, 0)), ({"code": "older"}, (2, 0, 0)), ({"data": "older"}, (2, 0, 0)),
+     ({"status": "failed"}, (0, 0, 0))],
+)  # fmt: skip
+@pytest.mark.parametrize("rerun", ["missing", "outdated", "all"])
+def test_runs_are_kept_as_asked(call, home, write, change, kept, rerun):
     one = write("one")
     assert call("reproduce", one)[0] == 0
-    csv_file = home.results / "one" / "runs.csv"
-    made_by = lines(home.results, "one")[0]["code"]
-    csv_file.write_text(csv_file.read_text().replace(made_by, "older-code"))
-    shutil.rmtree(home.results / "records")
-    one = write("one", starts=2)  # the second column now has other parameters
-    code, out, err = call("reproduce", "--missing", one)
+    falsify(home.results, "one", finished="2020-01-01T00:00:00Z", **change)
+    code, out, err = call("reproduce", one, "--rerun", rerun)
     assert code == 0, err
-    assert "one: 2 of 2 runs finished (2 kept from earlier runs)" in out
-    codes = {line["column"]: line["code"] for line in lines(home.results, "one")}
-    assert codes == {"k-means": "older-code", "again": made_by}
-    code, out, err = call("reproduce", "--missing", one)
-    assert code == 0, err
-    assert "one: 0 of 0 runs finished (4 kept from earlier runs)" in out
-
-
-def test_outdated_runs_alone_are_performed(call, home, write):
-    import shutil
-
-    one = write("one")
-    assert call("reproduce", one)[0] == 0
-    csv_file = home.results / "one" / "runs.csv"
-    key = lines(home.results, "one")[0]["key"]
-    csv_file.write_text(csv_file.read_text().replace(key, "older-key"))
-    shutil.rmtree(home.results / "records")
-    code, out, err = call("reproduce", "--outdated", one)
-    assert code == 0, err
-    assert "one: 1 of 1 runs finished (1 kept from earlier runs)" in out
-    assert lines(home.results, "one")[0]["key"] == key
-    code, out, err = call("reproduce", "--outdated", one)
-    assert code == 0, err
-    assert "one: 0 of 0 runs finished (2 kept from earlier runs)" in out
-
-
-def test_lines_of_other_data_are_not_kept(call, home, write):
-    one = write("one")
-    assert call("reproduce", one)[0] == 0
-    csv_file = home.results / "one" / "runs.csv"
-    csv_file.write_text(csv_file.read_text().replace(lines(home.results, "one")[0]["data"], "old"))
-    code, out, err = call("reproduce", "--missing", one)
-    assert code == 0, err
-    assert "one: 2 of 2 runs finished\n" in out
-
-
-HERE = Path(__file__).parents[2]
-
-
-def test_a_copy_of_our_experiment_takes_our_runs():
-    text = (HERE / "experiments" / "transfer-small.yaml").read_text(encoding="utf-8")
-    text = text.replace("columns:", "columns:\n  mine: {model: lr, params: {C: 3}}")
-    file = experiments.read(text, Path("copy.yaml"))
-    rebuild = reproduce.Rebuild(file, HERE / "results", None)
-    unknown = [run for run in rebuild.waiting if run.identity not in rebuild.earlier_lines]
-    assert len(unknown) == len(file.spec.rows)
-    assert {run.params["C"] for run in unknown} == {3}
+    number = kept[("missing", "outdated", "all").index(rerun)]
+    assert f"one: 2 of 2 runs finished{f' ({number} kept from earlier)' if number else ''}\n" in out
+    years = [line["finished"][:4] for line in lines(home.results, "one")]
+    assert years.count("2020") == number

@@ -28,6 +28,6 @@ def test_a_published_value_belongs_to_the_task_of_its_column(monkeypatch, option
     file = experiments.read(text, PATH)
     monkeypatch.setattr(command, "_experiments", lambda record: [file])
     run = next(planned.run for planned in file.runs() if planned.column == "LG")
-    record = Record.of("key", replace(run, task=task), "done")
+    record = Record.of(replace(run, task=task), "done")
     record = replace(record, metrics={"target": {"accuracy": 0.8}})
     assert command._published(record, "target", "accuracy") == published

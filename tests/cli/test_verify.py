@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 from pathlib import Path
 
 import pytest
@@ -28,16 +27,12 @@ def made(call, tmp_path) -> Path:
 
 def change(home: Settings, name: str, model: str, by: float) -> None:
     """Falsify one measure of all runs of a model."""
-    path = home.results / "plain" / "runs.csv"
-    lines = list(csv.DictReader(path.open(newline="")))
+    path = home.results / "plain" / "runs.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
-        if line["model"] == model:
-            line[name] = f"{float(line[name]) + by}"
-    out = io.StringIO()
-    writer = csv.DictWriter(out, lines[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    path.write_text(out.getvalue())
+        for measures in line["metrics"].values() if line["model"] == model else ():
+            measures[name] += by
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def test_equal_results_pass_and_nothing_is_written(call, home, made):
@@ -66,9 +61,7 @@ def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home,
         def run(cells, settings, **options):
             done = perform([c for c in cells if c.model not in lost], settings, **options)
             return [
-                Record.of("k", c, "unavailable", "not installed")
-                if c.model in lost
-                else done.pop(0)
+                Record.of(c, "unavailable", "not installed") if c.model in lost else done.pop(0)
                 for c in cells
             ]
 
@@ -104,9 +97,8 @@ def test_the_jitter_is_the_spread_over_seeds():
     dtl = measured[(models == "dtl") & (tasks == "reuters/orgs-vs-people")]
     assert (dtl["jitter"][dtl["measure"] == "accuracy"] > verify.ROUNDING).all()
     assert (measured["jitter"][models == "lr"] == verify.ROUNDING).all()
-    assert {run.identity for run in measured["run"]} == {
-        planned.run.identity for planned in experiments.load("dtl-table3").runs()
-    }
+    planned = {each.run.identity for each in experiments.load("dtl-table3").runs()}
+    assert {run.identity for run in measured["run"]} == planned
 
 
 def test_of_every_model_the_quickest_is_made_again():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 
 from transferbench import experiments
 from transferbench.evidence import boards, pages
-from transferbench.evidence.frame import observations, summarise, to_runs
-from transferbench.runs.record import RUNS_COLUMNS
+from transferbench.evidence.frame import observations, summarise
+from transferbench.runs.record import Record
 
 TEXT = """
 title: t
@@ -40,18 +41,15 @@ VALUES = {
 
 def read(text=TEXT):
     file = experiments.read(text, Path("suite.yaml"))
-    lines = []
+    records = {}
     for planned in file.runs():
-        task, model, params, seed = planned.run.identity
         known = VALUES[planned.row][planned.column]
-        line = dict.fromkeys(RUNS_COLUMNS, "") | {
-            "task": task, "model": model, "params": params, "seed": seed, "versions": "{}",
-            "status": "done" if known else "failed", "domain": "target" if known else "",
-        }  # fmt: skip
+        record = Record.of(planned.run, "done" if known else "failed")
         if known:
-            line |= {"accuracy": str(known[0]), "seconds": str(known[1]), "documents": "100"}
-        lines.append(line)
-    cells = summarise(file, observations(file, to_runs(lines)))
+            metrics = {"target": {"accuracy": known[0]}}
+            record = replace(record, metrics=metrics, seconds=float(known[1]))
+        records[planned.run.identity] = record
+    cells = summarise(file, observations(file, records))
     return boards.of(file, cells, Path("nowhere"))
 
 
@@ -117,15 +115,14 @@ def test_only_methods_that_finished_all_rows_and_have_times_are_on_the_front(mon
 def test_seconds_are_those_of_finished_runs(monkeypatch):
     text = TEXT.replace("repeats: 1", "repeats: 2").replace("model: svm", "model: tsvm")
     file = experiments.read(text.replace("model: lr}", "model: nmf}"), Path("suite.yaml"))
-    lines = []
+    records = {}
     for planned in file.runs():
-        task, model, params, seed = planned.run.identity
-        line = dict.fromkeys(RUNS_COLUMNS, "") | {"params": params, "seed": seed, "task": task}
-        line |= {"model": model, "versions": "{}", "status": "crashed"}
-        if seed != "1":
-            line |= {"status": "done", "domain": "t", "accuracy": "0.5", "seconds": "3"}
-        lines.append(line)
-    cells = summarise(file, observations(file, to_runs(lines)))
+        record = Record.of(planned.run, "crashed")
+        if planned.run.seed != 1:
+            metrics = {"t": {"accuracy": 0.5}}
+            record = replace(record, status="done", metrics=metrics, seconds=3.0)
+        records[planned.run.identity] = record
+    cells = summarise(file, observations(file, records))
     assert set(boards.of(file, cells, Path("nowhere")).standings["seconds"].round(9)) == {3}
 
 

@@ -19,8 +19,8 @@ from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, pages, report
 from transferbench.evidence import stats as tests_of
-from transferbench.evidence.frame import read_runs, to_runs
 from transferbench.evidence.stats import Comparison, PairedTest, sign_flip_p
+from transferbench.runs import store
 
 PATH = Path("mine.yaml")
 RESULTS = Path(__file__).parent.parent.parent / "results"
@@ -52,7 +52,7 @@ NOISE = np.array([-0.5, 0.0, 0.5])
 
 
 def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None, documents: int = 0):
-    """runs.csv of {(row, column) or column, with x in a sweep: per cent at each seed, or one}."""
+    """Runs of {(row, column) or column, with x in a sweep: per cent at each seed, or one}."""
     counts = {"target": documents} if documents else {}
 
     def outcome(planned):
@@ -246,7 +246,7 @@ def test_a_claim_about_some_rows_only(tmp_path):
 def test_rows_of_other_experiments_count(tmp_path):
     real = experiments.load("mtc-table3")
     pooled = next(claim for claim in real.spec.claims if claim.also)
-    found = judge(real, to_runs([]))[real.spec.claims.index(pooled)]
+    found = judge(real, {})[real.spec.claims.index(pooled)]
     rows = {test.row for one in found.comparisons for test in one.tests}
     assert {"Task 1 accuracy", "mtc-table4, Task 2 accuracy"} <= rows
     assert "Task 1 NMI" not in rows
@@ -401,7 +401,7 @@ def test_a_single_counterexample_needs_its_share_of_the_significance_level(tmp_p
 
 
 def _committed(name: str):
-    return cells_of(experiments.load(name), read_runs(RESULTS / name / "runs.csv"))
+    return cells_of(experiments.load(name), store.read(RESULTS / name / store.NAME))
 
 
 def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):

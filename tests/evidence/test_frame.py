@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import sys
 
@@ -17,10 +16,8 @@ from transferbench.errors import UserError
 from transferbench.evidence.explain import command
 from transferbench.evidence.frame import (
     observations,
-    read_lines,
-    read_runs,
     summarise,
-    to_runs,
+    to_observations_frame,
 )
 
 FILE = experiments.read(GOOD, PATH)
@@ -29,12 +26,11 @@ FILE = experiments.read(GOOD, PATH)
 def test_every_planned_run_has_an_observation(tmp_path):
     ends = {0: 0.5, 1: "timeout", 2: None}
     runs = write_runs(tmp_path, FILE, lambda planned: ends[planned.run.seed or 0])
-    found = observations(FILE, runs)
+    found = to_observations_frame(FILE, observations(FILE, runs))
     assert len(found) == len(list(FILE.runs()))
     nmf = found[found["column"] == "NMF"].set_index("seed")
     assert list(nmf["status"]) == ["done", "timeout", "missing"]
     assert list(nmf["reason"]) == ["", "why", ""]
-    assert list(nmf["trace"]) == [None, None, None]
     assert nmf["value"][0] == 50
     assert nmf["value"][1:].isna().all()
     assert found[found["column"] == "LG"]["seed"].isna().all()
@@ -50,60 +46,18 @@ def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_pa
     assert {cell.column: cell.mean for cell in cells} == {
         "LG": 50, "NMF": pytest.approx(60), "other": pytest.approx(70)
     }  # fmt: skip
-    commands = {cell.column: command(each.run for each in cell.outcomes) for cell in cells}
+    commands = {cell.column: command(each.run for each in cell.records) for cell in cells}
     assert commands["NMF"].startswith("transferbench run gtl/comp-vs-rec --model nmf")
     assert commands["other"].startswith("transferbench run gtl/comp-vs-rec:min_df=7 --model nmf")
-
-
-def test_values_are_numbers_and_curves_are_lists(tmp_path):
-    curve = {"metrics": {"target": {"accuracy": 0.5}}, "curve": {"target": [0.1, 0.5]}}
-    write_runs(tmp_path, FILE, lambda planned: curve | {"trace": [3.0, 2.5]})
-    runs = read_runs(tmp_path / "runs.csv")
-    assert runs["accuracy"].dtype == runs["seconds"].dtype == float
-    assert next(iter(runs["curve"])) == [0.1, 0.5]
-    assert next(iter(runs["trace"])) == [3.0, 2.5]
-
-
-def test_a_long_curve_is_read(tmp_path):
-    csv.field_size_limit(2**17)  # as Python has it; other tests may have raised it
-    curve = [i / 20_000 for i in range(20_000)]
-    write_runs(tmp_path, FILE, lambda planned: {"curve": {"target": curve}, "metrics": {
-        "target": {"accuracy": 0.5}}})  # fmt: skip
-    assert next(iter(read_runs(tmp_path / "runs.csv")["curve"])) == curve
 
 
 def test_a_domain_that_no_run_has_is_an_error_with_its_line(tmp_path):
     text = GOOD.replace("comp-vs-rec}", "comp-vs-rec, domain: source}")  # not scored
     file = experiments.read(text, PATH)
-    cells_of(file, to_runs([]))
+    cells_of(file, {})
     runs = write_runs(tmp_path, file, lambda planned: 0.5)
     with pytest.raises(UserError, match=r"^mine\.yaml:6: unknown domain 'source'\. Known: target"):
         cells_of(file, runs)
-
-
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [("seed", "one"), ("seconds", "long"), ("curve", "{1}"), ("trace", '["a"]'), ("params", "{"),
-     ("versions", "[]"), ("status", "dome")],
-)  # fmt: skip
-def test_a_value_of_another_type_is_an_error_with_its_line(tmp_path, column, value):
-    write_runs(tmp_path, FILE, lambda planned: 0.5)
-    lines = read_lines(tmp_path / "runs.csv")
-    lines[1][column] = value
-    with pytest.raises(UserError, match=r"runs\.csv:3: not a line of runs"):
-        to_runs(lines, tmp_path / "runs.csv")
-
-
-def test_lines_in_another_order_are_read_but_not_those_of_two_files(tmp_path):
-    new = write_runs(tmp_path, FILE, lambda planned: 0.5)
-    path = tmp_path / "runs.csv"
-    text = path.read_text()
-    head, *lines = text.splitlines(keepends=True)
-    path.write_text("".join([head, *reversed(lines)]))
-    assert read_runs(path).iloc[::-1].reset_index(drop=True).equals(new)
-    path.write_text(text + text.partition("\n")[2].replace("C", "D"))
-    with pytest.raises(UserError, match="two files"):
-        read_runs(path)
 
 
 def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):

@@ -12,8 +12,8 @@ from scipy.stats import sem, t
 
 from transferbench import experiments
 from transferbench.evidence import pages, regret
-from transferbench.evidence.frame import observations, summarise, to_runs
-from transferbench.runs.record import RUNS_COLUMNS, Record
+from transferbench.evidence.frame import observations, summarise
+from transferbench.runs.record import Record
 
 TEXT = """
 title: t
@@ -54,18 +54,18 @@ def cells(values=VALUES, text=TEXT, agreement=None):
     agreement: by row, what the consensus says of it.
     """
     file = experiments.read(text, Path("choice.yaml"))
-    lines = []
+    records = {}
     for planned in file.runs():
         run = planned.run
         known = values.get(planned.row) or values[planned.row.split(", ")[0]]
         accuracy = known[list(file.spec.columns).index(planned.column)]
         record = Record(
-            "k", "done", "", run.task, run.model, run.params, run.seed, "c", "now",
+            run.task, run.model, run.params, run.seed, "done",
             metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
             diagnostics={"agreement": agreement[planned.row]} if agreement else {},
         )  # fmt: skip
-        lines += [dict.fromkeys(RUNS_COLUMNS, "") | line for line in record.rows(*planned[:3])]
-    return file, summarise(file, observations(file, to_runs(lines)))
+        records[run.identity] = record
+    return file, summarise(file, observations(file, records))
 
 
 def line(table: pd.DataFrame, strategy: str, **variants: str) -> pd.Series:
@@ -187,6 +187,6 @@ def test_the_csv_has_the_lines_of_the_summary():
 
 def test_without_runs_the_table_is_empty():
     file = experiments.read(TEXT, Path("choice.yaml"))
-    found = summarise(file, observations(file, to_runs([])))
+    found = summarise(file, observations(file, {}))
     assert regret.summary(file, found).empty
     assert "regret.md" in pages.render(file, found)

@@ -16,7 +16,8 @@ from transferbench import experiments
 from transferbench.cli import invoke
 from transferbench.evidence import report
 from transferbench.evidence.explain import command
-from transferbench.evidence.frame import observations, read_runs, summarise
+from transferbench.evidence.frame import observations, summarise
+from transferbench.runs import store
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "results"
@@ -80,7 +81,7 @@ def test_a_page_needs_nothing_but_links_to_the_others(pages):
 
 
 def test_every_cell_and_claim_has_its_place(results, pages):
-    for path in sorted(results.glob("*/runs.csv")):
+    for path in sorted(results.glob("*/runs.jsonl")):
         file = experiments.load(path.parent.name)
         page = pages[f"{file.name}.html"]
         assert f'href="{file.name}.html"' in pages["index.html"]
@@ -90,15 +91,17 @@ def test_every_cell_and_claim_has_its_place(results, pages):
             assert says in pages["index.html"]
         found = facts(page)
         dialogs = {each["title"]: each for line in found.values() for each in line.values()}
-        observed = observations(file, read_runs(path))
+        observed = observations(file, store.read(path))
         planned = summarise(file, observed)
         if file.spec.figure and file.spec.figure.iterations:
             planned = list({(one.row, one.column): one for one in planned}.values())
         for one in planned:
             place = f", {file.spec.figure.label} = {one.x:g}" if one.x == one.x else ""
             dialog = dialogs[f"{file.name}: {one.column}, {one.row}{place}"]
-            assert dialog["again"] == command(each.run for each in one.outcomes)
-            assert dialog.get("data", "") == ", ".join(one.reported("data"))
+            assert dialog["again"] == command(each.run for each in one.records)
+            assert dialog.get("data", "") == ", ".join(
+                dict.fromkeys(r.data for r in one.records if r.data)
+            )
         assert page.count(" data-place=") == len(dialogs) == len(planned)
 
 
@@ -116,7 +119,7 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
     monkeypatch.setattr(experiments.settings, "experiments_dir", lambda: folder)
     results = tmp_path / "results" / "gtl-table3"
     results.mkdir(parents=True)
-    shutil.copy(RESULTS / "gtl-table3" / "runs.csv", results)
+    shutil.copy(RESULTS / "gtl-table3" / "runs.jsonl", results)
     pages, errors = report.render(results.parent)
     assert not errors
     for name, scripts in (("index.html", 2), ("gtl-table3.html", 2)):
@@ -347,7 +350,7 @@ def test_every_cell_that_the_search_finds_has_its_address(pages):
 
 def test_badges_add_up_to_the_published_cells(results, pages):
     printed = 0
-    for path in results.glob("*/runs.csv"):
+    for path in results.glob("*/runs.jsonl"):
         spec = experiments.load(path.parent.name).spec
         for row, values in spec.published.items() if not spec.figure else ():
             kept = [name for name in values if not spec.columns[name].reading_of]

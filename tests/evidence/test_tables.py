@@ -14,16 +14,18 @@ from small_experiment import GOOD, PATH
 from transferbench import experiments, reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages, tables
-from transferbench.evidence.frame import Cell, read_lines, read_runs, to_runs
+from transferbench.evidence.frame import Cell
 from transferbench.reproduce import Rebuild
+from transferbench.runs import store
 from transferbench.runs.record import Record
+from transferbench.runs.store import Store
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
 
 
 def runs(values: dict, tmp_path):
-    """runs.csv of {column: [accuracy or status, one for each run]}."""
+    """Runs of {column: [accuracy or status, one for each run]}."""
     each = {column: iter(found) for column, found in values.items()}
     return write_runs(tmp_path, FILE, lambda planned: next(each[planned.column], None))
 
@@ -105,7 +107,7 @@ columns:
 
 def judged(difference: float, error: float = 0.0, printed: float = 0.0) -> Cell:
     """A finished cell with a tolerance of 1, this difference, and standard errors of both means."""
-    cell = Cell("one", "NMF", math.nan, "accuracy", mean=difference, published=0.0, tolerance=1.0)
+    cell = Cell(row="one", column="NMF", metric="accuracy", mean=difference, published=0.0, tolerance=1.0)
     return replace(cell, error=error, published_error=printed, runs=4)
 
 
@@ -221,23 +223,6 @@ def test_an_average_has_the_runs_of_its_row_with_the_fewest(tmp_path):
     assert [found[row, "NMF"].runs for row in ("one", "two", "average")] == [3, 2, 2]
 
 
-@pytest.mark.parametrize(("old", "new"), [('{""C', '{""C""'), ("0.8,", "high,"), (",k0,,", "")])
-def test_a_damaged_line_is_an_error(tmp_path, old, new):
-    runs({"LG": [0.8], "NMF": OK}, tmp_path)
-    path = tmp_path / "runs.csv"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new, 1))
-    with pytest.raises(UserError, match=r"runs\.csv:2: not a line of runs"):
-        read_runs(path)
-
-
-@pytest.mark.parametrize("content", ["", "\n", "one,two\n1,2\n"])
-def test_other_columns_are_an_error(tmp_path, content):
-    (tmp_path / "runs.csv").write_text(content)
-    with pytest.raises(UserError, match=r"runs\.csv: expected the columns row, column"):
-        read_runs(tmp_path / "runs.csv")
-
-
 def test_an_outdated_page_is_found_and_rewritten(tmp_path):
     runs({"LG": [0.8], "NMF": OK}, tmp_path)
     assert len(pages.outdated(FILE, tmp_path)) == 3
@@ -254,9 +239,7 @@ def test_an_outdated_page_is_found_and_rewritten(tmp_path):
 def test_latex_special_letters_are_escaped(tmp_path):
     spec = GOOD.replace("LG", "A_b % & λ")
     file = experiments.read(spec, PATH)
-    assert (
-        "A\\_b \\% \\& $\\lambda$" in pages.render(file, cells_of(file, to_runs([])))["table.tex"]
-    )
+    assert "A\\_b \\% \\& $\\lambda$" in pages.render(file, cells_of(file, {}))["table.tex"]
 
 
 def test_markdown_tables_stay_whole(tmp_path):
@@ -270,11 +253,6 @@ def test_markdown_tables_stay_whole(tmp_path):
         lines = [line for line in files[name].splitlines() if line.startswith("|")]
         assert {line.replace(r"\|", "").count("|") - 1 for line in lines} == set(columns)
     assert r"| o\|n e | 80.00 / 81.71" in files["table.md"]
-
-
-def test_a_missing_runs_csv_is_an_error(tmp_path):
-    with pytest.raises(UserError, match="cannot be read"):
-        read_runs(tmp_path / "none.csv")
 
 
 CLUSTERS = """\
@@ -300,7 +278,7 @@ GRID = {1.0: (0.5, 0.95, 0.1, 0.01), 2.0: (0.7, 0.9, 0.3, 0.02), 3.0: (0.75, 0.8
 
 
 def clusters(tmp_path, lost: tuple = (), end: str | None = "timeout"):
-    """runs.csv; runs with σ and seed as in `lost` end as given, None for a missing run."""
+    """Runs with σ and seed as in `lost` end as given, None for a missing run."""
 
     def outcome(planned):
         sigma = planned.run.params["sigma"]
@@ -320,22 +298,23 @@ def test_a_run_for_several_rows_is_written_once(tmp_path):
         task: {"accuracy": 0.5, "nmi": 0.5, "explained": 0.5} for task in ("task-1", "task-2")
     }
     for run in set(rebuild.waiting):
-        rebuild.take(run, replace(Record.of("k", run, "done"), metrics=metrics))
-    rebuild.write()
-    assert len(read_lines(tmp_path / "mine" / "runs.csv")) == 3 * 3 * 2
+        rebuild.take(run, replace(Record.of(run, "done"), metrics=metrics))
+    rebuild.write(Store(tmp_path))
+    assert len(store.read(tmp_path / "mine" / store.NAME)) == 3 * 3
 
 
 def test_a_forecast_counts_the_process_of_a_run_but_not_what_was_reused(tmp_path, home):
     file = experiments.read(GOOD, PATH)
     (tmp_path / "results" / "mine").mkdir(parents=True)
-    cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0, "load_seconds": 1.0}
+    cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0}
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
-    rebuild = Rebuild(file, home.results, None)
-    expected, _, seconds = reproduce.forecast([rebuild], home)
-    each = 11 + reproduce.OVERHEAD
-    assert expected["seconds"]["mine"] == pytest.approx(each * len(rebuild.waiting))
-    assert seconds == pytest.approx(dict.fromkeys(rebuild.waiting, each))
+    batch = reproduce.Batch([file], home, None)
+    expected, _, seconds = batch.forecast("outdated")
+    each = 10 + reproduce.OVERHEAD
+    runs = batch.rebuilds[0].runs
+    assert expected["seconds"]["mine"] == pytest.approx(each * len(runs))
+    assert seconds == pytest.approx(dict.fromkeys(runs, each))
 
 
 def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):

@@ -1,90 +1,121 @@
-"""Records are read back as they were written, or not at all."""
+"""A finished run is a line: appended, never lost, and read back as it was written."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
+import multiprocessing
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
-from transferbench.runs.record import Limits, Record, Run, Store
+from transferbench.data.tasks import Facts
+from transferbench.errors import Doubt, UserError
+from transferbench.runs import store
+from transferbench.runs.record import Record
+from transferbench.runs.store import Store
 
 RECORD = Record(
-    key="ab12", status="done", reason="", task="t", model="m", params={"k": 2}, seed=0, code="c",
-    finished="now", limits=Limits(60.0), metrics={"t": {"accuracy": 0.5}}, trace=(2.0, 1.0),
+    task="t", model="lr", params={"k": 2, "layers": (3, 4)}, seed=0, status="done", code="c",
+    data="d", finished="2026-01-01T00:00:00Z", metrics={"t": {"accuracy": 1 / 3}},
+    documents={"t": 3}, diagnostics={"share": None}, objective=0.1, iterations=2, trace=(2.0, 0.1),
+    curve={"t": (0.25, 1 / 3)}, doubts=(Doubt("odd", target="t"),), seconds=1.5, peak_mib=100.0,
+    versions="python 3.11.7", output="a \u202e mark",
 )  # fmt: skip
+FACTS = Facts("transfer", ("a",), {"t": 3}, {"t": [3]}, (2,), 4, 5.0, "digest")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[:100],
-        lambda text: "",
-        lambda text: json.dumps({"key": json.loads(text)["key"]}),
-        lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "sha256"}),
-        lambda text: json.dumps(json.loads(text) | {"metrics": 5}),
-        lambda text: json.dumps(json.loads(text) | {"metrics": {}}),
-        lambda text: "[" * 100_000,
-        lambda text: text.replace("0.5", "0.7"),
-    ],
-    ids=["cut", "empty", "status", "no digest", "metrics", "nothing", "deep", "digit"],
-)
-def test_a_damaged_record_is_not_read(home, damage):
-    store = Store(home.results)
-    path = store.write(RECORD)
-    assert store.find("ab12") == RECORD
-    assert path.stat().st_mode & 0o444 == 0o444, "readable by all, as other files are"
-    path.write_text(damage(path.read_text()))
-    assert store.find("ab12") is None
+@pytest.mark.parametrize("record", [RECORD, Record("t", "m", {}, None, "failed", "why")])
+def test_a_record_is_read_back_as_it_was_written(home, record):
+    Store(home.results).append(record)
+    (found,) = store.read(home.results / store.NAME).values()
+    assert store.to_json(found) == store.to_json(record)
+    assert found.run == replace(record.run, params=found.params)
+    assert "\u202e" not in (home.results / store.NAME).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content.pop("trace"),
-        lambda content: content.update(another=1),
-        lambda content: content.update(trace=None),
-        lambda content: content.update(limits=5),
-        lambda content: content.update(key="cd34"),
-    ],
-    ids=["missing field", "unknown field", "no trace", "no limits", "key of another"],
-)
-def test_a_record_of_another_version_or_run_is_not_read(home, change):
-    """Its digest is right, as if such a version had written it."""
-    store = Store(home.results)
-    path = store.write(RECORD)
-    content = json.loads(path.read_text())
-    del content["sha256"]
-    change(content)
-    text = json.dumps(content, sort_keys=True)
-    path.write_text(json.dumps(content | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
-    assert store.find("ab12") is None
+def test_pandas_reads_the_file(home):
+    for seed in (0, 1):
+        Store(home.results).append(replace(RECORD, seed=seed))
+    runs = pd.read_json(home.results / store.NAME, lines=True)
+    assert list(runs["seed"]) == [0, 1]
+    assert runs["metrics"][0] == {"t": {"accuracy": pytest.approx(1 / 3)}}
 
 
-def test_an_unfinished_record_does_not_replace_one_written_at_the_same_time(home, monkeypatch):
-    store, find = Store(home.results), Store.find
-    other = threading.Thread(target=store.write, args=(RECORD,))
-
-    def find_slowly(self, key):
-        found = find(self, key)
-        other.start()
-        other.join(0.2)
-        return found
-
-    monkeypatch.setattr(Store, "find", find_slowly)
-    store.write(replace(RECORD, status="failed"))
-    other.join()
-    assert find(store, RECORD.key) == RECORD
+def test_the_last_finished_record_of_a_run_counts(home):
+    stored = Store(home.results)
+    for change in ({"seconds": 2.0}, {"seconds": 3.0}, {"status": "failed", "seconds": None}):
+        stored.append(replace(RECORD, **change))
+    for known in (stored, Store(home.results)):
+        assert known.get(RECORD.run).seconds == 3.0
+        assert known.get(replace(RECORD.run, seed=1)) is None
 
 
-def test_runs_that_differ_have_different_keys():
-    run = Run("t", "lr", {"C": 1.0}, 0)
-    others = {
-        **{"task": "u", "model": "svm", "params": {"C": 2.0}, "seed": 1},
-        "curve": True,
-    }
-    changed = [replace(run, **{name: value}) for name, value in others.items()]
-    assert len({each.key(None) for each in (run, *changed)}) == 1 + len(others)
-    assert replace(run).key(None) == run.key(None)
+def test_a_torn_last_line_is_left_out_and_cut_before_the_next(home):
+    stored, path = Store(home.results), home.results / store.NAME
+    stored.append(RECORD)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40])
+    with pytest.warns(UserWarning, match="last line is incomplete"):
+        assert len(store.read(path)) == 1
+    stored.append(replace(RECORD, seed=1))
+    assert [each.seed for each in store.read(path).values()] == [0, 1]
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "<<<<<<< ours", '{"task": "t", "other": 1}', "\0"])
+def test_a_damaged_line_is_an_error_with_its_number(home, line):
+    Store(home.results).append(RECORD)
+    path = home.results / store.NAME
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(UserError, match=r"runs\.jsonl:2: not a run; delete the line"):
+        store.read(path)
+
+
+def _append(results, first):
+    for seed in range(first, first + 50):
+        Store(results, single=True).append(replace(RECORD, seed=seed))
+
+
+def test_processes_that_write_at_once_lose_nothing(home):
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_append, args=(home.results, 50 * i)) for i in range(2)]
+    for process in writers:
+        process.start()
+    for process in writers:
+        process.join()
+    assert sorted(r.seed for r in store.read(home.results / store.NAME).values()) == [*range(100)]
+
+
+def test_a_file_is_arranged_as_planned_and_takes_runs_of_others(home):
+    stored, path = Store(home.results), home.results / "mine" / store.NAME
+    for seed in (7, 1):
+        stored.append(replace(RECORD, seed=seed), path)
+    stored.append(replace(RECORD, seed=0), home.results / "other" / store.NAME)
+    lost = replace(RECORD, seed=2, status="unavailable", reason="no data")
+    planned = [replace(RECORD, seed=seed).run for seed in range(3)]
+    records = {run: replace(lost, seed=run.seed) for run in planned}
+    Store(home.results).arrange(path, records)
+    found = store.read(path).values()
+    assert [(r.seed, r.status) for r in found] == [
+        (0, "done"), (1, "done"), (2, "unavailable"), (7, "done")
+    ]  # fmt: skip
+    before = path.stat().st_mtime_ns
+    Store(home.results).arrange(path, records)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_record_is_current_while_data_and_code_are_the_same():
+    run = replace(RECORD.run, curve=False)
+    record = replace(RECORD, data=FACTS.key, code=run.code)
+    assert record.is_current(run, FACTS)
+    assert record.is_current(replace(run, curve=True), FACTS)
+    assert not replace(record, curve=None).is_current(replace(run, curve=True), FACTS)
+    for change in ({"code": "other"}, {"status": "failed"}):
+        assert not replace(record, **change).is_current(run, FACTS)
+    for change in ({"weight": 6.0}, {"digest": "other"}, {"files": ("a",)}):
+        assert not record.is_current(run, replace(FACTS, **change))
+
+
+def test_a_place_that_cannot_be_written_is_one_error(home):
+    home.results.write_text("a file where the folder should be")
+    with pytest.raises(UserError, match="cannot write"):
+        Store(home.results).probe()

@@ -82,7 +82,7 @@ def all_names() -> Iterable[str]:
 def have_run(settings: Settings) -> tuple[str, ...]:
     """Return the names of the experiments that have results, sorted."""
     known = [*experiments.names(), *experiments.own_names(settings.results)]
-    return tuple(sorted(n for n in known if (settings.results / n / "runs.csv").is_file()))
+    return tuple(sorted(n for n in known if (settings.results / n / "runs.jsonl").is_file()))
 
 
 def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import click
 from annotated_types import Ge, Lt
@@ -17,9 +17,14 @@ from transferbench.runs import engines
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from transferbench.runs.record import Limits, Record, Run, TaskFiles
+    from transferbench.runs.store import Store
 
 Seed = Annotated[int, Ge(0), Lt(2**32)]
+#: As `runner.Rerun`, without importing it.
+Rerun = Literal["missing", "outdated", "all"]
 #: Type of `--repeats`.
 REPEATS = click.IntRange(1, 1000)
 
@@ -50,19 +55,16 @@ class Execution:
         "--memory-limit", metavar="GIB", hidden=True, type=click.FloatRange(0.001, 2**20),
         help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
-    force: bool = option("--force", is_flag=True, help="Repeat runs that have a finished record.")
-    reuse: bool = option("--reuse", is_flag=True, help="Keep finished runs of your files, too.")
+    rerun: Rerun = option(  # noqa: RUF009
+        "--rerun", type=click.Choice(get_args(Rerun)), default="outdated", show_default=True,
+        help="Runs to perform: those without a result, also those whose data or code changed since "
+        "(code in a file of yours always counts as changed), or all.",
+    )  # fmt: skip
     scheduler: str | None = option(
         "--scheduler", metavar="ADDRESS", hidden=True,
         help="Dask scheduler to use, for example tcp://host:8786.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
-
-    def repeats(self, run: Run) -> bool:
-        """True for a run to perform although it has a finished record."""
-        from transferbench.runs.runner import untraced
-
-        return self.force or (untraced(run) and not self.reuse)
 
     def perform(
         self,
@@ -73,19 +75,24 @@ class Execution:
         on_record: Callable[[Run, Record], None] = lambda run, record: None,
         task_files: TaskFiles | None = None,
         expected: Mapping[Run, float] | None = None,
+        store: Store | None = None,
+        place: Callable[[Run], Path | None] = lambda run: None,
     ) -> list[Record]:
         """Return the records of the runs; with dry_run, print what would run and return none.
 
-        default_limits: limits of a run if the command line gives none; on_record, task_files,
-        expected: see `runner.run`.
+        default_limits: limits of a run if the command line gives none; the others: see
+        `runner.run`.
         """
         from transferbench.runs import runner
         from transferbench.runs.record import Limits
+        from transferbench.runs.store import Store
 
         engine = engines.choose(self.jobs, self.scheduler)
         if self.dry_run:
             lines = [["task", "model", "seed", ""]]
-            for run, done in zip(runs, runner.done(runs, settings, self.repeats), strict=True):
+            store = store or Store(settings.results, single=True)
+            done_runs = runner.done(runs, settings, store, place, self.rerun)
+            for run, done in zip(runs, done_runs, strict=True):
                 seed = "none" if run.seed is None else f"{run.seed}"
                 state = "done" if done else "to run"
                 lines.append([run.task, run.model, seed, state])
@@ -97,8 +104,9 @@ class Execution:
             memory = int((self.memory_limit or 0) * 2**30) or default.memory
             return Limits(self.time_limit or default.seconds, memory, self.threads)
 
-        if not self.force and any(map(self.repeats, runs)):
-            say("runs of your files are repeated: what they use may change; see --reuse", err=True)
+        if self.rerun == "outdated" and any(map(runner.untraced, runs)):
+            message = "runs of your files are repeated: what they use may change"
+            say(f"{message}; --rerun missing keeps them", err=True)
         once = OncePrinter()
 
         def report(run: Run, record: Record) -> None:
@@ -111,8 +119,8 @@ class Execution:
             on_record(run, record)
 
         return runner.run(
-            runs, settings, engine=engine, limits=limits, repeats=self.repeats, on_record=report,
-            task_files=task_files, expected=expected,
+            runs, settings, engine=engine, limits=limits, rerun=self.rerun, on_record=report,
+            task_files=task_files, expected=expected, store=store, place=place,
         )  # fmt: skip
 
 

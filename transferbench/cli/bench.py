@@ -46,8 +46,9 @@ def command(
     MODEL is a name, a Python file with a function `fit`, or an estimator of scikit-learn (trained
     on the sources), skada or adapt, as package.module:Name. Its code is run. Runs that the results
     of the suite have are reused if code, data and parameters are equal. What a file imports or
-    reads is not known, so its runs are made anew; --reuse keeps the finished ones. The results are
-    an experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md.
+    reads is not known, so its runs are made anew; --rerun missing keeps the finished ones. The
+    results are an experiment of your own, results/SUITE+LABEL/, and a board,
+    results/boards/SUITE+LABEL.md.
     """
     import yaml
 
@@ -78,9 +79,7 @@ def command(
     own = experiments.read(text, path, folder)
     if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
         raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
-    rebuild = reproduce.Rebuild(own, settings.results, None)
-    rebuild.keep(settings, same_code=True)
-    code = perform([rebuild], settings, execution)
+    code = perform(reproduce.Batch([own], settings, None), settings, execution)
     if execution.dry_run:
         return code
     cells = read_cells(own, settings.results / folder)

@@ -1,7 +1,6 @@
 """transferbench clean."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -11,24 +10,7 @@ from transferbench.errors import UserError
 from transferbench.files import remove_unlocked
 from transferbench.settings import Settings
 
-KINDS = ("built", "originals", "artefacts", "records", "temporary")
-
-
-def _unused_records(settings: Settings) -> Iterator[Path]:
-    """Yield the records that no runs.csv lists and no command would reuse."""
-    from transferbench import models
-    from transferbench.evidence.frame import read_lines
-    from transferbench.runs.record import Store
-
-    tables = settings.results.rglob("runs.csv")
-    listed = {line["key"] for table in tables for line in read_lines(table)}
-    store = Store(settings.results)
-    for path in store.folder.glob("??/*.json"):
-        record = store.find(path.stem)
-        with suppress(UserError):  # of a model that is not installed now
-            current = record and record.code == models.code(record.model)
-            if not current and path.stem not in listed:
-                yield path
+KINDS = ("built", "originals", "artefacts", "temporary")
 
 
 def _found(settings: Settings) -> dict[str, Iterable[Path]]:
@@ -46,7 +28,6 @@ def _found(settings: Settings) -> dict[str, Iterable[Path]]:
         "built": (settings.data / "built").rglob("*.task"),
         "originals": (settings.data / "raw" / f"{n}{e}" for n in originals for e in ("", ".part")),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
-        "records": _unused_records(settings),
         "temporary": (path for each in folders for path in each.rglob(".*.????????.part")),
     }
 
@@ -62,7 +43,6 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
     built      built tasks; they are built again when they are needed
     originals  original files, whole or in part; they are fetched again when they are needed
     artefacts  what runs share; it is made again
-    records    those that no runs.csv lists and no command would reuse
     temporary  what killed commands left; files that are being written stay
     """
     if yes and not kinds:

@@ -39,12 +39,12 @@ def command(
     found = explain.facts(file, cell)
     echo(found.pop("title"))
     _echo_facts(found)
-    if not cell.outcomes:
+    if not cell.records:
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
         return
-    task = tasks.Task.named(cell.outcomes[0].run.task)
-    digest = tasks.facts(task, settings).digest if task.built_path(settings).is_file() else ""
+    task = tasks.Task.named(cell.records[0].run.task)
+    digest = tasks.facts(task, settings).key if task.built_path(settings).is_file() else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
     _echo_facts({name: text or "unchanged" for name, text in changed.items()})

@@ -1,13 +1,11 @@
 """transferbench list."""
 
-import csv
+import json
 import re
 import shutil
 import sys
 from collections import defaultdict
 from contextlib import suppress
-from io import StringIO
-from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -112,19 +110,15 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _seconds(results: Path) -> dict[tuple[str, str], list[float]]:
-    """Return the seconds of the finished fits in runs.csv, by experiment, by model and by task."""
+    """Return the seconds of the finished fits, by experiment, by model and by task."""
     spent: dict[tuple[str, str], list[float]] = defaultdict(list)
-    names = ("key", "model", "task", "status", "seconds")
-    for path in results.glob("*/runs.csv"):
-        seen = set()
-        with suppress(OSError, ValueError, csv.Error):
-            lines = csv.reader(StringIO(read_regular(path), newline=""))
-            places = map(next(lines, []).index, names)
-            for key, model, task, status, seconds in map(itemgetter(*places), lines):
-                if status == "done" and seconds and key not in seen:  # a line for each domain
-                    seen.add(key)
-                    for of in ("experiments", path.parent.name), ("models", model), ("tasks", task):
-                        spent[of].append(float(seconds))
+    for path in results.glob("*/runs.jsonl"):
+        with suppress(OSError, ValueError):
+            for line in map(json.loads, read_regular(path).splitlines()):
+                places = path.parent.name, line["model"], line["task"]
+                for place in zip(("experiments", "models", "tasks"), places, strict=True):
+                    if line["status"] == "done":
+                        spent[place].append(line["seconds"])
     return spent
 
 

@@ -13,7 +13,7 @@ from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.reproduce import Rebuild
+    from transferbench.reproduce import Batch
 
 
 @click.command()
@@ -26,23 +26,11 @@ if TYPE_CHECKING:
     help="Runs of each random method, in place of the experiment's own number; the results of "
     "another number are written to results/repeats-N/.",
 )
-@click.option(
-    "--missing",
-    is_flag=True,
-    help="Perform only the runs that results/EXPERIMENT/runs.csv lacks; keep its other lines, also "
-    "those of older code, which their column `code` names.",
-)
-@click.option(
-    "--outdated",
-    is_flag=True,
-    help="Perform only the runs that results/EXPERIMENT/runs.csv lacks or that other code made; "
-    "keep its other lines.",
-)
 @execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    missing: bool, outdated: bool, execution: Execution,
+    execution: Execution,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -50,8 +38,9 @@ def command(
     stands for its published tables and figures. Name its other experiments, such as gtl-variants
     and gtl-unit-length, each; `transferbench list gtl` lists all.
 
-    Missing runs are performed. Each results/EXPERIMENT/ is written as soon as its last run has
-    ended; of several experiments, the quickest come first.
+    Runs without a result of the present data and code are performed, see --rerun. Each
+    results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
+    quickest come first.
     """
     from transferbench import experiments, reproduce
     from transferbench.errors import UserError
@@ -62,36 +51,30 @@ def command(
         known = f"an experiment, such as gtl-table3, a paper ({', '.join(experiments.papers())})"
         raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
     chosen = names or experiments.names()
-    rebuilds = reproduce.plan(chosen, settings, repeats, missing=missing, outdated=outdated)
-    return perform(rebuilds, settings, execution)
+    planned = [experiments.load(name, settings.results) for name in chosen]
+    return perform(reproduce.Batch(planned, settings, repeats), settings, execution)
 
 
-def perform(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -> int:
+def perform(batch: Batch, settings: Settings, execution: Execution) -> int:
     """Perform planned experiments, or print what would run; return the exit code."""
-    from transferbench import reproduce
     from transferbench.files import exclusive
 
-    if execution.dry_run:
-        _show(rebuilds, settings, execution)
-        return 0
-    seconds = None
-    if not execution.force:
-        _, sentence, seconds = reproduce.forecast(rebuilds, settings, execution.repeats)
-        say(sentence, err=True)
     message = "another reproduce is running here; waiting for it, so that no run is made twice"
-    lock = settings.results / "records" / "reproduce.lock"
+    lock = settings.results / ".reproduce.lock"
+    if execution.dry_run:
+        _show(batch, execution)
+        return 0
     with exclusive(lock, partial(say, message, err=True)):
-        execute = partial(execution.perform, settings=settings, expected=seconds)
-        return reproduce.perform(rebuilds, execute, say)
+        _, sentence, seconds = batch.forecast(execution.rerun)
+        say(sentence, err=True)
+        return batch.perform(partial(execution.perform, settings=settings, expected=seconds), say)
 
 
-def _show(rebuilds: list[Rebuild], settings: Settings, execution: Execution) -> None:
+def _show(batch: Batch, execution: Execution) -> None:
     """Print what would run, a line for each experiment."""
-    from transferbench import reproduce
-
-    expected, sentence, _ = reproduce.forecast(rebuilds, settings, execution.repeats)
+    expected, sentence, _ = batch.forecast(execution.rerun)
     lines = [["experiment", "done", "to run", "minutes of one core"]]
-    for rebuild in rebuilds:
+    for rebuild in batch.rebuilds:
         one = expected.loc[rebuild.name]
         unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
         counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]

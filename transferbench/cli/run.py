@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -19,7 +18,7 @@ from transferbench.cli._options import (
     task_names,
 )
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
-from transferbench.cli._terminal import echo, echo_json, echo_table
+from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,16 +56,17 @@ def command(
 ) -> int:  # fmt: skip
     """Run models on one task.
 
-    Print their accuracy beside the paper's. A run with a finished record is not repeated; --force
-    repeats it.
+    Print their accuracy beside the paper's. Runs are kept in results/runs.jsonl; a finished one is
+    not repeated while its data and code stay the same, see --rerun.
 
     Results on your own documents have warnings that need no labels. If a named model's result is
-    worthless by them, the exit code is 1 unless --force is given.
+    worthless by them, the exit code is 1.
     """
     from transferbench import parameters
     from transferbench.errors import UserError
     from transferbench.runs import runner
-    from transferbench.runs.record import Store, TaskFiles
+    from transferbench.runs.record import TaskFiles
+    from transferbench.runs.store import NAME, to_json
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
@@ -83,20 +83,18 @@ def command(
     facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
     if as_json:
         for record in records:
-            echo_json(json.loads(record.to_json()), indent=None)
+            echo(to_json(record))
     else:
         sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
         echo_table(_rows(records))
         echo()
-        for record in records:
-            path = Store(settings.results).path(record.key)
-            inside = path.is_relative_to(Path.cwd())
-            echo(f"record: {path.relative_to(Path.cwd()) if inside else path}")
+        path = settings.results / NAME
+        inside = path.is_relative_to(Path.cwd())
+        echo(f"runs: {path.relative_to(Path.cwd()) if inside else path}")
     worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
-    if (named := [name for name in names if name in worthless]) and not execution.force:
-        message = "worthless by the warnings above; --force exits with 0."
-        echo(f"{', '.join(named)}: {message}", err=True)
+    if named := [name for name in names if name in worthless]:
+        echo(f"{', '.join(named)}: worthless by the warnings above.", err=True)
         return 1
     return 0 if all(record.done for record in records) else 1
 

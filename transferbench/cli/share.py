@@ -6,7 +6,6 @@ import click
 
 from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._terminal import echo
-from transferbench.messages import counted
 from transferbench.settings import Settings
 
 
@@ -15,22 +14,19 @@ from transferbench.settings import Settings
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE.zip", help="Default: EXPERIMENT.zip."
 )
-@click.option("--author", default="", help="Who publishes it, for the board and the readme.")
 @click.pass_obj
-def command(settings: Settings, experiment: str, out: Path | None, author: str) -> None:
+def command(settings: Settings, experiment: str, out: Path | None) -> None:
     """Write the results of an experiment into one zip file.
 
-    It has the experiment, its runs, tables and pictures, the versions of libraries, digests and
-    licences of the data, BibTeX, and the Python files of its own models. `verify FILE.zip` repeats
-    a sample of its runs.
+    It has the experiment, its runs with versions of libraries and digests of the data, tables and
+    pictures, BibTeX, and the Python files of its own models.
     """
     from transferbench import bundle, experiments
-    from transferbench.evidence import bundles
     from transferbench.files import writing
 
     file = experiments.load(experiment, settings.results)
-    packed = bundle.pack(file, settings.results, author)
+    packed = bundle.pack(file, settings.results)
     path = out or Path(f"{file.name}.zip")
     with writing(path) as temporary:
         temporary.write_bytes(packed)
-    echo(f"{path}  {len(packed):,} bytes, {counted(len(bundles.read(path).runs), 'line')} of runs")
+    echo(f"{path}  {len(packed):,} bytes")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -185,6 +186,12 @@ class Facts:
             digest=digest.hexdigest()[:16],
             files=tuple(files),
         )
+
+    @cached_property
+    def key(self) -> str:
+        """16 hex digits that change with any of the facts; see `Record.data`."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
         """Raise ValueError naming the first expected fact that does not hold.

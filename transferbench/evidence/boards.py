@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import bundles, figures, tables
+from transferbench.evidence import figures, tables
 from transferbench.evidence.frame import Cell, main_rows, table_columns, to_frame
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
@@ -70,18 +70,14 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
         if choose in ("", "explained") and not spec.columns[name].reading_of
     }
     cells = [cell for cell in cells if cell.column in columns]
-    for suite, submitted in bundles.submitted(results)[0]:
-        if suite.name == experiment.name:
-            columns |= suite.spec.columns
-            cells += submitted
     shown = to_frame(cells)
-    done = [[o.seconds for o in cell.outcomes if o.status == "done"] for cell in cells]
+    done = [[r.seconds for r in cell.records if r.done and r.seconds is not None] for cell in cells]
     shown["seconds"] = [fmean(each or [math.nan]) for each in done]
     values, seconds = (
         shown.pivot(index="row", columns="column", values=name).reindex(rows)
         for name in ("mean", "seconds")
     )
-    tried = {cell.column for cell in cells if {o.status for o in cell.outcomes} - NOT_TRIED}
+    tried = {cell.column for cell in cells if {r.status for r in cell.records} - NOT_TRIED}
     values = values.drop(columns=[method for method in values if method not in tried])
     better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})

@@ -28,11 +28,11 @@ from transferbench.evidence.frame import (
     observations,
     read_cells,
     summarise,
-    to_runs,
 )
 from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
 from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
+from transferbench.runs import store
 
 Outcome = Literal["holds", "fails", "undetermined"]
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
@@ -171,7 +171,7 @@ def others(experiment: Experiment, results: Path) -> Others:
     known: dict[str, tuple[Experiment, Sequence[Cell]]] = {}
     names = [name for claim in experiment.spec.claims for name in (*claim.also, *claim.read_with)]
     for name in names:
-        if name not in known and (results / name / "runs.csv").is_file():
+        if name not in known and (results / name / store.NAME).is_file():
             other = experiments.load(name)
             known[name] = other, read_cells(other, results / name)
             names += [each for claim in other.spec.claims for each in claim.also]
@@ -180,7 +180,7 @@ def others(experiment: Experiment, results: Path) -> Others:
 
 def _not_run(name: str) -> tuple[Experiment, list[Cell]]:
     experiment = experiments.load(name)
-    return experiment, summarise(experiment, observations(experiment, to_runs([])))
+    return experiment, summarise(experiment, observations(experiment, {}))
 
 
 def _lines(

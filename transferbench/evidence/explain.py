@@ -1,12 +1,11 @@
 """One number of a table or figure explained: its runs, and what has changed since."""
 
-import json
 import math
-import platform
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
 from statistics import fmean
+from typing import Literal
 
 from transferbench import models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
@@ -65,7 +64,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     x = f", {spec.figure.label} = {cell.x:g}" if spec.figure and not math.isnan(cell.x) else ""
     ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
-    published = f"{cell.published:g}" if cell.outcomes else text(cell.published)
+    published = f"{cell.published:g}" if cell.records else text(cell.published)
     printed = "no number" if math.isnan(cell.published) else f"{published}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
     verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
@@ -77,31 +76,34 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
     }
-    if not cell.outcomes:  # an average
+    if not cell.records:  # an average
         return {name: text for name, text in found.items() if text}
-    seconds = [o.seconds for o in cell.outcomes if not math.isnan(o.seconds)]
-    peaks = [o.peak_mib for o in cell.outcomes if not math.isnan(o.peak_mib)]
+    seconds = [record.seconds for record in cell.records if record.seconds is not None]
+    peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
     took += f", at most {max(peaks):.0f} MiB" if peaks else ""
-    threads = dict.fromkeys(int(o.threads) for o in cell.outcomes if not math.isnan(o.threads))
+    threads = dict.fromkeys(record.threads for record in cell.records if record.threads)
     took += "".join(f", {counted(n, 'thread')}" for n in threads)
     column = spec.columns.get(cell.column)
-    days = sorted(time[:10] for time in cell.reported("finished"))
-    versions = [json.loads(text).items() for text in cell.reported("versions")]
+    days = sorted(record.finished[:10] for record in cell.records if record.finished)
     found |= {
-        "again": command(each.run for each in cell.outcomes),
-        "setting": ", ".join(f"{n}={value}" for n, value in cell.outcomes[0].run.params.items()),
+        "again": command(each.run for each in cell.records),
+        "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
         "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
-        "moves": ", ".join(f"{m.change} {m.moved:+.4g}" for m in cell.moves),
         "took": took if seconds else "",
         "note": column.note if column else "",
         "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
-        "data": ", ".join(cell.reported("data")),
-        "code": ", ".join(cell.reported("code")),
-        "versions": "; ".join(", ".join(map(" ".join, each)) for each in versions),
+        "data": ", ".join(reported(cell, "data")),
+        "code": ", ".join(reported(cell, "code")),
+        "versions": "; ".join(reported(cell, "versions")),
     }
     return {name: text for name, text in found.items() if text}
+
+
+def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]:
+    """Return the different texts that the runs report, in their order."""
+    return list(dict.fromkeys(filter(None, (getattr(each, name) for each in cell.records))))
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
@@ -109,14 +111,14 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
     data: digest of the task built here, "" if none.
     """
-    versions = {"python": platform.python_version()} | worker.versions()
-    then = json.loads("".join(cell.reported("versions")[:1]) or "{}")
-    changed = [f"{n} {v} (here {versions.get(n)})" for n, v in then.items() if v != versions.get(n)]
-    code = cell.outcomes[0].run.code
+    here = worker.versions()
+    then = [each.rpartition(" ") for each in cell.records[0].versions.split(", ")]
+    changed = [f"{n} {v} (here {here.get(n)})" for n, _, v in then if n and v != here.get(n)]
+    code = cell.records[0].run.code
     not_built = "task not built here; `transferbench run` builds it"
     return {
-        "data": "" if cell.reported("data") == [data] else f"now {data}" if data else not_built,
-        "code": "" if cell.reported("code") == [code] else f"now {code}",
+        "data": "" if reported(cell, "data") == [data] else f"now {data}" if data else not_built,
+        "code": "" if reported(cell, "code") == [code] else f"now {code}",
         "versions": ", ".join(changed),
     }
 

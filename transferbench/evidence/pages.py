@@ -16,7 +16,6 @@ from transferbench.evidence import (
     boards,
     claims,
     figures,
-    fragility,
     readings,
     regret,
     tables,
@@ -76,7 +75,6 @@ def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others
         "about": _about(spec),
         "notes": [*identical, *tables.choices(experiment, entries), *cited, *spec.notes],
         "problems": tables.problems(experiment, entries),
-        "moves": [move for cell in cells for move in cell.moves],
     }
 
 
@@ -93,10 +91,6 @@ def render(
             templates.append(f"{name}.md")
             frames[f"{name}.csv"] = frame
     templates += ["claims.md"] if spec.claims else []
-    if shown["moves"]:
-        templates.append("fragility.md")
-        frames["fragility.csv"] = fragility.to_csv(shown["moves"])
-        shown |= fragility.summary(cells, shown["digits"])
     texts = {name: to_csv(frame) for name, frame in frames.items()}
     return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
 

@@ -73,7 +73,7 @@ def strips(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         elif printed < quartiles[0]:
             position = "below"
         line = [row, printed, *quartiles, below, position, here["std"].median()]
-        lines.append([*line, here["best"].min(), here["best"].max()])
+        lines.append([*line, math.nan, math.nan])
     return pd.DataFrame(lines, columns=STRIP_COLUMNS)
 
 

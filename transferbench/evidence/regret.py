@@ -5,7 +5,6 @@ each the mean over the seeds. Columns that combine methods are judged, but are n
 best, so their regret can be negative. See `experiment.Regret`.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -89,8 +88,8 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 
 def _is_advised(cell: Cell) -> bool:
     """Return False if a run says that its members agree too little."""
-    said = [json.loads(outcome.diagnostics or "{}") for outcome in cell.outcomes]
-    return all(signs.get("agreement", 1.0) >= WEAK_AGREEMENT for signs in said)
+    agreements = [record.diagnostics.get("agreement") for record in cell.records]
+    return all(each is None or each >= WEAK_AGREEMENT for each in agreements)
 
 
 def grids(

@@ -10,12 +10,13 @@ from typing import Any
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, bundles, claims, figures, tables
+from transferbench.evidence import boards, claims, figures, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
 from transferbench.evidence.pages import content, fill
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import open_regular, write_text
+from transferbench.runs import store
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
@@ -35,14 +36,14 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
 
     site: address of the documentation, for a link to it. The same results give the same pages.
     """
-    errors = bundles.submitted(results)[1]
+    errors: list[UserError] = []
     sections: list[dict[str, Any]] = []
     not_run = []
     own = experiments.own_names(results)
     for name in sorted([*experiments.names(), *own], key=_order):
         try:
             experiment = experiments.load(name, results)
-            if (results / name / "runs.csv").is_file():
+            if (results / name / store.NAME).is_file():
                 sections.append(_section(experiment, results / name))
             else:
                 not_run.append(name)
@@ -110,7 +111,7 @@ def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
         "places": {place: columns.get(place) for place in places},
         "number": partial(tables.number, experiment),
         "facts": {
-            line: {place: facts(experiment, c) for place, c in here.items() if c.outcomes}
+            line: {place: facts(experiment, c) for place, c in here.items() if c.records}
             for line, here in grid.items()
         },
         "board": boards.of(experiment, cells, folder.parent) if spec.board else None,
@@ -174,5 +175,7 @@ def _points(
         here[places[-1]] = cell
         if cell.row in levels:
             level = levels[cell.row]
-            here["published"] = Cell(cell.row, "published", math.nan, cell.metric, mean=level)
+            here["published"] = Cell(
+                row=cell.row, column="published", metric=cell.metric, mean=level
+            )
     return grid, [*dict.fromkeys(places), *["published"] * bool(levels)]

@@ -44,8 +44,11 @@ def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
         for row in spec.rows:
             value = values.get(row, math.nan)
             mean, std = value if isinstance(value, tuple) else (value, math.nan)
-            place = row, cited_label(method), math.nan, experiment.metric(row)
-            cited.append(Cell(*place, published=mean, published_std=std))
+            cell = Cell(
+                row=row, column=cited_label(method), metric=experiment.metric(row),
+                published=mean, published_std=std,
+            )  # fmt: skip
+            cited.append(cell)
     cells = [*cells, *cited]
     for cell in cells:
         groups.setdefault((spec.rows[cell.row].group, cell.column), []).append(cell)
@@ -68,10 +71,9 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
     of_seeds = {seed: fmean(c.by_seed[seed] for c in cells) for seed in seeds}
     lost = next((cell for cell in cells if cell.unfinished), None)
     return Cell(
-        label,
-        cells[0].column,
-        math.nan,
-        cells[0].metric,
+        row=label,
+        column=cells[0].column,
+        metric=cells[0].metric,
         mean=fmean(c.mean for c in cells),
         runs=min(cell.runs for cell in cells),
         planned=max(cell.planned for cell in cells),

@@ -70,12 +70,6 @@ def _title(file: Path) -> str:
     return str(data["title"])
 
 
-def committed_runs(name: str, results: Path) -> Path:
-    """Return the runs.csv of an experiment in `results`, or else the one shipped with the suite."""
-    own = results / name / "runs.csv"
-    return own if own.is_file() else settings.experiments_dir() / name / "runs.csv"
-
-
 def own_names(results: Path) -> list[str]:
     """Return the names of the user's own experiments in a folder of results."""
     return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))

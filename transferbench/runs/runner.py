@@ -1,9 +1,11 @@
 """Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from transferbench import models, parameters
 from transferbench.artefacts import Folder
@@ -12,8 +14,13 @@ from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
 from transferbench.runs.progress import DeferInterrupt, ProgressBar
-from transferbench.runs.record import Job, Limits, Record, Run, Store, TaskFiles
+from transferbench.runs.record import Job, Limits, Record, Run, TaskFile, TaskFiles
+from transferbench.runs.store import Store
 from transferbench.settings import Settings
+
+#: Which runs to perform: those without a finished record, also those whose record other data or
+#: code made (or code that cannot be followed, see `untraced`), or all.
+Rerun = Literal["missing", "outdated", "all"]
 
 
 def untraced(run: Run) -> bool:
@@ -40,16 +47,19 @@ def run(
     *,
     engine: Engine = Local(),
     limits: Callable[[Run], Limits] = lambda run: Limits(),
-    repeats: Callable[[Run], bool] = untraced,
+    rerun: Rerun = "outdated",
+    store: Store | None = None,
+    place: Callable[[Run], Path | None] = lambda run: None,
     progress: bool = True,
     expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
     task_files: TaskFiles | None = None,
 ) -> list[Record]:
-    """Return the record of each run, in order; perform runs that have no finished record.
+    """Return the record of each run, in order; perform those that `rerun` names.
 
     limits     : returns the limits of a run.
-    repeats    : true for runs to perform although they have a finished record.
+    store      : finished records, and where new ones go; by default that of single runs.
+    place      : returns the file of a run's record, None for that of single runs.
     progress   : show how many runs have ended, see `ProgressBar`.
     expected   : seconds that runs may take, for the progress.
     on_record  : called with each run and its record, stored or new.
@@ -73,29 +83,47 @@ def run(
         with suppress(OSError):  # without it, runs make their artefacts themselves
             if folder:
                 folder.path.mkdir(parents=True, exist_ok=True)
-        store = Store(settings.results)
-        batch = Batch(store, files, limits, repeats, on_record, interrupt, bar, folder)
+        store = store or Store(settings.results, single=True)
+        batch = Batch(store, place, files, limits, rerun, on_record, interrupt, bar, folder)
         jobs = batch.jobs(dict.fromkeys(runs))
         with closing(engine.records(jobs, batch.on_progress, batch.on_done)) as records:
-            for record in records:
-                batch.finish(record)
+            for run, record in records:
+                batch.finish(run, record)
     return [batch.records[run] for run in runs]
 
 
-def done(runs: Sequence[Run], settings: Settings, repeats: Callable[[Run], bool]) -> list[bool]:
-    """True for each run with a finished record that `run` keeps; none is run, fetched or built."""
-    store, files = Store(settings.results), TaskFiles(settings)
-    names = {run.task for run in runs}
-    built = {name: tasks.Task.named(name).built_path(settings).is_file() for name in names}
+def done(
+    runs: Sequence[Run],
+    settings: Settings,
+    store: Store,
+    place: Callable[[Run], Path | None] = lambda run: None,
+    rerun: Rerun = "outdated",
+) -> list[bool]:
+    """True for each run that `run` would not perform; none is run, fetched or built."""
+    files = TaskFiles(settings)
+    built = {
+        name: tasks.Task.named(name).built_path(settings).is_file()
+        for name in {run.task for run in runs}
+    }
 
-    def finished(run: Run) -> bool:
-        try:
-            record = built[run.task] and store.find(run.key(files.for_run(run).facts))
-        except Unavailable:  # the file is damaged
-            return False
-        return bool(record and record.done)
+    def is_kept(run: Run) -> bool:
+        record = store.get(run, place(run))
+        if not built[run.task]:
+            return _is_kept(run, record, None, rerun)
+        with suppress(Unavailable):  # the file is damaged
+            return _is_kept(run, record, files.for_run(run), rerun)
+        return False
 
-    return [not repeats(run) and finished(run) for run in runs]
+    return [is_kept(run) for run in runs]
+
+
+def _is_kept(run: Run, record: Record | None, task: TaskFile | None, rerun: Rerun) -> bool:
+    """True if the stored record of a run is its result. task: None if it is not built."""
+    if rerun == "all" or not (record and record.done):
+        return False
+    if rerun == "missing":
+        return True
+    return bool(task and record.is_current(run, task.facts)) and not untraced(run)
 
 
 @dataclass
@@ -107,54 +135,62 @@ class Batch:
     """
 
     store: Store
+    place: Callable[[Run], Path | None]
     task_files: TaskFiles
     limits: Callable[[Run], Limits]
-    repeats: Callable[[Run], bool]
+    rerun: Rerun
     on_record: Callable[[Run, Record], None]
     interrupt: DeferInterrupt
     bar: ProgressBar
     artefacts: Folder | None
     records: dict[Run, Record] = field(default_factory=dict)
-    _running: dict[str, Run] = field(default_factory=dict)  # by key
-    _written: set[str] = field(default_factory=set)  # keys of records that `on_done` wrote
+    _running: dict[Run, str] = field(default_factory=dict)  # the key of its job
+    _written: set[Run] = field(default_factory=set)  # runs whose records `on_done` wrote
 
     def jobs(self, runs: Iterable[Run]) -> Iterator[Job]:
-        """Yield a job for each run without a finished record; its task is built just before."""
+        """Yield a job for each run to perform; its task is built just before."""
         for run in runs:
+            record = self.store.get(run, self.place(run))
+            if record and _is_kept(run, record, None, self.rerun):
+                self._skip(run, record)
+                continue
             try:
                 with self.interrupt.suspended():
                     task = self.task_files.for_run(run)
             except Unavailable as error:
-                self._skip(run, Record.of(run.key(None), run, "unavailable", error.brief))
+                if record and record.done:
+                    warnings.warn(f"{error.brief}; earlier results are kept", stacklevel=1)
+                    self._skip(run, record)
+                else:
+                    self._skip(run, Record.of(run, "unavailable", error.brief))
                 continue
-            key = run.key(task.facts)
-            record = None if self.repeats(run) else self.store.find(key)
-            if record and record.done:
+            if record and _is_kept(run, record, task, self.rerun):
                 self._skip(run, record)
                 continue
             if not self._running:
-                self.store.probe()
-            self._running[key] = run
-            self.bar.start(key, run)
-            yield Job(key, run, task, self.limits(run), self.artefacts)
+                self.store.probe(self.place(run))
+            job = Job(run, task, self.limits(run), self.artefacts)
+            self._running[run] = job.key
+            self.bar.start(job.key, run)
+            yield job
 
     def on_progress(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Update the progress bar. Raise KeyboardInterrupt if the user interrupted."""
         self.interrupt.raise_pending()
         self.bar.update(key, iteration, planned)
 
-    def on_done(self, record: Record) -> None:
+    def on_done(self, run: Run, record: Record) -> None:
         """Write the record of a finished run at once. Called from any thread; never raises."""
         with suppress(Exception):  # `finish` tries again, in the main thread, and raises
-            self.store.write(record)
-            self._written.add(record.key)
+            self.store.append(record, self.place(run))
+            self._written.add(run)
 
-    def finish(self, record: Record) -> None:
+    def finish(self, run: Run, record: Record) -> None:
         """Write a record unless `on_done` has, and pass it on."""
-        if record.key not in self._written:
-            self.store.write(record)
-        self.bar.end(record.key)
-        self._add(self._running.pop(record.key), record)
+        if run not in self._written:
+            self.store.append(record, self.place(run))
+        self.bar.end(self._running.pop(run))
+        self._add(run, record)
 
     def _skip(self, run: Run, record: Record) -> None:
         self.bar.skip(run)

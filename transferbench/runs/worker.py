@@ -25,14 +25,14 @@ from typing import NoReturn
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench import __version__, artefacts, models
+from transferbench import artefacts, models
 from transferbench.choose.doubts import check_data, check_fit
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, evaluate, headings
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Problem, Truth
-from transferbench.runs import process
+from transferbench.runs import process, store
 from transferbench.runs.record import Job, Record, TaskFile, now
 
 #: Seconds between two progress messages of a run.
@@ -41,10 +41,9 @@ PROGRESS_INTERVAL = 0.1
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of this package and of the libraries that results depend on."""
-    return {"transferbench": __version__} | artefacts.installed(
-        *artefacts.LIBRARIES, "skada", "pot"
-    )
+    """Return the versions of Python and of the libraries that results depend on."""
+    libraries = artefacts.installed(*artefacts.LIBRARIES, "skada", "pot")
+    return {"python": platform.python_version()} | libraries
 
 
 def serve(connection: Connection) -> None:
@@ -93,19 +92,14 @@ def perform(
     safe (outside Linux), perform the job in this process, which then takes no other.
     """
     start = time.perf_counter()
-    record = replace(
-        job.record("done"),
-        data=job.task.facts.digest,
-        versions={"python": platform.python_version()} | versions(),
-        machine=f"{platform.system()} {platform.machine()}",
-    )
+    record = replace(job.record("done"), versions=", ".join(map(" ".join, versions().items())))
     with suppress(BaseException):  # the fork raises the same error and records it
         _load(job.task)
         models.load(job.run.model)
         artefacts.environment()
 
     def attempt(send: process.Send) -> str:
-        return _to_json(_attempt(record, job, start, send), record)
+        return _to_json(_attempt(record, job, send), record)
 
     def on_message(message: str) -> None:
         iteration, planned = map(int, message.split())
@@ -126,8 +120,9 @@ def _record(job: Job, record: Record, ended: process.Ended) -> Record:
         expected = headings(job.task.facts.family).keys()
         # The model may have written it.
         with suppress(ValueError, TypeError, LookupError, RecursionError, AttributeError):
-            found = Record.from_json(ended.result)
-            if found.key == job.key and all(m.keys() == expected for m in found.metrics.values()):
+            found = store.from_json(ended.result)
+            same = found.run.identity == job.run.identity
+            if same and all(m.keys() == expected for m in found.metrics.values()):
                 return found
     elif ended.exitcode is None:
         return job.timed_out()
@@ -135,7 +130,7 @@ def _record(job: Job, record: Record, ended: process.Ended) -> Record:
     return replace(record, status="crashed", reason=f"its process ended {cause}", finished=now())
 
 
-def _attempt(record: Record, job: Job, start: float, send: process.Send) -> Record:
+def _attempt(record: Record, job: Job, send: process.Send) -> Record:
     """Perform the job and return its completed record; an error becomes its status and reason."""
     limits = job.limits
     warnings.formatwarning = _warning  # type: ignore[assignment]
@@ -146,9 +141,9 @@ def _attempt(record: Record, job: Job, start: float, send: process.Send) -> Reco
 
                 # Allocations past the limit raise MemoryError.
                 resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, resource.RLIM_INFINITY))
-            record = _measure(record, job, start, send)
+            record = _measure(record, job, send)
             threads = [info["num_threads"] for info in threadpool_info()]
-            record = replace(record, threads=max(threads, default=None))
+            record = replace(record, threads=max(threads, default=1))
     except MemoryError as error:
         why = "out of memory"
         if limits.memory is not None:
@@ -167,13 +162,13 @@ def _to_json(record: Record, start: Record) -> str:
     """Return the record as one line; if it has no JSON, that of a failed run, from its start."""
     try:
         json.dumps([record.metrics, record.curve, record.trace], allow_nan=False)
-        text = record.to_json(indent=None)
+        text = store.to_json(record)
         if len(text.encode()) > process.MAX_RESULT:
             raise ValueError(f"it exceeds {process.MAX_RESULT / 2**20:g} MiB")
         return text
     except Exception as error:
         why = shorten(f"its record cannot be written: {reason(error)}")
-        return replace(start, status="failed", reason=why, finished=now()).to_json(indent=None)
+        return store.to_json(replace(start, status="failed", reason=why, finished=now()))
 
 
 def _warning(message: object, category: type[Warning], *place: object) -> str:
@@ -188,15 +183,10 @@ def _load(task: TaskFile) -> tuple[Problem, Truth]:
     return tasks.read(task.path, task.order)
 
 
-def _measure(record: Record, job: Job, start: float, send: process.Send) -> Record:
-    """Fit the model and add metrics, times and memory to the record.
-
-    start : time when loading began.
-    send  : takes progress.
-    """
+def _measure(record: Record, job: Job, send: process.Send) -> Record:
+    """Fit the model and add metrics, times and memory to the record; `send` takes progress."""
     run = job.run
     problem, truth = _load(job.task)
-    loaded = time.perf_counter()
     watch = _Watch(job, truth, send)
     with artefacts.use(job.artefacts, job.limits.threads) as costs:
         begin = time.perf_counter()
@@ -212,12 +202,13 @@ def _measure(record: Record, job: Job, start: float, send: process.Send) -> Reco
         metrics=measures,
         documents=_documents(truth, measures),
         diagnostics=dict(fit.diagnostics),
-        trace=tuple(map(float, fit.trace)),
-        curve=watch.curve if run.curve else None,
+        objective=float(fit.trace[-1]) if len(fit.trace) else None,
+        iterations=len(fit.trace),
+        trace=tuple(map(float, fit.trace)) if run.curve else (),
+        curve={d: tuple(v) for d, v in watch.curve.items()} if run.curve else None,
         doubts=doubts,
         seconds=seconds + costs.correction,
         reused_seconds=costs.reused,
-        load_seconds=loaded - start,
         peak_mib=None if peak is None else max(peak, costs.peak_mib),
     )
 

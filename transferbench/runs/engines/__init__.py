@@ -13,7 +13,7 @@ from transferbench.errors import UserError
 from transferbench.messages import install_hint
 
 if TYPE_CHECKING:
-    from transferbench.runs.record import Job, Record
+    from transferbench.runs.record import Job, Record, Run
 
 
 class ProgressCallback(Protocol):
@@ -26,8 +26,8 @@ class ProgressCallback(Protocol):
         """Receive progress, or a heartbeat."""
 
 
-OnDone = Callable[["Record"], None]
-Records = Generator["Record", None, None]
+OnDone = Callable[["Run", "Record"], None]
+Records = Generator[tuple["Run", "Record"], None, None]
 
 
 class Engine(Protocol):

@@ -9,7 +9,6 @@ Jobs and records are pickled: scheduler, workers and caller trust each other.
 
 import hashlib
 import logging
-import platform
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -69,7 +68,7 @@ class Dask(Engine):
                 while not arriving.is_empty():
                     if arriving.has_ready():
                         future = next(arriving)
-                        yield _record(future, futures[future])
+                        yield futures[future].run, _record(future, futures[future])
                         future.release()
                         continue
                     while latest:
@@ -147,7 +146,7 @@ def _perform(job: Job, caller: Mapping[str, str]) -> Record:
 
 def identity(model: str) -> dict[str, str]:
     """Return versions, and fingerprints of this package and of a model."""
-    known = {"python": platform.python_version(), **worker.versions(), "its code": _code()}
+    known = {**worker.versions(), "its code": _code()}
     with suppress(UserError):  # a model of a package that is not installed here
         known[f"model {model}"] = models.code(model)
     return known

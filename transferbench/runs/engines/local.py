@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason
 from transferbench.runs.engines import Engine, OnDone, ProgressCallback, Records
-from transferbench.runs.record import Job, Record
+from transferbench.runs.record import Job, Record, Run
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -62,7 +62,7 @@ class Local(Engine):
         """See Engine. The record of every job that ended is kept, so an interrupt loses none."""
         jobs, own = iter(jobs), threading.local()
         slots: list[Slot] = []
-        pending: list[Future[Record]] = []
+        pending: list[Future[tuple[Run, Record]]] = []
         latest: dict[str, tuple[Any, ...]] = {}  # key → progress
 
         def start() -> None:
@@ -73,14 +73,14 @@ class Local(Engine):
             if progress:
                 latest[progress[0]] = progress
 
-        def attempt(job: Job) -> Record:
+        def attempt(job: Job) -> tuple[Run, Record]:
             try:
                 record = perform(own.slot, job, report)
             except Exception as error:  # its process could not be started: only this run is lost
-                return job.record("crashed", f"in its process: {reason(error)}")
+                return job.run, job.record("crashed", f"in its process: {reason(error)}")
             if record.done:
-                on_done(record)
-            return record
+                on_done(job.run, record)
+            return job.run, record
 
         executor = ThreadPoolExecutor(self.n_jobs, initializer=start)
         try:
@@ -102,7 +102,7 @@ class Local(Engine):
         except KeyboardInterrupt:
             executor.shutdown(wait=False, cancel_futures=True)
             for future in pending:
-                if future.done() and not future.cancelled() and future.result().done:
+                if future.done() and not future.cancelled() and future.result()[1].done:
                     yield future.result()
             raise
         finally:

@@ -1,0 +1,165 @@
+"""Runs on disk: a line of runs.jsonl is the `Record` of a run, as JSON.
+
+Each experiment has a file in its folder of results; single runs are in the file at the top. Lines
+are appended under a lock and synced, so processes that share a folder lose nothing, and a finished
+run survives whatever kills its process. `pandas.read_json(path, lines=True)` reads a file.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from transferbench.errors import UserError
+from transferbench.files import exclusive, open_regular, write_text
+from transferbench.messages import printable
+from transferbench.runs.record import Identity, Record, Run
+from transferbench.settings import experiments_dir
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+NAME = "runs.jsonl"
+
+
+@cache
+def _adapter() -> "TypeAdapter[Record]":
+    from pydantic import ConfigDict, TypeAdapter
+
+    Record.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]
+        extra="forbid", strict=False, ser_json_inf_nan="null"
+    )
+    return TypeAdapter(Record)
+
+
+def to_json(record: Record) -> str:
+    """Return a record as a line of JSON without its empty fields."""
+    return printable(_adapter().dump_json(record, exclude_defaults=True).decode())
+
+
+def from_json(line: str | bytes) -> Record:
+    """Return the record of a line. Raise ValueError if it is none of this version."""
+    return _adapter().validate_json(line)
+
+
+def read(path: Path) -> dict[Identity, Record]:
+    """Return the records of a file: of each run the last finished one, or else the last one.
+
+    A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
+    the file is missing or damaged.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); run `reproduce`.") from None
+    *lines, torn = content.split(b"\n")
+    if torn:
+        warnings.warn(f"{path}: the last line is incomplete and left out", stacklevel=2)
+    records: dict[Identity, Record] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = from_json(line)
+        except ValueError:
+            message = f"{path}:{number}: not a run; delete the line and run `reproduce` again."
+            raise UserError(message) from None
+        _add(records, record)
+    return records
+
+
+def _torn_bytes(file: IO[bytes]) -> int:
+    """Return the length of the last line if it does not end; the file is at its end then."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 1, 0))
+    if file.read() in (b"", b"\n"):
+        return 0
+    file.seek(0)
+    return len(file.read().rpartition(b"\n")[2])
+
+
+def _add(records: dict[Identity, Record], record: Record) -> None:
+    """Add a record unless it would replace a finished one by an unfinished one."""
+    former = records.get(record.run.identity)
+    if record.done or not (former and former.done):
+        records[record.run.identity] = record
+
+
+class Store:
+    """The runs in a folder of results.
+
+    single: True for the file of single runs alone; else all files, also those shipped with the
+    suite.
+    """
+
+    def __init__(self, results: Path, *, single: bool = False) -> None:
+        self.results = results
+        self.single = results / NAME
+        folders = () if single else (results, experiments_dir())
+        self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
+
+    @cached_property
+    def files(self) -> dict[Path, dict[Identity, Record]]:
+        """Records by file."""
+        paths = dict.fromkeys([self.single, *self._others])
+        return {path: read(path) for path in paths if path.is_file()}
+
+    def get(self, run: Run, path: Path | None = None) -> Record | None:
+        """Return the record of a run: that in the file, or else the last finished one of any."""
+        own = self.files.get(path or self.single, {}).get(run.identity)
+        if own and own.done:
+            return own
+        found = [
+            records[run.identity] for records in self.files.values() if run.identity in records
+        ]
+        done = [record for record in found if record.done]
+        return max(done, key=lambda record: record.finished, default=own)
+
+    def append(self, record: Record, path: Path | None = None) -> None:
+        """Append a record to a file. Raise UserError if it cannot be written."""
+        path = path or self.single
+        with self.writing(path):
+            try:
+                with path.open("a+b") as file:
+                    if torn := _torn_bytes(file):
+                        file.truncate(file.tell() - torn)
+                    file.write(to_json(record).encode() + b"\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise UserError(f"cannot write {path}: {error.strerror}; free space.") from error
+        _add(self.files.setdefault(path, {}), record)
+
+    def arrange(self, path: Path, planned: Mapping[Run, Record]) -> None:
+        """Give a file one line for each run, the planned ones first in their order.
+
+        planned: runs with their records, used where no file has a finished one. A file that is in
+        order stays as it is.
+        """
+        with self.writing(path):
+            former = read(path) if path.is_file() else {}
+            self.files[path] = former
+            records = {
+                run.identity: stored if (stored := self.get(run, path)) and stored.done else record
+                for run, record in planned.items()
+            }
+            records |= {key: each for key, each in former.items() if key not in records}
+            text = "".join(f"{to_json(record)}\n" for record in records.values())
+            if not path.is_file() or path.read_bytes() != text.encode():
+                write_text(path, text)
+            self.files[path] = records
+
+    def probe(self, path: Path | None = None) -> None:
+        """Raise UserError if records cannot be written; called before any run starts."""
+        with self.writing(path or self.single):
+            pass
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """Let no other process write the file. Raise UserError if it cannot be written."""
+        with exclusive(path.with_name(".runs.lock"), lambda: None):
+            if path.exists() and not os.access(path, os.W_OK):
+                raise UserError(f"cannot write {path}: it is read-only; choose another --results.")
+            yield
