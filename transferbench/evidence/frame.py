@@ -203,7 +203,7 @@ def _chosen(records: Sequence[Record], choose: str) -> str:
     """
     values: dict[str, list[float]] = {}
     for record in records:
-        scores = [scores.get(choose, math.nan) for scores in record.metrics.values()]
+        scores = [_measured(record, domain, choose) for domain in record.metrics]
         values.setdefault(record.run.identity[2], []).extend(scores or [math.nan])
     means = {params: fmean(each) for params, each in values.items()}
     finite = {params: mean for params, mean in means.items() if math.isfinite(mean)}
@@ -238,12 +238,15 @@ def _values(
         for i, value in enumerate(points or [math.nan], start=1):
             yield float(i), named, value * scale
         return
-    measured: float | None = (
-        getattr(record, measure)
-        if measure in COSTS
-        else record.metrics.get(domain, {}).get(measure)
-    )
-    yield x, measure, math.nan if measured is None or not record.done else measured * scale
+    yield x, measure, _measured(record, domain, measure) * scale
+
+
+def _measured(record: Record, domain: str, measure: str) -> float:
+    """Return a measure or a cost of a record; NaN if it did not finish."""
+    value: float | None = record.metrics.get(domain, {}).get(measure)
+    if measure in COSTS:
+        value = getattr(record, measure)
+    return math.nan if value is None or not record.done else value
 
 
 @dataclass
