@@ -12,7 +12,6 @@ from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
 
 from transferbench import experiments, reproduce
-from transferbench.errors import UserError
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
 from transferbench.reproduce import Rebuild
