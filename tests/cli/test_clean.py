@@ -78,8 +78,6 @@ def test_yes_needs_a_name(call, full):
     assert files_in(top) == before
 
 
-
-
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_a_file_that_is_being_written_stays(call, home):
     with writing(home.data / "built" / "a.task") as temporary:
