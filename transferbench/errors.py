@@ -76,9 +76,9 @@ def brief(name: str) -> str:
     return repr(name if len(name) <= 200 else f"{name[:199]}…")
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def closest(name: str, names: Iterable[str]) -> str:
     """Return the closest known name, "" if none is close."""
-    by_folded = {other.casefold(): other for other in known}
+    by_folded = {other.casefold(): other for other in names}
     close = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
     return by_folded[close[0]] if close else ""
 

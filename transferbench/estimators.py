@@ -52,10 +52,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator or of the model; `fit` checks those of the model."""
-        own = super().get_params(deep=False)
-        super().set_params(**{name: value for name, value in params.items() if name in own})
-        given = {name: value for name, value in params.items() if name not in own}
-        self._params = self._params | given  # a new one: a copy of the estimator has the old one
+        own_params = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in own_params})
+        of_model = {name: value for name, value in params.items() if name not in own_params}
+        self._params = self._params | of_model  # a new one: a copy of the estimator has the old one
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -335,27 +335,27 @@ class MultiLabelClassifier(TransductiveClassifier):
         if not sp.issparse(y):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         domain = _checked_domains(sample_domain, X, y)
-        known = domain >= 0
+        labelled = domain >= 0
         self._single = y.ndim == 1 or (
             y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
         )
         if self._single:
             y = column_or_1d(y, warn=True)
-            known = known & (y != MASKED)
+            labelled = labelled & (y != MASKED)
         else:
             y = np.asarray(sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else y)
-            known = known & ~(y == MASKED).all(axis=1)
-        if not known.any():
+            labelled = labelled & ~(y == MASKED).all(axis=1)
+        if not labelled.any():
             raise ValueError("no labelled document: expected classes, or rows of 0 and 1")
         if self._single:
-            self.classes_, Y = _classes_of(y, known)
+            self.classes_, Y = _classes_of(y, labelled)
         else:
-            Y = np.where(known[:, None], y, 0).astype(np.float64)
+            Y = np.where(labelled[:, None], y, 0).astype(np.float64)
             if not np.isin(Y, (0, 1)).all():
                 raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
             self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
         remedy = "fit the documents to label, too, with rows of −1 in y"
-        self._transduce("multilabel", X, domain, Y, known, remedy)
+        self._transduce("multilabel", X, domain, Y, labelled, remedy)
         count = min(NEIGHBOURS, X.shape[0])
         self._neighbours = NearestNeighbors(n_neighbors=count, metric="cosine").fit(X)
         return self
@@ -435,12 +435,16 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         return self
 
 
-def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
+def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
     """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers.
 
     None stands for one source.
     """
-    domain = np.full(X.shape[0], SOURCE) if given is None else np.asarray(column_or_1d(given))
+    domain = (
+        np.full(X.shape[0], SOURCE)
+        if sample_domain is None
+        else np.asarray(column_or_1d(sample_domain))
+    )
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
@@ -449,18 +453,18 @@ def _checked_domains(given: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
     return domain.astype(np.int64)
 
 
-def _classes_of(y: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _classes_of(y: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes (c,) of the labelled documents, and Y (n, c) with a 1 at each one's class.
 
-    y (n,): classes. known (n,): which documents are labelled; rows of the others are zero. Raise
+    y (n,): classes. labelled (n,): which documents are labelled; rows of the others are zero. Raise
     ValueError for values that are no classes, or fewer than two classes.
     """
-    check_classification_targets(y[known])
-    classes, codes = np.unique(y[known], return_inverse=True)
+    check_classification_targets(y[labelled])
+    classes, codes = np.unique(y[labelled], return_inverse=True)
     if len(classes) < 2:
         raise ValueError("the sources have one class; expected two classes or more")
     Y = np.zeros((len(y), len(classes)))
-    Y[np.flatnonzero(known), codes] = 1
+    Y[np.flatnonzero(labelled), codes] = 1
     return classes, Y
 
 

@@ -88,17 +88,17 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
     Raise UserError for an invalid settings file or variable.
     """
-    root, here = checkout(), Path.cwd()
+    root, folder = checkout(), Path.cwd()
     # The committed results are those of work inside the checkout; other work has its own folder.
-    inside = root is not None and here.is_relative_to(root.resolve())
-    results = (root if root and inside else here) / "results"
+    inside = root is not None and folder.is_relative_to(root.resolve())
+    results = (root if root and inside else folder) / "results"
     defaults = Settings(data=root / "data" if root else _users_folder("cache"), results=results)
-    given = _from_file(config_path())
+    changes = _from_file(config_path())
     for name in TYPES:
         variable = f"TRANSFERBENCH_{'MIRROR' if name == 'mirrors' else name.upper()}"
         if text := environment.get(variable):
-            given[name] = _convert(name, text.split() if name == "mirrors" else text, variable)
-    return defaults.replace(**given)
+            changes[name] = _convert(name, text.split() if name == "mirrors" else text, variable)
+    return defaults.replace(**changes)
 
 
 def _from_file(path: Path) -> dict[str, object]:
@@ -109,14 +109,14 @@ def _from_file(path: Path) -> dict[str, object]:
     data, lines = strict_yaml.load(path)
     if not isinstance(data, dict | None):
         raise lines.error((), f"expected 'name: value' lines with {', '.join(TYPES)}.")
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, value in (data or {}).items():
         with lines.at(name):
             if name not in TYPES:
                 raise unknown("setting", f"{name}", TYPES)
             single = name == "mirrors" and isinstance(value, str)
-            given[name] = _convert(name, [value] if single else value, name)
-    return given
+            values[name] = _convert(name, [value] if single else value, name)
+    return values
 
 
 def _convert(name: str, value: object, what: str) -> object:

@@ -253,7 +253,7 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
         name: [evaluate(fit, truth) for fit in entry.fits] if truth else []
         for name, entry in compared.entries.items()
     }
-    found = []
+    made = []
     for place, members in places.items():
         one_label = compared.problem.family == "transfer"
         several = compared.problem.family == "multilabel" and place != ALL
@@ -272,8 +272,8 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
                 recall=_recall(truth, members[0], scores) if truth and one_label and seeds else {},
                 measures={key: [seed[key] for seed in seeds] for key in (seeds or [{}])[0]},
             )
-            found.append(line)
-    return found
+            made.append(line)
+    return made
 
 
 def _labels(scores: Sequence[np.ndarray]) -> dict[str, float]:

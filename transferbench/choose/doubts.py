@@ -99,11 +99,11 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
     doubts = []
     for name, target in _named(problem, names):
         keys, n = _keys(target, directions), len(target.seen)
-        shared = {source: np.isin(keys, known) for source, known in sources.items()}
+        shared = {source: np.isin(keys, source_keys) for source, source_keys in sources.items()}
         same = int(np.any([*shared.values()], axis=0).sum())
         excess = same / n - chance
         if same >= MIN_SHARED and excess >= DOUBTFUL_SHARED:
-            where = ", ".join(source for source, found in shared.items() if found.any())
+            where = ", ".join(source for source, flags in shared.items() if flags.any())
             also = f"{same} of {n} documents are also in the source ({where})"
             text = f"{also}, so results are too good; remove them from one of both"
             doubts.append(Doubt(text, excess >= WORTHLESS_SHARED * (1 - chance), name))
@@ -151,9 +151,10 @@ def check_fit(
             told = f"a classifier tells its documents from these, area under the curve {area:.2f}"
             text = f"the source differs ({told}), and this model does not transfer; consensus does"
             doubts.append(Doubt(text, target=name))
-    if fit.diagnostics.get("agreement", 1) < WEAK_AGREEMENT:
-        shown = f"{fit.diagnostics['agreement']:.2f}, below {WEAK_AGREEMENT}"
-        doubts.append(Doubt(f"its members agree little ({shown}); label a sample (--label-sample)"))
+    agreement = fit.diagnostics.get("agreement", 1.0)
+    if agreement < WEAK_AGREEMENT:
+        why = f"its members agree little ({agreement:.2f}, below {WEAK_AGREEMENT})"
+        doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
     return doubts
 
 
@@ -187,8 +188,8 @@ def _decision_doubts(
     """
     classes, expected = problem.classes, labelled_shares(problem)
     prior = params.get("prior", "source")
-    given = prior is not None and not isinstance(prior, str)
-    if given:
+    has_prior = prior is not None and not isinstance(prior, str)
+    if has_prior:
         expected = np.asarray(prior) / np.sum(prior)
     same = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
     yield from same
@@ -198,7 +199,7 @@ def _decision_doubts(
     if np.abs(shares - expected).sum() / 2 > FAR:
         k = int(np.abs(shares - expected).argmax())
         text = f"{100 * shares[k]:.0f} % of the documents are {classes[k]}, "
-        if given:
+        if has_prior:
             text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
         else:
             text += f"{100 * expected[k]:.0f} % of the source's"

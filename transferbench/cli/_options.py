@@ -38,9 +38,9 @@ def passing(
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def with_value(**given: Any) -> Any:
-            values = {each: given.pop(each) for each in options}
-            return command(**{name: build(**values)}, **given)
+        def with_value(**arguments: Any) -> Any:
+            values = {each: arguments.pop(each) for each in options}
+            return command(**{name: build(**values)}, **arguments)
 
         for add in reversed(list(options.values())):
             with_value = add(with_value)
@@ -49,9 +49,9 @@ def passing(
     return decorate
 
 
-def completing(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+def completing(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """Return a shell_complete callback for the names that `known` returns."""
-    return lambda ctx, param, start: sorted(name for name in known() if name.startswith(start))
+    return lambda ctx, param, start: sorted(name for name in names() if name.startswith(start))
 
 
 def model_names() -> Iterable[str]:
@@ -81,8 +81,8 @@ def all_names() -> Iterable[str]:
 
 def have_run(settings: Settings) -> tuple[str, ...]:
     """Return the names of the experiments that have results, sorted."""
-    known = [*experiments.names(), *experiments.own_names(settings.results)]
-    return tuple(sorted(n for n in known if (settings.results / n / "runs.jsonl").is_file()))
+    names = [*experiments.names(), *experiments.own_names(settings.results)]
+    return tuple(sorted(n for n in names if (settings.results / n / "runs.jsonl").is_file()))
 
 
 def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,14 +111,14 @@ def experiments_named(name: str) -> list[str]:
         data, _ = strict_yaml.load(Path(name))
         is_experiment = isinstance(data, dict) and "columns" in data  # no task has columns
         return [name] if is_experiment else []
-    found = experiments.expand([name])
-    return found if found[0] in experiments.names() else []
+    names = experiments.expand([name])
+    return names if names[0] in experiments.names() else []
 
 
 def task(name: str) -> str:
     """Return the name of a task unchanged. Raise UserError if it names experiments."""
-    if found := experiments_named(name):
+    if names := experiments_named(name):
         command = f"`transferbench reproduce {shlex.quote(name)}`"
-        remedy = f"use {command}, or a task that `transferbench describe {found[0]}` lists"
+        remedy = f"use {command}, or a task that `transferbench describe {names[0]}` lists"
         raise UserError(f"{name}: expected a task, got an experiment; {remedy}.")
     return name

@@ -61,14 +61,14 @@ def command(
 
     base = experiments.load(suite)
     if not base.spec.board or base.name not in experiments.names():
-        known = ", ".join(name for name in experiments.names() if experiments.load(name).spec.board)
-        raise UserError(f"{base.name} has no board; expected a suite: {known}.")
-    given = parameters.parse(assignments)
+        suites = [name for name in experiments.names() if experiments.load(name).spec.board]
+        raise UserError(f"{base.name} has no board; expected a suite: {', '.join(suites)}.")
+    values = parameters.parse(assignments)
     fit = models.load(model)
     name = label or ", ".join([label_of(model), *assignments])
     if name in base.spec.columns:
         raise UserError(f"{brief(name)} is on the board of {base.name}; give another --label.")
-    column: dict[str, Any] = {"model": model, "params": parameters.resolve(fit, given, model)}
+    column: dict[str, Any] = {"model": model, "params": parameters.resolve(fit, values, model)}
     if models.is_external(model) and parameters.takes_seed(fit):
         column["random"] = True
     title = f"{base.spec.title}: {name}"
@@ -76,14 +76,14 @@ def command(
     folder = f"{base.name}+" + re.sub(r"[^\w.-]+", "-", name).strip("-.")
     text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
     path = settings.results / folder / experiments.COPY
-    own = experiments.read(text, path, folder)
+    experiment = experiments.read(text, path, folder)
     if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
         raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
-    code = perform(reproduce.Batch([own], settings, None), settings, execution)
+    code = perform(reproduce.Batch([experiment], settings, None), settings, execution)
     if execution.dry_run:
         return code
-    cells = read_cells(own, settings.results / folder)
-    echo_table(boards.rows(boards.of(own, cells, settings.results)))
+    cells = read_cells(experiment, settings.results / folder)
+    echo_table(boards.rows(boards.of(experiment, cells, settings.results)))
     echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
     echo(f"{settings.results / boards.FOLDER / folder}.md")
     if not code:

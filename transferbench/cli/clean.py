@@ -13,7 +13,7 @@ from transferbench.settings import Settings
 KINDS = ("built", "originals", "artefacts", "temporary")
 
 
-def _found(settings: Settings) -> dict[str, Iterable[Path]]:
+def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     """Return the files of each kind, searched when they are asked for; all others are the user's.
 
     originals : those of all datasets, whole or in part.
@@ -48,9 +48,9 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
     if yes and not kinds:
         raise UserError("name what to remove, for example `transferbench clean built --yes`.")
     lines = [["", "files", "MB"]]
-    found = _found(settings)
+    by_kind = _files(settings)
     for kind in dict.fromkeys(kinds or KINDS):
-        files = [path for path in found[kind] if path.is_file()]
+        files = [path for path in by_kind[kind] if path.is_file()]
         size = sum(path.stat().st_size for path in files)
         lines.append([kind, f"{len(files)}", f"{size / 1e6:.1f}"])
         remove = remove_unlocked if kind == "temporary" else Path.unlink

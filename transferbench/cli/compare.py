@@ -12,19 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from transferbench.cli import _user
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
-from transferbench.cli._user import (
-    WIDTH,
-    UserData,
-    check_files,
-    fit_models,
-    print_shares,
-    print_warnings,
-    target_names,
-    to_fit,
-    user_data,
-)
 from transferbench.messages import short_number
 from transferbench.settings import Settings
 from transferbench.userdata.documents import Labels
@@ -48,11 +38,11 @@ LEGEND = {
 
 
 @click.command()
-@user_data
+@_user.user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 @click.pass_obj
-def command(settings: Settings, /, user: UserData, repeats: int, as_json: bool) -> int:
+def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: bool) -> int:
     """Compare and score models on your documents; recommend one.
 
     \b
@@ -68,11 +58,11 @@ def command(settings: Settings, /, user: UserData, repeats: int, as_json: bool) 
     """
     from transferbench.choose import compare
 
-    check_files(user)
+    _user.check_files(user)
     clusters = user.family == "clustering"
-    names = to_fit(user, advised=not clusters)
+    names = _user.to_fit(user, advised=not clusters)
     labels: Labels = "some" if clusters else "any"
-    loaded, compared = fit_models(user, settings, names, labels, repeats=repeats)
+    loaded, compared = _user.fit_models(user, settings, names, labels, repeats=repeats)
     lines = compare.lines(compared, loaded.truth)
     entries, choice = compared.entries, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]
@@ -83,11 +73,11 @@ def command(settings: Settings, /, user: UserData, repeats: int, as_json: bool) 
         echo_json(_to_json(lines, compared) | {"worthless": worthless})
     else:
         _print(lines, loaded)
-        print_shares(loaded, {model: entries[model].fits[0] for model in used})
+        _user.print_shares(loaded, {model: entries[model].fits[0] for model in used})
         if choice.sentence:
             _print_labelled(loaded)
-            echo(textwrap.fill(choice.sentence, WIDTH))
-    print_warnings(loaded, entries, compared.doubts)
+            echo(textwrap.fill(choice.sentence, _user.WIDTH))
+    _user.print_warnings(loaded, entries, compared.doubts)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
@@ -109,7 +99,7 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
     """Print a table for each target, and what the columns mean."""
     problem = loaded.problem
     names = [domain.name for domain in problem.targets]
-    paths = dict(zip(names, target_names(loaded), strict=True))
+    paths = dict(zip(names, _user.target_names(loaded), strict=True))
     for target, group in groupby(lines, attrgetter("target")):
         of_target = [*group]
         if len(of_target) < len(lines):
@@ -125,7 +115,7 @@ def _print(lines: Sequence[Line], loaded: Loaded) -> None:
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
     legend = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
-    echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', WIDTH)}\n")
+    echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', _user.WIDTH)}\n")
 
 
 def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:

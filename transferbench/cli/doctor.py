@@ -33,20 +33,20 @@ def command(settings: Settings) -> int:
             libraries.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             missing.append(f"{name} (extra {extra[0]})" if extra else name)
-    found = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
-    found["libraries"] = ", ".join(dict.fromkeys(libraries))
-    found["missing"] = ", ".join(missing) or "none"
-    found["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
+    facts = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
+    facts["libraries"] = ", ".join(dict.fromkeys(libraries))
+    facts["missing"] = ", ".join(missing) or "none"
+    facts["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
     for name in ("data", "results"):
         folder = getattr(settings, name)
         existing = next(path for path in (folder, *folder.parents) if path.exists())
-        found[name] = f"{folder}, {shutil.disk_usage(existing).free / 2**30:.1f} GiB free"
+        facts[name] = f"{folder}, {shutil.disk_usage(existing).free / 2**30:.1f} GiB free"
         if not existing.is_dir() or not os.access(existing, os.W_OK):
             message = f"the folder cannot be written; choose another with --{name}."
             faults.append(f"{name}: {message}")
-    found["settings"] = f"{config_path()}{'' if config_path().is_file() else ' (none)'}"
-    found["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
-    for name, text in found.items():
+    facts["settings"] = f"{config_path()}{'' if config_path().is_file() else ' (none)'}"
+    facts["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
+    for name, text in facts.items():
         echo(f"{name:<10} {text}")
     for fault in faults:
         echo(f"faults     {fault}")

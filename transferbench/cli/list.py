@@ -41,15 +41,15 @@ def command(settings: Settings, what: str, everything: bool, as_json: bool) -> N
     installed. Lines are cut at the width of a terminal. Your own experiments are listed once they
     have results.
     """
-    found = _read(settings, what)
+    lists = _read(settings, what)
     if as_json:
-        echo_json(found)
+        echo_json(lists)
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
-    for kind, listed in found.items():
-        shown = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
-        columns = [name for name in COLUMNS if any(each.get(name) for each in shown)]
-        rows = [[_text(each.get(name)) for name in columns] for each in shown]
+    for kind, listed in lists.items():
+        printed = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
+        columns = [name for name in COLUMNS if any(each.get(name) for each in printed)]
+        rows = [[_text(each.get(name)) for name in columns] for each in printed]
         for line in aligned([[kind, *columns[1:]], *rows]):
             echo(line if len(line) <= width else f"{line[: width - 1].rstrip()}…")
         echo()
@@ -71,19 +71,17 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
     from transferbench import datasets, models
     from transferbench.fingerprint import missing_libraries, summary
 
-    found: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[str, list[dict[str, Any]]] = {}
     if what in ("all", "models"):
-        found["models"] = [
+        lists["models"] = [
             {
-                "name": model.name,
-                "family": model.family,
-                "summary": summary(model.path),
+                "name": model.name, "family": model.family, "summary": summary(model.path),
                 "missing": missing_libraries(model.path),
             }
             for model in models.registry().values()
-        ]
+        ]  # fmt: skip
     if what in ("all", "tasks"):
-        found["tasks"] = [
+        lists["tasks"] = [
             {
                 "name": name,
                 "documents": sum(module.FACTS.get(name, {}).get("documents", {}).values()) or None,
@@ -93,20 +91,20 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
             for name, module in datasets.tasks().items()
         ]
     if what in ("all", "experiments"):
-        own, titles = experiments.own_names(settings.results), experiments.titles(settings.results)
-        found["experiments"] = [
-            {"name": n, "title": title, "own": n in own, "place": "yours" if n in own else None}
+        users = experiments.own_names(settings.results)
+        titles = experiments.titles(settings.results)
+        lists["experiments"] = [
+            {"name": n, "title": title, "own": n in users, "place": "yours" if n in users else None}
             for n, title in titles.items()
         ]
     if what in experiments.papers():
-        found["experiments"] = of_paper(what)
+        lists["experiments"] = of_paper(what)
     spent = _seconds(settings.results)
-    for kind, listed in found.items():
+    for kind, listed in lists.items():
         for each in listed:
-            seconds = spent[kind, each["name"]]
-            total = sum(seconds) if kind == "experiments" else median(seconds or [0])
-            each["seconds"] = total or None
-    return found
+            seconds = spent[kind, each["name"]] or [0]
+            each["seconds"] = (sum if kind == "experiments" else median)(seconds) or None
+    return lists
 
 
 def _seconds(results: Path) -> dict[tuple[str, str], list[float]]:

@@ -5,17 +5,8 @@ from pathlib import Path
 
 import click
 
+from transferbench.cli import _user
 from transferbench.cli._terminal import echo
-from transferbench.cli._user import (
-    WIDTH,
-    UserData,
-    check_files,
-    fit_models,
-    print_shares,
-    print_warnings,
-    to_fit,
-    user_data,
-)
 from transferbench.messages import counted
 from transferbench.settings import Settings
 
@@ -24,12 +15,12 @@ from transferbench.settings import Settings
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
 )
-@user_data
+@_user.user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @click.pass_obj
 def command(
-    settings: Settings, /, user: UserData, clusters: int | None, out: Path, scores: bool
+    settings: Settings, /, user: _user.UserData, clusters: int | None, out: Path, scores: bool
 ) -> None:
     """Label your own documents.
 
@@ -47,15 +38,15 @@ def command(
     from transferbench.userdata import predictions
     from transferbench.userdata.load import MAX_CLASSES
 
-    check_files(user, out)
+    _user.check_files(user, out)
     if bool(user.sources) == bool(clusters):
         raise UserError(
             "expected either --source (labelled documents) or --clusters N, and not both."
         )
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    names = to_fit(user, only_advice=True, advised=user.family == "transfer")
-    loaded, compared = fit_models(user, settings, names, "none", clusters=clusters or 0)
+    names = _user.to_fit(user, only_advice=True, advised=user.family == "transfer")
+    loaded, compared = _user.fit_models(user, settings, names, "none", clusters=clusters or 0)
     entries, doubts = compared.entries, compared.doubts
     reference = next(iter(entries))
     if user.auto:
@@ -64,10 +55,10 @@ def command(
         if user.force and not best:
             chosen = user.named or [reference]
         entries = {model: entries[model] for model in dict.fromkeys(chosen)}
-        echo(textwrap.fill(compared.choice.sentence, WIDTH))
+        echo(textwrap.fill(compared.choice.sentence, _user.WIDTH))
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
-    print_shares(loaded, fits)
-    print_warnings(loaded, entries, doubts)
+    _user.print_shares(loaded, fits)
+    _user.print_warnings(loaded, entries, doubts)
     if not fits:
         raise Failure(
             f"{out} is not written; name a --model without auto, or --force takes {reference}."

@@ -241,9 +241,9 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
     for row, label in enumerate(file.labels):
         for name in split_labels(label, separator):
             if name not in index:
-                known = ", ".join(map(brief, classes[:10]))
+                first = ", ".join(map(brief, classes[:10]))
                 raise UserError(
-                    f"{file.path}: label {brief(name)} is none of the source's ({known}); remove "
+                    f"{file.path}: label {brief(name)} is none of the source's ({first}); remove "
                     "such documents, or leave their labels blank."
                 )
             Y[row, index[name]] = 1

@@ -26,11 +26,11 @@ def split_labels(label: str, separator: str | None) -> list[str]:
     return list(dict.fromkeys(filter(None, map(str.strip, label.split(separator)))))
 
 
-def check_single(labels: Iterable[str], path: object, given: str = "") -> None:
+def check_single(labels: Iterable[str], path: object, separator: str = "") -> None:
     """Raise UserError if a label looks like several ones with a separator that was not named.
 
     It does if it contains a usual separator and one of its parts is also another label, or part of
-    one. given: the separator by which the labels were divided; "" if they were not.
+    one. separator: the one by which the labels were divided; "" if they were not.
     """
     distinct = sorted(set(labels))
     for sign in (SEPARATOR, *OTHERS):
@@ -40,7 +40,7 @@ def check_single(labels: Iterable[str], path: object, given: str = "") -> None:
                 raise UserError(
                     f"{path}: {brief(label)} looks like several labels; name --label-separator "
                     f"'{sign}' and a multi-label model (`transferbench list models`), or "
-                    f"--label-separator '{given}' if it is one label."
+                    f"--label-separator '{separator}' if it is one label."
                 )
 
 

@@ -84,8 +84,8 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
         X, names = _npz(path, labels) if suffix == ".npz" else _svmlight(path, labels)
         documents = Documents(path, _checked(X, path), names)
     else:
-        known = ", ".join([*TABLES, *MATRICES])
-        raise UserError(f"{path}: unknown kind of file; expected {known}.")
+        kinds = ", ".join([*TABLES, *MATRICES])
+        raise UserError(f"{path}: unknown kind of file; expected {kinds}.")
     if not documents.labels:
         raise UserError(f"{path}: there are no documents in it.")
     return documents
