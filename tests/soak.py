@@ -114,9 +114,8 @@ def main(seconds: float) -> None:
             complete(start(folder))  # which writes the table, if a kill came before that
             assert table(folder) == table(whole), "the table differs"
             store = folder / "results" / "soak" / "runs.jsonl"
-            if store.is_file():
-                twice = len(store.read_text("utf-8").splitlines()) - RUNS
-                assert twice == 0, f"{twice} runs were done twice"
+            twice = len(store.read_text("utf-8").splitlines()) - RUNS
+            assert twice == 0, f"{twice} runs were done twice"
             rounds += 1
     print(f"{kills} kills over {rounds} experiments: nothing lost, tables identical")
 

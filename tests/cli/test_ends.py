@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from chaos import signals
-from chaos.home import Home, without_progress
+from programs import SIGNALS, Home, commands, interrupt, without_progress
 
 from transferbench import __main__ as program
 
@@ -26,13 +25,13 @@ runpy.run_module("transferbench", run_name="__main__", alter_sys=True)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("number", signals.SIGNALS)
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("which", range(4))
 def test_a_signal_ends_a_command_with_its_code_in_one_line(tmp_path, number, which):
-    """Each command and each signal early and late; at random moments in `make chaos`."""
+    """Each command and each signal early and late."""
     home = Home(tmp_path / "home")
-    after = (0.6, 1.4)[(which + signals.SIGNALS.index(number)) % 2]
-    assert not signals.interrupt(home, signals.commands(home)[which], number, after)
+    after = (0.6, 1.4)[(which + SIGNALS.index(number)) % 2]
+    assert not interrupt(home, commands(home)[which], number, after)
 
 
 def test_signals_end_the_program_with_their_code_and_an_ignored_one_stays_ignored(

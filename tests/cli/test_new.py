@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from chaos.home import without_progress
+from programs import without_progress
 
 from transferbench.cli import invoke
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from chaos.watched import within
 from own_documents import write_csv, write_jsonl
+from watched import within
 
 from transferbench.errors import UserError
 from transferbench.userdata.documents import DomainFiles, Reading, check_files

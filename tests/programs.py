@@ -1,50 +1,62 @@
-"""Signals at random moments of commands."""
+"""Commands in processes of their own, with folders of their own, and signals that end them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
-from chaos.home import HANGING, Home, end
+from soak import EXPERIMENT, ROOT
 
-Outcome = tuple[bool, str]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Seconds that Python takes to reach the first line of the program, at the least.
-STARTING = 0.1
+#: Seconds after which a command counts as hanging.
+HANGING = 120
+
+
+def without_progress(lines: str) -> str:
+    """Drop the plan of `reproduce` and lines of progress: a run of 10 seconds writes one."""
+    return re.sub(r"(?m)^(\d+/\d+ runs|\d+ experiments?:).*\n", "", lines)
+
+
+class Home:
+    """New folders of data and results, and an experiment."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.data, self.results = folder / "data", folder / "results"
+        self.experiment = folder / "broken.yaml"
+        self.experiment.write_text(EXPERIMENT)
+
+    def command(self, *arguments: object) -> list[str]:
+        folders = ["--offline", "--data", self.data, "--results", self.results]
+        return [str(word) for word in (sys.executable, "-m", "transferbench", *folders, *arguments)]
+
+    def environment(self) -> dict[str, str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+        return env | {"XDG_CONFIG_HOME": str(self.folder / "config"), "PYTHONPATH": str(ROOT)}
 
 
 def commands(home: Home) -> list[tuple[object, ...]]:
-    """Return commands that compute, write, start processes, or only print."""
+    """Return commands that compute, write or start processes."""
     source, target = home.folder / "source.csv", home.folder / "target.csv"
     for file, own in ((source, "here"), (target, "there")):
         lines = [f"word{n % 7} word{n % 5} {own}{n % 4},{'ab'[n % 2]}" for n in range(60)]
         file.write_text("\n".join(["text,label", *lines]))
     files = ("--source", source, "--target", target, "--force")
     return [
-        ("reproduce", home.experiment, "--jobs", 2, "--force"),
+        ("reproduce", home.experiment, "--jobs", 2),
         ("compare", *files),
         ("predict", *files, "--out", home.folder / "found.csv"),
-        ("run", "generated/small", "-m", "kmeans", "--force"),
-        ("list",),
-        ("doctor",),
+        ("run", "generated/small", "-m", "kmeans"),
     ]
-
-
-def left(home: Home, temporary: Path, session: int) -> list[str]:
-    """Return what a command left: temporary files and processes of its session."""
-    until = time.monotonic() + 5
-    while members(session) and time.monotonic() < until:
-        time.sleep(0.05)
-    found = [path.name for path in temporary.iterdir()] + home.temporary_files()
-    return found + [f"process {pid}" for pid in members(session)]
 
 
 def members(session: int) -> list[str]:
@@ -63,20 +75,26 @@ def members(session: int) -> list[str]:
 def interrupt(home: Home, command: tuple[object, ...], number: int, after: float) -> str:
     """Send a signal to a command and its children after some seconds; return what went wrong."""
     temporary = Path(tempfile.mkdtemp(prefix="tb-"))  # a socket's path must be short
-    program = [sys.executable, "-m", "transferbench", *home.command(*command)[2:]]
-    environment = home.environment() | {"TMPDIR": str(temporary)}
-    pipe = subprocess.PIPE
     started = subprocess.Popen(
-        program, env=environment, start_new_session=True, stdout=pipe, stderr=pipe, text=True
+        home.command(*command),
+        env=home.environment() | {"TMPDIR": str(temporary)},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         time.sleep(after)
         if started.poll() is None:
             os.killpg(started.pid, number)
         _, err = started.communicate(timeout=HANGING)
-        left_over = left(home, temporary, started.pid)
+        until = time.monotonic() + 5
+        while members(started.pid) and time.monotonic() < until:
+            time.sleep(0.05)
+        left_over = [*temporary.iterdir(), *members(started.pid)]
     finally:
-        end(started)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
         shutil.rmtree(temporary, ignore_errors=True)
     if started.returncode == -number and "transferbench" not in err:
         return "" if not left_over else f"left {left_over}"  # Python had not reached the program
@@ -87,24 +105,3 @@ def interrupt(home: Home, command: tuple[object, ...], number: int, after: float
     if "Traceback" in err or "Exception" in err:
         return f"a traceback: {err[-900:]}"
     return f"left {left_over}" if left_over else ""
-
-
-def signals(folder: Path, times: int = 60) -> Outcome:
-    """Ctrl-C, SIGTERM and SIGHUP at random moments of commands"""
-    home, rng = Home(folder), random.Random(0)
-    counts: Counter[str] = Counter()
-    wrong = []
-    lasts: dict[int, float] = {}
-    todo = commands(home)
-    for n in range(times):
-        which, number = n % len(todo), SIGNALS[rng.randrange(3)]
-        if which not in lasts:
-            start = time.monotonic()
-            home.call(*todo[which])
-            lasts[which] = time.monotonic() - start
-        after = rng.uniform(STARTING, max(lasts[which], 2 * STARTING))
-        if error := interrupt(home, todo[which], number, after):
-            wrong.append(f"{todo[which][0]}, signal {int(number)} after {after:.2f} s: {error}")
-        counts[f"{todo[which][0]}"] += 1
-    seen = ", ".join(f"{count} × {name}" for name, count in counts.items())
-    return not wrong, "; ".join([f"signals: {seen}; {len(wrong)} wrong", *wrong[:5]])

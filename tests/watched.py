@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -77,19 +74,3 @@ def within(folder: Path, seconds: float = HANGING) -> Iterator[None]:
         for (number, timer, _), handler in zip(timers, before, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
-
-
-def run_in_process(
-    function: Callable[..., Any], *arguments: Any, max_bytes: int = 4 << 30
-) -> tuple[Any, float]:
-    """Return what the function returns in a new process, and by how many MiB that process grew."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        return pool.submit(_measured, function, arguments, max_bytes).result()
-
-
-def _measured(function: Callable[..., Any], arguments: tuple[Any, ...], max_bytes: int) -> Any:
-    resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, resource.RLIM_INFINITY))
-    sys.dont_write_bytecode = True
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = function(*arguments)
-    return result, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
