@@ -711,3 +711,14 @@ def test_no_claim_made_after_a_trial_is_called_a_prediction():
     for name in ("choice", "class-shares", "class-shares-given"):
         for claim in experiments.load(name).spec.claims:
             assert claim.origin == "ours, written after a trial"
+
+
+def test_comparisons_of_which_one_is_enough_share_the_significance_level(tmp_path):
+    """A loss that refutes a claim over one rival is too weak for a claim over two."""
+    d = np.array([-3.0, -2.5, -2.1])
+    p = stats.ttest_1samp(d, 0, alternative="less").pvalue
+    assert 0.05 / (6 * 2) < p < 0.05 / 6
+    values = A_FIRST | {("rec-vs-sci", "A"): 80 + NOISE + d}
+    for rivals, outcome in (("B", "fails"), ("B, C", "undetermined")):
+        claim = f"better: {{columns: [A], over: [{rivals}]}}"
+        assert judged(TABLE, claim, values, tmp_path).outcome == outcome
