@@ -231,7 +231,7 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
     """
     if len(fit.scores) != len(truth.Y):
         raise ValueError(f"expected scores of {len(truth.Y)} domains, got {len(fit.scores)}")
-    found = {}
+    by_domain = {}
     for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if len(scores) != len(Y) or (fit.columns == "classes" and scores.shape != Y.shape):
             raise ValueError(f"{name}: scores are {scores.shape}, expected {Y.shape}")
@@ -239,13 +239,13 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
             raise ValueError(f"{name}: {np.isnan(scores).sum()} scores are not numbers")
         if scored.any():
             clusters = fit.columns == "clusters"
-            found[name] = score(truth.family, Y[scored], scores[scored], clusters=clusters)
-    if truth.family == "multilabel" and len(found) > 1:
+            by_domain[name] = score(truth.family, Y[scored], scores[scored], clusters=clusters)
+    if truth.family == "multilabel" and len(by_domain) > 1:
         Y, scores, scored = map(np.concatenate, (truth.Y, fit.scores, truth.scored))
-        found[ALL] = score("multilabel", Y[scored], scores[scored])
+        by_domain[ALL] = score("multilabel", Y[scored], scores[scored])
     for domain, scores in zip(problem.domains if problem else (), fit.scores, strict=False):
         decided = scores.argmax(axis=1)
         for m in MEASURES[truth.family]:
             if not m.needs_labels:
-                found[domain.name][m.name] = m.value(domain.X, decided)
-    return found
+                by_domain[domain.name][m.name] = m.value(domain.X, decided)
+    return by_domain

@@ -30,11 +30,13 @@ class Domain:
         Name of the domain in tables.
     views
         One or more matrices (n, d), documents by features, of finite numbers. The first is
-        nonnegative. Others may have negative entries; only some models use them.
+        nonnegative, unless `signed`. Others may have negative entries; only some models use them.
     Y
         (n, c) nonnegative label indicator, zero on unseen rows.
     seen
         (n,) bool, True for rows whose labels a model may use.
+    signed
+        True if the first view may have negative entries, which few models allow.
 
     Raises
     ------
@@ -46,16 +48,17 @@ class Domain:
     views: tuple[Matrix, ...]
     Y: np.ndarray
     seen: np.ndarray
+    signed: bool = False
 
     def __post_init__(self) -> None:
-        given: Any = self  # callers may pass values of any type
+        raw: Any = self  # callers may pass values of any type
         try:
-            if isinstance(given.views, np.ndarray) or sp.issparse(given.views):
+            if isinstance(raw.views, np.ndarray) or sp.issparse(raw.views):
                 raise ValueError("views is one matrix; expected a tuple of matrices, (X,).")
-            views = tuple(map(canonical, given.views))
-            Y = canonical(given.Y)
+            views = tuple(map(canonical, raw.views))
+            Y = canonical(raw.Y)
             Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
-            seen = np.asarray(given.seen)
+            seen = np.asarray(raw.seen)
             if seen.ndim != 1 or not np.isin(seen, (False, True)).all():
                 raise ValueError("seen must be (n,), True or False for each document.")
             seen = seen.astype(bool, copy=False)
@@ -65,11 +68,11 @@ class Domain:
                     f"views, Y and seen must have the same {n} rows, one or more; got views of "
                     f"{[view.shape[0] for view in views]} and Y of {len(Y)}."
                 )
-            names = ["Y", *(f"view {j}" for j in range(len(views)))]
-            for name, matrix in zip(names, (Y, *views), strict=True):
+            for j, matrix in enumerate((Y, *views), start=-1):
+                name = "Y" if j < 0 else f"view {j}"
                 if not matrix.shape[1]:
                     raise ValueError(f"{name} has no columns; expected one or more.")
-                if wrong := _wrong_entry(matrix, signed=name not in ("Y", "view 0")):
+                if wrong := _wrong_entry(matrix, signed=j > 0 or (j == 0 and self.signed)):
                     raise ValueError(f"{name} has {wrong}; correct or remove it.")
             if Y[~seen].any():
                 raise ValueError("Y must be zero on unseen rows.")
@@ -120,11 +123,11 @@ class Problem:
                 return f"two {what} are called {repeated!r}; rename one."
         widths = [view.shape[1] for view in self.domains[0].views]
         for domain in self.domains:
-            own = [view.shape[1] for view in domain.views]
-            if own != widths:
+            domain_widths = [view.shape[1] for view in domain.views]
+            if domain_widths != widths:
                 return (
-                    f"domain {domain.name} has views of {own} features, expected {widths} as in "
-                    f"{self.domains[0].name}; domains must share their features."
+                    f"domain {domain.name} has views of {domain_widths} features, expected "
+                    f"{widths} as in {self.domains[0].name}; domains must share their features."
                 )
             c, expected = domain.Y.shape[1], len(self.classes)
             if c != expected:

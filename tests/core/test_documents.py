@@ -12,7 +12,7 @@ from transferbench.core.documents import (
     hstack_views,
     label_start,
     seen_rows,
-    split_by_domain,
+    split_rows,
     stack_labels,
 )
 from transferbench.problem import Domain, Problem
@@ -50,7 +50,7 @@ def test_inner_products_of_stacked_views_are_the_mean_cosines():
 
 
 def test_scores_are_split_at_the_ends_of_domains():
-    first, second = split_by_domain(two_domains(), np.arange(14).reshape(7, 2))
+    first, second = split_rows(two_domains(), np.arange(14).reshape(7, 2))
     np.testing.assert_array_equal(first, np.arange(6).reshape(3, 2))
     np.testing.assert_array_equal(second, np.arange(6, 14).reshape(4, 2))
 

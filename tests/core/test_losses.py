@@ -11,8 +11,8 @@ from transferbench.core.losses import (
     Side,
     Squares,
     SquaresTerm,
+    chain_product,
     numerator_denominator_M,
-    product,
     sampled_product,
 )
 
@@ -66,11 +66,11 @@ def test_sparse_and_dense_terms_agree(term, p, d):
         one.set_C(C)
         parts = [one.value()]
         for i in range(2):
-            parts += [product(each) for each in one.numerator_denominator_P(i)]
+            parts += [chain_product(each) for each in one.numerator_denominator_P(i)]
             parts += numerator_denominator_M(one, i)
         for level in range(2):
             num, den = one.numerator_denominator_C(level)
-            parts += [num, product(den)]
+            parts += [num, chain_product(den)]
         found.append(parts)
     for sparse, dense in zip(*found, strict=True):
         np.testing.assert_allclose(sparse, dense)

@@ -15,7 +15,7 @@ from sklearn import linear_model
 
 import transferbench
 from transferbench import models
-from transferbench.core.documents import split_by_domain, stack_labels
+from transferbench.core.documents import split_rows, stack_labels
 from transferbench.measures import evaluate, example_f1, hamming_loss
 from transferbench.models.multilabel import ml_knn
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -231,7 +231,7 @@ def test_predictions_of_a_fold_do_not_depend_on_labels_outside_the_training_rows
     def capture(problem, settings, function, ensure_one_label):
         Y, seen = stack_labels(problem)
         predict.extend([settings[0], function, Y, seen])
-        return Fit(split_by_domain(problem, np.zeros(Y.shape)))
+        return Fit(split_rows(problem, np.zeros(Y.shape)))
 
     monkeypatch.setattr(module, "tuned_fit", capture)
     fitted(name, make()[0])

@@ -78,8 +78,8 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
 def _embed_group(paths: tuple[Path, ...], model: tuple[Path, ...], group: str) -> np.ndarray:
     """Return the embeddings of a group's posts, in the order of the files."""
     groups, texts = newsgroups.posts(paths)
-    own = [text for text, other in zip(texts, groups, strict=True) if other == group]
-    return embed(own, *model)
+    group_texts = [text for text, other in zip(texts, groups, strict=True) if other == group]
+    return embed(group_texts, *model)
 
 
 def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:

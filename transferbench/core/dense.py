@@ -1,11 +1,12 @@
 """Dense document vectors, and estimators of skada for each target."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from transferbench.core.documents import score_targets, seen_rows, split_by_domain, stack
+from transferbench.core.documents import score_targets, seen_rows, split_rows, stack_matrices
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -14,13 +15,6 @@ Features = Literal["svd", "embedding"]
 
 #: Values of `sample_domain`, and the label of a target's documents, as skada defines them.
 SOURCE, TARGET, MASKED = 1, -2, -1
-
-
-class Vectors(Domain):
-    """A domain whose first view may have negative entries: few models allow them."""
-
-    def __post_init__(self) -> None:
-        """Check nothing: the domain is made of one that was checked."""
 
 
 def dense(problem: Problem, features: Features, components: int) -> Problem:
@@ -40,21 +34,21 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     from sklearn.preprocessing import normalize
 
     if features == "svd":
-        X = stack([domain.X for domain in problem.domains]).astype(np.float64)
+        X = stack_matrices([domain.X for domain in problem.domains]).astype(np.float64)
         rank = min(components, min(X.shape) - 1)  # the maximum of ARPACK
         if not rank or not X.sum():
             raise ValueError(f"{problem.name}: no SVD of one document, one feature or zeros alone.")
         svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
-        views = split_by_domain(problem, svd.fit_transform(X))
+        views = split_rows(problem, svd.fit_transform(X))
     elif all(len(domain.views) > 1 for domain in problem.domains):
         views = tuple(np.asarray(domain.views[1], np.float64) for domain in problem.domains)
     else:
         raise Unavailable(f"{problem.name} has no embeddings of its documents")
     domains = (
-        Vectors(domain.name, (normalize(view),), domain.Y, domain.seen)
+        replace(domain, views=(normalize(view),), signed=True)
         for domain, view in zip(problem.domains, views, strict=True)
     )
-    return Problem(problem.name, problem.family, problem.classes, tuple(domains))
+    return replace(problem, domains=tuple(domains))
 
 
 def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
@@ -85,7 +79,9 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
     return Fit(score_targets(problem, score))
 
 
-def class_scores(model: Any, X: Any, known: np.ndarray, classes: int, **passed: Any) -> np.ndarray:
+def class_scores(
+    model: Any, X: Any, labelled_classes: np.ndarray, classes: int, **passed: Any
+) -> np.ndarray:
     """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
 
     They are probabilities, or decision values, or else 1 for the decision.
@@ -98,14 +94,14 @@ def class_scores(model: Any, X: Any, known: np.ndarray, classes: int, **passed: 
         Further arguments of its methods.
     """
     if hasattr(model, "predict_proba"):
-        given = np.asarray(model.predict_proba(X, **passed))
+        values = np.asarray(model.predict_proba(X, **passed))
     elif hasattr(model, "decision_function"):
-        given = np.asarray(model.decision_function(X, **passed))
-        given = np.column_stack([-given, given]) if given.ndim == 1 else given
+        values = np.asarray(model.decision_function(X, **passed))
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
     else:
         decided = np.asarray(model.predict(X, **passed))
         decided = decided.argmax(axis=1) if decided.ndim == 2 else decided
-        given = (decided[:, None] == known).astype(float)
-    scores = np.full((len(given), classes), min(0.0, given.min()))
-    scores[:, known] = given
+        values = (decided[:, None] == labelled_classes).astype(float)
+    scores = np.full((len(values), classes), min(0.0, values.min()))
+    scores[:, labelled_classes] = values
     return scores

@@ -13,7 +13,7 @@ from transferbench.problem import Domain, Matrix, Problem
 View = Literal["first", "all"]
 
 
-def stack(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
+def stack_matrices(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
     """Return matrices, sparse or dense, as one: their rows (axis 0) or columns (axis 1) joined."""
     if any(sp.issparse(matrix) for matrix in matrices):
         join = sp.hstack if axis else sp.vstack
@@ -24,7 +24,7 @@ def stack(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
 def stack_views(problem: Problem) -> list[Matrix]:
     """Return each view of all domains (n, d), without features that occur in no document."""
     by_view = zip(*(domain.views for domain in problem.domains), strict=True)
-    return [drop_empty_columns(stack(parts)) for parts in by_view]
+    return [drop_empty_columns(stack_matrices(parts)) for parts in by_view]
 
 
 def stack_labels(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +57,7 @@ def score_targets(
     )
 
 
-def split_by_domain(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+def split_rows(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     """Split the rows of an array over all documents (n, …) by domain; returns views."""
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     return tuple(np.split(scores, ends[:-1]))
@@ -75,7 +75,7 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     y = np.concatenate([np.asarray(d.Y[d.seen]).argmax(axis=1) for d in labelled] or [np.empty(0)])
     if len(np.unique(y)) < 2:
         raise ValueError(f"{problem.name}: labelled documents of at least two classes are needed")
-    return stack([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
+    return stack_matrices([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
 
 
 def label_start(
@@ -87,8 +87,8 @@ def label_start(
     every labelled document, with an intercept or without; a class without labels has probability
     0. Decisions would contain zeros, which multiplicative updates cannot change.
     """
-    given = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
-    return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in given)
+    pairs = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
+    return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in pairs)
 
 
 def probabilities(

@@ -167,7 +167,7 @@ def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: i
     return rows, cols, values
 
 
-def _recall(found: Edges, exact: Edges, n: int) -> float:
+def _recall(edges: Edges, exact: Edges, n: int) -> float:
     """Return the share of the exact edges of some of the n rows that were found.
 
     Of several rows with the same cosine, any counts.
@@ -176,8 +176,8 @@ def _recall(found: Edges, exact: Edges, n: int) -> float:
     wanted = np.bincount(rows, minlength=n)
     last = np.full(n, np.inf)
     np.minimum.at(last, rows, values)
-    near = found[2] >= (1 - TIE) * last[found[0]]
-    hits = np.bincount(found[0][near], minlength=n)
+    near = edges[2] >= (1 - TIE) * last[edges[0]]
+    hits = np.bincount(edges[0][near], minlength=n)
     return float(np.minimum(hits, wanted).sum() / rows.size) if rows.size else 1.0
 
 

@@ -21,10 +21,9 @@ import numpy as np
 from transferbench.core.losses import (
     Loss,
     Side,
-    SquaresTerm,
     around,
+    chain_product,
     numerator_denominator_M,
-    product,
 )
 from transferbench.problem import Matrix
 
@@ -78,7 +77,7 @@ class Stack:
 
     def _set_R(self) -> None:
         """Set R of every task in the terms, cut to their rows."""
-        R = [Side(product([layer.R[i] for layer in self.layers])) for i in range(len(self.M))]
+        R = [Side(chain_product([layer.R[i] for layer in self.layers])) for i in range(len(self.M))]
         for term in self.terms:
             sizes = [rows.stop - rows.start for rows in term.rows]
             pairs = zip(R, sizes, strict=True)
@@ -99,17 +98,17 @@ class Stack:
             for term, weight, each in zip(self.terms, self.weights, M, strict=True):
                 if not weight:
                     continue
-                B = weight * product([*R[level + 1 :], each]).T
+                B = weight * chain_product([*R[level + 1 :], each]).T
                 size = len(term.R[i].F)
                 A, rows = [F[:, :size] for F in before], slice(None if level else size)
                 numerator, denominator = term.numerator_denominator_P(i)
-                num[rows] += product([*A, *numerator, B])
+                num[rows] += chain_product([*A, *numerator, B])
                 if tall and denominator[0] is common:  # the sum over views comes first
-                    rights.append(product([*denominator[1:], B]))
+                    rights.append(chain_product([*denominator[1:], B]))
                 else:
-                    den[rows] += product([*A, *denominator, B])
+                    den[rows] += chain_product([*A, *denominator, B])
             if rights:
-                den += product([*before, common, np.asarray(sum(rights))])
+                den += chain_product([*before, common, np.asarray(sum(rights))])
             self.loss.step(R[level], num, den)
         self._set_R()
 
@@ -122,7 +121,7 @@ class Stack:
             C = [layer.C[j] for layer in self.layers]
             num, (left, *right) = term.numerator_denominator_C(level)
             for rows in blocks(len(num)):
-                self.loss.step(C[level][rows], num[rows], product([left[rows], *right]))
+                self.loss.step(C[level][rows], num[rows], chain_product([left[rows], *right]))
             term.set_C(C, level)
 
     def update_M(self) -> None:
@@ -184,10 +183,8 @@ def finetune_sweep(stack: Stack) -> None:
         if level < len(layers) - 1:
             layer_data = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
             lower = Stack(layer_data, [layers[level]], stack.loss, stack.beta)
-            if level == 0:
-                for term, upper in zip(lower.terms, stack.terms, strict=True):
-                    if isinstance(term, SquaresTerm) and isinstance(upper, SquaresTerm):
-                        term.XC, term.C_gram = upper.XC, upper.C_gram
+            for term, upper in zip(lower.terms, stack.terms, strict=True) if level == 0 else ():
+                term.share_first(upper)
             lower.update_M()
 
 
@@ -200,7 +197,7 @@ def predict(layers: list[Layer]) -> list[np.ndarray]:
     for i, R in enumerate(layers[0].R):
         total: np.ndarray | float = 0.0
         for level in reversed(range(len(layers))):
-            C = product([layer.C[-1] for layer in layers[: level + 1]])
+            C = chain_product([layer.C[-1] for layer in layers[: level + 1]])
             total = total + layers[level].M[i][-1] @ C.T
             total = layers[level].R[i] @ total if level else total
         predictions.append(R @ total / len(layers))

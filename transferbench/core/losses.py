@@ -15,7 +15,7 @@ quotient itself. For a sparse X, W is computed at the nonzeros of X only.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +32,7 @@ CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a seco
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def product(factors: Factors) -> np.ndarray:
+def chain_product(factors: Factors) -> np.ndarray:
     """Return the product of one or more factors, multiplied in the cheapest order."""
     return factors[0] if len(factors) == 1 else multi_dot(factors)
 
@@ -40,7 +40,7 @@ def product(factors: Factors) -> np.ndarray:
 def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
     """Return the products before and after a factor, transposed, each as a list of one or none."""
     before, after = factors[:level], factors[level + 1 :]
-    return [product(before).T] if before else [], [product(after).T] if after else []
+    return [chain_product(before).T] if before else [], [chain_product(after).T] if after else []
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Side:
         return np.asarray(self.F.T @ self.F)
 
 
-class Term:
+class ViewTerm:
     """The loss of one X (n, d), with products that are kept until one of their factors changes.
 
     Parameters
@@ -90,6 +90,9 @@ class Term:
         for name in names:
             self.__dict__.pop(name, None)
 
+    def share_first(self, other: Any) -> None:
+        """Take the products with the first C from a term of the same X and C, if there are any."""
+
     @cached_property
     def P(self) -> np.ndarray:
         """R_i M_i of every task, one below the other (n, q)."""
@@ -101,7 +104,7 @@ class Term:
     @cached_property
     def Q(self) -> np.ndarray:
         """The product of C (d, q)."""
-        return product(self.C)
+        return chain_product(self.C)
 
     def R_gram(self, i: int) -> Factors:
         """Return R_iᵀR_i, which serves all views, or as two factors if that costs less."""
@@ -110,7 +113,7 @@ class Term:
         return [R.gram] if cheaper else [R.F.T, R.F]
 
 
-class SquaresTerm(Term):
+class SquaresTerm(ViewTerm):
     """The loss ‖X − P Qᵀ‖².
 
     X is narrow if it is dense and has no more columns than the first C; then products with X or Q
@@ -122,6 +125,10 @@ class SquaresTerm(Term):
     def narrow(self) -> bool:
         """True if X is narrow."""
         return isinstance(self.X, np.ndarray) and self.X.shape[1] <= self.C[0].shape[1]
+
+    def share_first(self, other: Any) -> None:
+        """Take the products with the first C from a term of the same X and C."""
+        self.XC, self.C_gram = other.XC, other.C_gram
 
     @cached_property
     def XC(self) -> np.ndarray:
@@ -136,14 +143,14 @@ class SquaresTerm(Term):
     @cached_property
     def XQ(self) -> np.ndarray:
         """X Q (n, q)."""
-        return product([self.XC, *self.C[1:]])
+        return chain_product([self.XC, *self.C[1:]])
 
     @cached_property
     def Q_gram(self) -> Factors:
         """QᵀQ; of a narrow X as two factors."""
         if self.narrow:
             return [self.Q.T, self.Q]
-        return [product([*(C.T for C in self.C[:0:-1]), self.C_gram, *self.C[1:]])]
+        return [chain_product([*(C.T for C in self.C[:0:-1]), self.C_gram, *self.C[1:]])]
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
         """Return factors of both for P of task i; their products are (n_i, q)."""
@@ -155,16 +162,16 @@ class SquaresTerm(Term):
         """Return both for C of a level: a matrix, and factors whose product has its shape."""
         X, Q, first = self.X, self.Q, 0
         if level and not self.narrow:
-            X, Q, first = self.XC, product([self.C_gram, *self.C[1:]]), 1
+            X, Q, first = self.XC, chain_product([self.C_gram, *self.C[1:]]), 1
         before, after = around(self.C[first:], level - first)
         if self.narrow:
             tasks = zip(self.rows, self.R, self.M, strict=True)
-            nums = [product([X[rows].T, R.F, M]) for rows, R, M in tasks]
-            dens = [product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M)]
+            nums = [chain_product([X[rows].T, R.F, M]) for rows, R, M in tasks]
+            dens = [chain_product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M)]
             num, den = (np.asarray(sum(parts)) for parts in (nums, dens))
-            return product([*before, num, *after]), [product([*before, den, *after])]
-        num = product([*before, np.asarray(X.T @ self.P), *after])
-        return num, [product([*before, Q]), product([self.P.T @ self.P, *after])]
+            return chain_product([*before, num, *after]), [chain_product([*before, den, *after])]
+        num = chain_product([*before, np.asarray(X.T @ self.P), *after])
+        return num, [chain_product([*before, Q]), chain_product([self.P.T @ self.P, *after])]
 
     def value(self) -> float:
         """Return the loss."""
@@ -175,7 +182,7 @@ class SquaresTerm(Term):
         return total
 
 
-class DivergenceTerm(Term):
+class DivergenceTerm(ViewTerm):
     """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ."""
 
     @cached_property
@@ -196,9 +203,9 @@ class DivergenceTerm(Term):
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
         """Return both for C of a level: a matrix, and factors whose product has its shape."""
         before, after = around(self.C, level)
-        left = product([*before, np.ones((len(self.Q), 1), self.Q.dtype)])
-        right = product([self.P.sum(axis=0, keepdims=True), *after])
-        return product([*before, np.asarray(self.W.T @ self.P), *after]), [left, right]
+        left = chain_product([*before, np.ones((len(self.Q), 1), self.Q.dtype)])
+        right = chain_product([self.P.sum(axis=0, keepdims=True), *after])
+        return chain_product([*before, np.asarray(self.W.T @ self.P), *after]), [left, right]
 
     def value(self) -> float:
         """Return the loss."""
@@ -215,7 +222,7 @@ def numerator_denominator_M(
     R = term.R[i].F
     num, den = term.numerator_denominator_P(i)
     left = [*term.R_gram(i), *den[1:]] if den[0] is R else [R.T, *den]
-    return product([R.T, *num]), product(left)
+    return chain_product([R.T, *num]), chain_product(left)
 
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
@@ -238,11 +245,11 @@ def divide_by_product(
         `entry_rows(X)`.
     """
     if rows is None or isinstance(X, np.ndarray):
-        product = P @ Q.T
-        return safe_divide(X, product), product
-    product = sampled_product(P, Q, rows, X.indices)
-    values = safe_divide(X.data, product)
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), product
+        PQ = P @ Q.T
+        return safe_divide(X, PQ), PQ
+    PQ = sampled_product(P, Q, rows, X.indices)
+    values = safe_divide(X.data, PQ)
+    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), PQ
 
 
 def sampled_product(
@@ -292,9 +299,9 @@ class Squares:
 
         num and den are overwritten.
         """
-        others = coupled_to(M, j)
-        num += beta * sum(others)
-        den += beta * len(others) * M[j]
+        partners = coupled_to(M, j)
+        num += beta * sum(partners)
+        den += beta * len(partners) * M[j]
         self.step(M[j], num, den)
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
@@ -329,8 +336,8 @@ class Divergence:
         if self.coupling == "exact" and beta and j < len(M) - 1:
             M[j][:] = _exact_coupling(M[j] * num, den, M[-1], beta)
         else:
-            others = coupled_to(M, j)
-            M[j][:] = safe_divide(M[j] * num + beta * sum(others), den + beta * len(others))
+            partners = coupled_to(M, j)
+            M[j][:] = safe_divide(M[j] * num + beta * sum(partners), den + beta * len(partners))
         flush(M[j])
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:

@@ -285,7 +285,7 @@ class NMTF:
         """Update F ← F ∘ √(num / den), block by block."""
         WF, degree = (self._WF(F), self._graphs[F][1]) if F in self._graphs else (None, None)
         targets = self.tie_targets(F)
-        (P, Q, R), *others = contributions
+        (P, Q, R), *further = contributions
         step = max(1, BLOCK // max(1, F.value.shape[1]))
         buffers = [np.empty_like(F.value[:step]) for _ in range(3)]
         for start in range(0, len(F.value), step):
@@ -294,7 +294,7 @@ class NMTF:
             num, den, pull = (buffer[: len(f)] for buffer in buffers)
             np.matmul(P[rows], R, out=num)
             np.matmul(Q[rows], R, out=den)
-            for P2, Q2, R2 in others:
+            for P2, Q2, R2 in further:
                 num += np.matmul(P2[rows], R2, out=pull)
                 den += np.matmul(Q2[rows], R2, out=pull)
             if WF is not None and degree is not None:

@@ -136,11 +136,11 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
     elif prior == "source":
         by_target = dict.fromkeys(targets, labelled_shares(problem))
     else:
-        given, c = np.atleast_1d(np.asarray(prior, float)), len(problem.classes)
-        if len(given) != c:
+        stated, c = np.atleast_1d(np.asarray(prior, float)), len(problem.classes)
+        if len(stated) != c:
             expected = f"one for each class, in the order {', '.join(problem.classes)}"
-            raise UserError(f"prior: {len(given)} shares given; expected {c}, {expected}.")
-        by_target = dict.fromkeys(targets, given / given.sum())
+            raise UserError(f"prior: {len(stated)} shares given; expected {c}, {expected}.")
+        by_target = dict.fromkeys(targets, stated / stated.sum())
     return ClassPriors(tuple(map(by_target.get, range(len(problem.domains)))), diagnostics)
 
 
@@ -162,18 +162,18 @@ def _check_agreement(
     differences = {}
     for i, shares in estimates.items():
         decided = np.bincount(P[i].argmax(axis=1), minlength=c) / len(P[i])
-        others = np.array([decided, saerens(P[i], source)])
-        differences[i] = float(np.abs(others - shares).max())
+        other_estimates = np.array([decided, saerens(P[i], source)])
+        differences[i] = float(np.abs(other_estimates - shares).max())
     worst = max(differences, key=differences.__getitem__, default=None)
     if worst is None or differences[worst] < LARGE_DISAGREEMENT:
         return {}
     pairs = zip(problem.classes, estimates[worst], strict=True)
-    shown = ", ".join(f"{name} {share:.2g}" for name, share in pairs)
+    shares_text = ", ".join(f"{name} {share:.2g}" for name, share in pairs)
     example = ",".join(f"{2 * i / c / (c + 1):.1f}" for i in range(c, 0, -1))
     warnings.warn(
-        f"{problem.domains[worst].name}: the estimated class shares ({shown}) are uncertain, other "
-        f"estimators differ by {differences[worst]:.2f}; give the shares if you know them, in the "
-        f"order {', '.join(problem.classes)}: for example prior={example}",
+        f"{problem.domains[worst].name}: the estimated class shares ({shares_text}) are uncertain, "
+        f"other estimators differ by {differences[worst]:.2f}; give the shares if you know them, "
+        f"in the order {', '.join(problem.classes)}: for example prior={example}",
         stacklevel=4,
     )
     return {"share_disagreement": differences[worst]}
@@ -241,8 +241,8 @@ def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
         b[0] = _threshold(L[:, 1] - L[:, 0], counts[0])
         return np.asarray(b - b.mean())
     for label in (*range(c),) * SWEEPS:
-        others = np.delete(L + b, label, axis=1).max(axis=1, initial=-np.inf)
-        b[label] = _threshold(others - L[:, label], counts[label])
+        best_other = np.delete(L + b, label, axis=1).max(axis=1, initial=-np.inf)
+        b[label] = _threshold(best_other - L[:, label], counts[label])
     return np.asarray(b - b.mean())
 
 

@@ -66,18 +66,18 @@ def smallest_eigenpairs(
     M = sp.csr_array(scale @ W @ scale)
     G = np.zeros((n, 1)) if G is None else np.sqrt(C) * G
     null = _null_space(W, degree, G)
-    known = null[:, :count]
-    if known.shape[1] == count:
-        return np.zeros(count), known
+    null_vectors = null[:, :count]
+    if null_vectors.shape[1] == count:
+        return np.zeros(count), null_vectors
 
     def apply(v: np.ndarray) -> np.ndarray:
         return np.asarray(v + M @ v - G @ (G.T @ v) - 2 * (null @ (null.T @ v)))
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(n)
-    values, vectors = eigsh(operator, count - known.shape[1], which="LA", v0=start)
+    values, vectors = eigsh(operator, count - null_vectors.shape[1], which="LA", v0=start)
     values, vectors = 2 - values[::-1], vectors[:, ::-1]
-    return np.r_[np.zeros(known.shape[1]), values], np.hstack([known, vectors])
+    return np.r_[np.zeros(null_vectors.shape[1]), values], np.hstack([null_vectors, vectors])
 
 
 def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarray:

@@ -127,12 +127,12 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
         raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
     function = load(name)
     arguments = inspect.signature(function).parameters
-    given = {"seed": seed, "watch": watch}
-    taken = {n: v for n, v in given.items() if n in arguments}
+    optional = {"seed": seed, "watch": watch}
+    passed = {n: v for n, v in optional.items() if n in arguments}
     usual = warn_unusual_scale(problem, stacklevel=3)
     if is_external(name) or not get(name).path.is_relative_to(FOLDER):
         usual = deepcopy(usual)  # it may change what other models get
-    result = function(usual, **params, **taken)
+    result = function(usual, **params, **passed)
     check_fit(name, problem, result)
     return result
 

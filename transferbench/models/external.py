@@ -117,32 +117,32 @@ def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
         is_other = issubclass(factory, (ClusterMixin, RegressorMixin))
         if is_other or not hasattr(factory, "predict"):
             raise TypeError(f"{factory.__name__} is not a classifier")
-    known = inspect.signature(factory).parameters
+    accepted = inspect.signature(factory).parameters
     is_skada = factory.__module__.partition(".")[0] == "skada"
     takes_target = "Xt" in inspect.signature(getattr(factory, "fit", factory)).parameters
 
     def fit(problem: Problem, *, seed: int | None = None, **params: Any) -> Fit:
-        given = dense(problem, "svd", 100) if is_skada or takes_target else problem
-        if "random_state" in known:
+        visible = dense(problem, "svd", 100) if is_skada or takes_target else problem
+        if "random_state" in accepted:
             params["random_state"] = seed
         if is_skada:
-            return adapt(given, 1.0, lambda base: factory(**params))
-        X, y = seen_rows(given)
+            return adapt(visible, 1.0, lambda base: factory(**params))
+        X, y = seen_rows(visible)
         trained = None if takes_target else factory(**params).fit(X, y)
 
         def score(i: int, domain: Domain) -> np.ndarray:
             model = trained or factory(**params).fit(X, y, Xt=domain.X)
             return class_scores(model, domain.X, np.unique(y), len(problem.classes))
 
-        return Fit(score_targets(given, score))
+        return Fit(score_targets(visible, score))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     arguments = [
         argument.replace(kind=keyword, annotation=TYPES[type(argument.default)])
-        for name, argument in known.items()
+        for name, argument in accepted.items()
         if type(argument.default) in TYPES and name not in NOT_SET
     ]
-    if "random_state" in known:
+    if "random_state" in accepted:
         arguments.append(inspect.Parameter("seed", keyword, default=None))
     fit.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
     return fit

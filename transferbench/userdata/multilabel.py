@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transferbench.core.documents import stack
+from transferbench.core.documents import stack_matrices
 from transferbench.errors import UserError, brief
 from transferbench.problem import Domain, Fit, Problem, Truth
 
@@ -98,7 +98,9 @@ def _pooled(problem: Problem, members: Sequence[Sequence[int]]) -> Problem:
     domains = []
     for rows in members:
         parts = [problem.domains[i] for i in rows]
-        views = tuple(stack(blocks) for blocks in zip(*(d.views for d in parts), strict=True))
+        views = tuple(
+            stack_matrices(blocks) for blocks in zip(*(d.views for d in parts), strict=True)
+        )
         Y, seen = (np.concatenate([getattr(d, name) for d in parts]) for name in ("Y", "seen"))
         domains.append(Domain(parts[0].name, views, Y, seen))
     return replace(problem, domains=tuple(domains))

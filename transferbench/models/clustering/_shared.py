@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.documents import split_by_domain
+from transferbench.core.documents import split_rows
 from transferbench.core.graph import Graph, graph_diagnostics
 from transferbench.problem import Fit, Problem
 
@@ -23,7 +23,7 @@ def clusters_fit(
 
     graphs: those that the fit used, for its diagnostics.
     """
-    by_task = split_by_domain(problem, np.vstack(scores))
+    by_task = split_rows(problem, np.vstack(scores))
     return Fit(by_task, columns="clusters", diagnostics=graph_diagnostics(graphs))
 
 
@@ -34,7 +34,7 @@ def cluster_kernel(
 
     With `pool_tasks` all tasks share their clusters; otherwise each task is clustered alone.
     """
-    groups = [Z] if pool_tasks else split_by_domain(problem, Z)
+    groups = [Z] if pool_tasks else split_rows(problem, Z)
     c = len(problem.classes)
     scores = [kernel_kmeans(group, c, n_init, seed) for group in groups]
     return clusters_fit(problem, scores, [graph])

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from annotated_types import Ge, Le
 
-from transferbench.core.documents import split_by_domain
+from transferbench.core.documents import split_rows
 from transferbench.parameters import Count
 from transferbench.problem import Fit, Problem, Watch
 
@@ -67,12 +67,12 @@ def fit(
     X, c = sp.vstack(Xs, format="csr"), len(problem.classes)
     Z = X[:, :l].toarray()
     P = np.random.default_rng(seed).random((X.shape[0], c))
-    Ps = split_by_domain(problem, P)  # views: updating P_k updates P
+    Ps = split_rows(problem, P)  # views: updating P_k updates P
     X_norm2, trace = float((X.data**2).sum()), []
     for iteration in range(max_iter):
         M = (Z.T @ P) @ np.linalg.pinv(P.T @ P)
         A, Bs = (1 - lam) * (Z @ M), []
-        As = split_by_domain(problem, A)
+        As = split_rows(problem, A)
         for X_k, P_k, A_k in zip(Xs, Ps, As, strict=True):
             M_k = X_k.T @ P_k @ np.linalg.pinv(P_k.T @ P_k)
             A_k += lam * (X_k @ M_k)

@@ -9,7 +9,7 @@ import numpy as np
 from transferbench import measures
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
-from transferbench.core.documents import split_by_domain, stack, stack_labels, stack_views
+from transferbench.core.documents import split_rows, stack_labels, stack_matrices, stack_views
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
@@ -110,7 +110,7 @@ class Documents:
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
         X = stack_views(problem)
         if pool_views:
-            X = [stack(X, axis=1)]
+            X = [stack_matrices(X, axis=1)]
         rows = np.arange(len(seen))
         cuts = np.cumsum([len(domain.seen) for domain in problem.domains])[:-1]
         return cls(
@@ -258,7 +258,7 @@ def fit_stack(
                 f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
             )
         if watch:
-            watch(iteration, sweeps, split_by_domain(problem, decided(F)))
+            watch(iteration, sweeps, split_rows(problem, decided(F)))
 
     def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
         return decided(_trained_scores(documents, train_mask, loss, plan, pair, start))
@@ -268,4 +268,4 @@ def fit_stack(
     validation = rows[: max(1, round(validation_fraction * len(rows)))]
     best = best_setting(weights, validation_scores, Y, seen, [validation])
     F = train(documents, seen, loss, plan, best, start, on_sweep)
-    return Fit(split_by_domain(problem, decided(F)), tuple(trace))
+    return Fit(split_rows(problem, decided(F)), tuple(trace))

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from transferbench import measures
-from transferbench.core.documents import split_by_domain, stack_labels
+from transferbench.core.documents import split_rows, stack_labels
 from transferbench.measures import THRESHOLD, example_f1
 from transferbench.problem import Fit, Problem
 
@@ -70,4 +70,4 @@ def tuned_fit(
         return measures.ensure_one_label(F) if ensure_one_label else F
 
     best = best_setting(settings, scores, Y, seen, np.array_split(rows, FOLDS))
-    return Fit(split_by_domain(problem, scores(best, seen)))
+    return Fit(split_rows(problem, scores(best, seen)))

@@ -76,11 +76,13 @@ def fit(
 
     def ridge(penalty: float, Y: np.ndarray, seen: np.ndarray) -> Ridge:
         """Return ridge regression on the seen documents; settings of a fold share it."""
-        known = trained(seen.tobytes())
-        if penalty not in known:
+        by_penalty = trained(seen.tobytes())
+        if penalty not in by_penalty:
             X_seen, n = X[np.flatnonzero(seen)], int(seen.sum())
-            known[penalty] = Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(X_seen, Y[seen])
-        return known[penalty]
+            by_penalty[penalty] = Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(
+                X_seen, Y[seen]
+            )
+        return by_penalty[penalty]
 
     def predict(setting: tuple[float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         alpha, beta = setting

@@ -94,12 +94,12 @@ def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
 
-    labelled, others = np.flatnonzero(seen), np.flatnonzero(~seen)
+    labelled, unlabelled = np.flatnonzero(seen), np.flatnonzero(~seen)
     search = NearestNeighbors(n_neighbors=min(k, labelled.size - 1), metric="euclidean")
     search.fit(X[labelled])
     with config_context(working_memory=MAX_MEBIBYTES):
         # Without X, each labelled document is left out of its own neighbours.
         parts = [search.kneighbors_graph()]
-        if others.size:
-            parts.append(search.kneighbors_graph(X[others]))
-    return sp.csr_array(sp.vstack(parts), dtype=int)[np.argsort(np.r_[labelled, others])]
+        if unlabelled.size:
+            parts.append(search.kneighbors_graph(X[unlabelled]))
+    return sp.csr_array(sp.vstack(parts), dtype=int)[np.argsort(np.r_[labelled, unlabelled])]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.documents import label_start, stack
+from transferbench.core.documents import label_start, stack_matrices
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
 from transferbench.core.priors import ClassPriors, class_priors
@@ -74,7 +74,7 @@ def word_topics(
     A document's share in P(topic) is its share of the sum of X. The authors' code of TriTL and HIDC
     takes 20 steps.
     """
-    X = stack([domain.X for domain in problem.domains])
+    X = stack_matrices([domain.X for domain in problem.domains])
     by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
     size = np.asarray(X.sum(axis=1)).ravel()
     return words, size @ by_document / (size.sum() or 1.0)
@@ -112,9 +112,9 @@ def fit_each_target(
     diagnostics = dict(priors.diagnostics)
     for turn, target in enumerate(targets):
         share = priors.by_domain[target]
-        given = {} if share is None else {"prior": tuple(share.tolist())}
+        prior_of_target = {} if share is None else {"prior": tuple(share.tolist())}
         alone = replace(problem, domains=(*problem.sources, problem.domains[target]))
-        fit = fit_one(alone, watch=partial(on_iteration, turn, target), **given)
+        fit = fit_one(alone, watch=partial(on_iteration, turn, target), **prior_of_target)
         scores[target] = fit.scores[-1]
         trace += fit.trace
         for name, value in fit.diagnostics.items():

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.documents import label_start, score_targets, seen_rows, stack
+from transferbench.core.documents import label_start, score_targets, seen_rows, stack_matrices
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
 from transferbench.core.scale import unit_rows
 from transferbench.parameters import Count, Positive, Weight
@@ -78,7 +78,9 @@ def fit(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         unseen = ~domain.seen
-        X = unit_rows(stack([labelled, domain.X[np.flatnonzero(unseen)]]).astype(np.float64))
+        X = unit_rows(
+            stack_matrices([labelled, domain.X[np.flatnonzero(unseen)]]).astype(np.float64)
+        )
         graph = cosine_graph(X, p, search=search)
         graphs.append(graph)
         B = mean_differences(np.eye(len(problem.classes))[y], decided[i][unseen])

@@ -63,9 +63,9 @@ def fit(
     Vs = [scale_to_one(P, "columns") for P in label_start(problem, C)]
 
     def expect() -> tuple[float, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:
-        found = [expected_counts(X, W, H, V) for X, W, V in zip(Xs, Ws, Vs, strict=True)]
-        return -sum(likelihood for likelihood, *_ in found), [
-            (words, pairs, documents) for _, words, pairs, documents in found
+        expected = [expected_counts(X, W, H, V) for X, W, V in zip(Xs, Ws, Vs, strict=True)]
+        return -sum(likelihood for likelihood, *_ in expected), [
+            (words, pairs, documents) for _, words, pairs, documents in expected
         ]
 
     trace = []

@@ -147,8 +147,8 @@ class CoClustering:
         mixture = (self.P @ _indicator(self.words, self.k)).toarray()  # p(d, ŵ)  (n, k)
         mixture /= np.maximum(mixture.sum(axis=1, keepdims=True), TINY)
         scores = mixture @ _log_conditional(joint.T).T
-        own = np.arange(len(scores)), self.documents
-        scores[own] += EQUAL * np.abs(scores[own])
+        own_cluster = np.arange(len(scores)), self.documents
+        scores[own_cluster] += EQUAL * np.abs(scores[own_cluster])
         if self.shares is not None:
             scores += count_offsets(scores[~self.seen], self.shares)
         self.scores = np.where(self.seen[:, None], self.scores, scores)

@@ -33,7 +33,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, logit, ndtri, owens_t
 
-from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.documents import score_targets, seen_rows, stack_matrices
 from transferbench.core.priors import class_priors, count_offsets, labelled_shares
 from transferbench.models.transfer import cocc, dtl, graph_only, svm, tsvm
 from transferbench.parameters import Count, Fraction, Positive, Prior
@@ -84,37 +84,37 @@ def fit(
         Scores (n, c) of every target, and the labels of every source. A score is Σ_m w_m q_m, with
         an offset of each class that gives it its share; or the decision value of the SVM.
     """
-    given = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
+    priors = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
     areas, agreements = [], []
-    found: dict[str, float] = {"alike": 0.0}
+    diagnostics: dict[str, float] = {"alike": 0.0}
 
     def score(i: int, target: Domain) -> np.ndarray:
         alone = replace(problem, domains=(*problem.sources, target))
         part = sampled(alone, sample, seed)
         areas.append(area(part, seed))
         if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
-            found["alike"] += 1
+            diagnostics["alike"] += 1
             return svm.fit(alone).scores[-1]
         if prior == "agreed":
             shares, agreed = agreed_shares(part, strength, width, seed)
             agreements.append(agreed)
         else:
-            known = given.by_domain[i]
-            shares = equal if known is None else known
+            stated = priors.by_domain[i]
+            shares = equal if stated is None else stated
         deciding = (
             graph_only.fit(alone),
             dtl.fit(alone, seed=seed),
             tsvm.fit(alone, prior=tuple(np.maximum(shares, LEAST).tolist())),
         )
-        total = weighted_sum([places(found.scores[-1]) for found in deciding], shares)
+        total = weighted_sum([places(fit.scores[-1]) for fit in deciding], shares)
         return np.asarray(total + count_offsets(total, shares))
 
     scores = score_targets(problem, score)
-    found["area"] = min(areas)
+    diagnostics["area"] = min(areas)
     if agreements:
-        found["agreement"] = min(agreements)
-    return Fit(scores, diagnostics=found | dict(given.diagnostics))
+        diagnostics["agreement"] = min(agreements)
+    return Fit(scores, diagnostics=diagnostics | dict(priors.diagnostics))
 
 
 def places(scores: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ def agreed_shares(
     X, y = seen_rows(problem)
     T, c, n = problem.domains[-1].X, len(problem.classes), len(problem.domains[-1].seen)
     fits = graph_only.fit(problem), dtl.fit(problem, seed=seed), cocc.fit(problem)
-    others = [places(found.scores[-1]) for found in fits]
+    member_places = [places(fit.scores[-1]) for fit in fits]
     shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
     for k in [1] if c == 2 else np.unique(y):
         tried = expit(logit(np.clip(shares[k], LEAST_SHARE, 1 - LEAST_SHARE)) + STEPS)
@@ -166,7 +166,7 @@ def agreed_shares(
         for count in counts:
             w, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
             f = tsvm.values(T, w)
-            z.append(np.mean([agreement(f, q[:, k], count) for q in others]))
+            z.append(np.mean([agreement(f, q[:, k], count) for q in member_places]))
         objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)
         weights = np.exp(objective.min() - objective)
         shares[k] = weights @ tried / weights.sum()
@@ -190,7 +190,7 @@ def area(problem: Problem, seed: int) -> float:
         return 1.0
     is_last = np.repeat(np.arange(len(sizes)) == len(sizes) - 1, sizes)
     halves = StratifiedKFold(2, shuffle=True, random_state=seed)
-    X = stack([domain.X for domain in problem.domains])
+    X = stack_matrices([domain.X for domain in problem.domains])
     model = LogisticRegression(max_iter=100)
     return float(cross_val_score(model, X, is_last, cv=halves, scoring="roc_auc").mean())
 

@@ -41,7 +41,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.documents import stack
+from transferbench.core.documents import stack_matrices
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
 from transferbench.core.nmtf import NMTF, Factor, Stop, Term
 from transferbench.core.priors import class_priors, match_counts
@@ -165,7 +165,7 @@ def fit(
 
 def _graph_of(problem: Problem, i: int, p: int, search: Search) -> Graph:
     """Return the part of the graph over the documents of all domains that joins those of one."""
-    joint = cosine_graph(stack([domain.X for domain in problem.domains]), p, search=search)
+    joint = cosine_graph(stack_matrices([domain.X for domain in problem.domains]), p, search=search)
     of = np.repeat(np.arange(len(problem.domains)), [len(d.seen) for d in problem.domains])
     rows = np.flatnonzero(of == i)
     return Graph(sp.csr_array(joint.W[rows][:, rows]), joint.recall)

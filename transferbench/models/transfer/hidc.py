@@ -42,8 +42,8 @@ class Kind:
 
     def expect(self, Xs: list[Matrix], Vs: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         """Return the log-likelihood and the counts (n, c) of each domain; store the others."""
-        found = [expected_counts(*parts) for parts in zip(Xs, self.Ws, self.Hs, Vs, strict=True)]
-        likelihoods, self.words, self.pairs, documents = map(list, zip(*found, strict=True))
+        expected = [expected_counts(*parts) for parts in zip(Xs, self.Ws, self.Hs, Vs, strict=True)]
+        likelihoods, self.words, self.pairs, documents = map(list, zip(*expected, strict=True))
         return sum(likelihoods), documents
 
     def update(self) -> None:
@@ -114,9 +114,9 @@ def fit(
     Vs = [D / c for D in documents]  # P_r(d, z)
 
     def expect() -> tuple[float, list[np.ndarray]]:
-        found = [kind.expect(Xs, Vs) for kind in kinds]
-        counts = zip(*(by_domain for _, by_domain in found), strict=True)
-        return -sum(likelihood for likelihood, _ in found), [
+        expected = [kind.expect(Xs, Vs) for kind in kinds]
+        counts = zip(*(by_domain for _, by_domain in expected), strict=True)
+        return -sum(likelihood for likelihood, _ in expected), [
             np.sum(each, axis=0) for each in counts
         ]
 

@@ -59,7 +59,7 @@ def fit(
     ValueError
         If a target has fewer than two unlabelled documents.
     """
-    given: dict[str, Any] = {"seed": seed} if takes_seed(MODELS[model]) else {}
+    seed_argument: dict[str, Any] = {"seed": seed} if takes_seed(MODELS[model]) else {}
     identity = np.eye(len(problem.classes))
 
     def score(i: int, target: Domain) -> np.ndarray:
@@ -69,10 +69,10 @@ def fit(
         fold = [_folds(domain, folds, seed) for domain in domains]
         P = target.Y.astype(float)
         for held in np.unique(fold[-1][~target.seen]):
-            known = [_rows(d, f != held) for d, f in zip(domains, fold, strict=True)]
-            fitted = MODELS[model](replace(problem, domains=tuple(known)), **given)
+            taught_domains = [_rows(d, f != held) for d, f in zip(domains, fold, strict=True)]
+            fitted = MODELS[model](replace(problem, domains=tuple(taught_domains)), **seed_argument)
             decided = identity[fitted.scores[-1].argmax(axis=1)]
-            taught = replace(known[-1], Y=decided, seen=np.ones(len(decided), bool))
+            taught = replace(taught_domains[-1], Y=decided, seen=np.ones(len(decided), bool))
             rows = (fold[-1] == held) & ~target.seen
             if np.ptp(decided, axis=0).any():
                 held_out = replace(_rows(target, rows), name=f"{target.name}, held out")

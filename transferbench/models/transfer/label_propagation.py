@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Lt
 
-from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.documents import score_targets, seen_rows, stack_matrices
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
 from transferbench.parameters import Count
 from transferbench.problem import Domain, Fit, Problem
@@ -55,7 +55,7 @@ def fit(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         unseen = np.flatnonzero(~domain.seen)
-        graph = cosine_graph(stack([X, domain.X[unseen]]), p, search=search)
+        graph = cosine_graph(stack_matrices([X, domain.X[unseen]]), p, search=search)
         graphs.append(graph)
         start = np.vstack([labels, np.zeros((len(unseen), labels.shape[1]))])
         F = domain.Y.astype(np.float64)

@@ -11,7 +11,7 @@ alone. A control without any model of the difference between domains.
 
 import numpy as np
 
-from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.documents import score_targets, seen_rows, stack_matrices
 from transferbench.parameters import Count, Fraction, Positive
 from transferbench.problem import Domain, Fit, Problem
 
@@ -48,7 +48,7 @@ def fit(
         model = SelfTrainingClassifier(
             LogisticRegression(C=C, max_iter=1000), threshold=threshold, max_iter=max_iter
         )
-        model.fit(stack([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
+        model.fit(stack_matrices([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
         P = np.zeros((len(domain.seen), len(problem.classes)))
         P[:, model.classes_] = model.predict_proba(domain.X)
         return P

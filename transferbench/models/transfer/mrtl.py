@@ -96,7 +96,7 @@ def fit(
     Vs = label_factors(problem, C, "rows", start, priors=priors)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
-    own = k2 - k1  # feature clusters of one domain
+    k_own = k2 - k1  # feature clusters of one domain
 
     def clusters(k: int) -> Factor:
         return Factor(rng.random((m, k)), normalize=normalize_U)
@@ -107,10 +107,10 @@ def fit(
     targets = []
     for X, V in data:
         if not V.fixed:
-            U, Ut, Θp, Θt = clusters(k1), clusters(own), association(k1), association(own)
-            of_sources = [(clusters(own), association(own)) for _ in sources]
+            U, Ut, Θp, Θt = clusters(k1), clusters(k_own), association(k1), association(k_own)
+            of_sources = [(clusters(k_own), association(k_own)) for _ in sources]
             targets.append((X, V, U, Ut, Θp, Θt, of_sources))
-    Θμ, Θσ = association(k1), association(own)
+    Θμ, Θσ = association(k1), association(k_own)
     terms = []
     for X, V, U, Ut, Θp, Θt, of_sources in targets:
         terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))

@@ -35,7 +35,7 @@ import numpy as np
 from annotated_types import Gt, Le, Lt
 
 from transferbench.artefacts import artefact
-from transferbench.core.documents import score_targets, seen_rows, stack
+from transferbench.core.documents import score_targets, seen_rows, stack_matrices
 from transferbench.core.priors import class_priors
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Domain, Fit, Matrix, Problem
@@ -126,8 +126,8 @@ def transduce(
     balance, pairs, tol: see `fit`.
     """
     n, u = len(sign), T.shape[0]
-    both = stack([X, T])
-    both = stack([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
+    both = stack_matrices([X, T])
+    both = stack_matrices([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
     ratio = (u - positives) / positives if balance and positives else 1.0
     weight = np.full(n + u, C)
     best = _train(both[:n], sign, weight[:n], tol)
