@@ -89,14 +89,14 @@ def test_two_files_of_one_name_are_refused(call, mine, tmp_path):
     other.write_text(MINE)
     code, out, err = call("reproduce", str(mine), str(other))
     assert (code, out) == (2, "")
-    assert "would write to the same folder mine; rename one" in err
+    assert "would write to the same folder; rename one" in err
 
 
 def test_a_broken_experiment_does_not_stop_the_others(call, home, mine):
     broken = home.results / "broken"
     broken.mkdir()
     (broken / experiments.COPY).write_text("title: [")
-    (broken / "runs.csv").touch()
+    (broken / "runs.jsonl").touch()
     table = home.results / "mine" / "table.md"
     table.unlink()
     for command in ("tables", "report"):
