@@ -17,7 +17,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -63,49 +63,47 @@ class ClaimResult:
     related: tuple[str, ...] = ()
 
 
-class Values(NamedTuple):
-    """Values by seed (None if the method takes none), and why they cannot be compared, or "".
-
-    variance: of their mean, caused by the choice of documents; NaN if it is not known.
-    """
-
-    by_seed: Mapping[int | None, float]
-    missing: str
-    variance: float = math.nan
-
-
-NO_RUNS = Values({}, "no runs")
 #: Other experiments by name, with their cells.
 Others = Mapping[str, tuple[Experiment, Sequence[Cell]]]
+#: In place of a column that a row does not have.
+NO_RUNS = Cell(row="", column="", metric="", reason="no runs")
 
 
 @dataclass(frozen=True)
-class Line:
-    """The values of a row that a claim compares, scaled so that more is better.
+class ClaimRow:
+    """A row that a claim compares, its values scaled so that more is better.
 
     unit: of what the row is a sample, or "". identical: columns that are the same on every row of
-    the experiment. matters: the smallest difference that matters. points: values by column and x,
-    which is None in a table and for level lines. printed: published values by column.
+    the experiment. matters: the smallest difference that matters. cells: by column and x, which is
+    None in a table and for level lines.
     """
 
-    row: str
+    label: str
     unit: str
     identical: list[list[str]]
     matters: float
-    points: dict[str, dict[float | None, Values]] = field(default_factory=dict)
-    printed: dict[str, float] = field(default_factory=dict)
+    cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
-    def at(self, column: str, span: Span | None) -> dict[float | None, Values]:
-        """Return the values of a column at each x of the span, all if None, and its level line."""
+    def at(self, column: str, span: Span | None) -> dict[float | None, Cell]:
+        """Return the cells of a column at each x of the span, all if None, and its level line."""
         first, last = span if isinstance(span, tuple) else (span, span)
-        here = {
-            x: values
-            for x, values in self.points.get(column, {}).items()
+        inside = {
+            x: cell
+            for x, cell in self.cells.get(column, {}).items()
             if x is None or first is None or last is None or first <= x <= last
         }
-        return here or {None: NO_RUNS}
+        return inside or {None: NO_RUNS}
 
-    def test(self, ours: Values, theirs: Values, margin: float) -> PairedTest:
+    def mean(self, column: str, span: Span | None) -> Cell:
+        """Return by seed the mean of a column over a span, for the seeds that every x has."""
+        cells = list(self.at(column, span).values())
+        seeds = set.intersection(*(set(cell.by_seed) for cell in cells))
+        means = {seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds}
+        missing = next((cell.reason for cell in cells if cell.reason), "")
+        variance = fmean(cell.variance for cell in cells)  # the same documents at every x
+        return replace(cells[0], by_seed=means, reason=missing, variance=variance)
+
+    def test(self, ours: Cell, theirs: Cell, margin: float) -> PairedTest:
         """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
         seeds = list({**ours.by_seed, **theirs.by_seed})
         if len(seeds) > 1:  # None stands for the one value of a method without seeds
@@ -117,9 +115,9 @@ class Line:
             if a is not None and b is not None:
                 differences[seed] = a - b - margin
         return PairedTest(
-            self.row,
+            self.label,
             tuple(differences.values()),
-            ours.missing or theirs.missing or ("" if differences else "no seed in common"),
+            ours.reason or theirs.reason or ("" if differences else "no seed in common"),
             seeds=tuple(differences),
             unit=self.unit,
             matters=self.matters,
@@ -138,8 +136,8 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
         related = []
         for name, says in claim.read_with.items():
             other, its_cells = others.get(name) or _not_run(name)
-            known = {each.says: each for each in other.spec.claims}
-            outcome = _judge(other, its_cells, known[says], others).outcome
+            same = next(each for each in other.spec.claims if each.says == says)
+            outcome = _judge(other, its_cells, same, others).outcome
             related.append(f"See also {name} ({MARKS[outcome]} {outcome}): {says}")
         results.append(replace(_judge(experiment, cells, claim, others), related=tuple(related)))
     return results
@@ -148,19 +146,28 @@ def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list
 def _judge(
     experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
 ) -> ClaimResult:
-    also = [others.get(name) or _not_run(name) for name in claim.also]
+    """Judge a claim: one comparison is enough for it to hold on some row, and else to fail."""
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
-    lines = _lines(claim, [(experiment, cells), *also], matters)
-    compared = _comparisons(claim, lines, experiment.spec.competitors)
+    also = [others.get(name) or _not_run(name) for name in claim.also]
+    rows = [
+        row
+        for i, (file, its_cells) in enumerate([(experiment, cells), *also])
+        for row in _rows(claim, file, its_cells, matters, f"{file.name}, " if i else "")
+    ]
+    compared = _comparisons(claim, rows, experiment.spec.competitors)
     missing = [f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing]
-    reason = missing[0] if missing else ""
-    reason += f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-    rows = _extent(claim)
-    decisions = tuple(
-        (each.decision(rows, len(compared), False), each.decision(rows, len(compared), True))
-        for each in (() if missing else compared)
-    )
-    return ClaimResult(claim, _outcome(claim, decisions), compared, reason, decisions, matters)
+    if missing:
+        more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        return ClaimResult(claim, "undetermined", compared, missing[0] + more, (), matters)
+    extent, n = _extent(claim), len(compared)
+    decisions = tuple((c.decision(extent, n, False), c.decision(extent, n, True)) for c in compared)
+    needed, enough = (any, all) if extent == "some" else (all, any)
+    outcome: Outcome = "undetermined"
+    if needed(for_it.p <= ALPHA for for_it, _ in decisions):
+        outcome = "holds"
+    elif enough(against.p <= ALPHA for _, against in decisions):
+        outcome = "fails"
+    return ClaimResult(claim, outcome, compared, "", decisions, matters)
 
 
 def others(experiment: Experiment, results: Path) -> Others:
@@ -183,53 +190,45 @@ def _not_run(name: str) -> tuple[Experiment, list[Cell]]:
     return experiment, summarise(experiment, observations(experiment, {}))
 
 
-def _lines(
-    claim: Claim, known: Sequence[tuple[Experiment, Sequence[Cell]]], matters: float
-) -> list[Line]:
-    """Return the rows of all the claim's experiments that show its measure."""
-    lines: dict[str, Line] = {}
-    given = claim.better
-    for i, (file, cells) in enumerate(known):
-        measure, whole = claim.measure or file.spec.metric, file.spec.whole
-        scale = partial(_scale, measure in LOWER_IS_BETTER, _compares_ratios(claim, file), whole)
-        rows = [
-            name
-            for name, row in file.spec.rows.items()
-            if (name in claim.among or not row.reading_of)
-            and (i or not claim.among or name in claim.among)
-            and file.metric(name) == measure
-        ]
-        same = identical_columns(file, cells)
-        for cell in cells:
-            if cell.row not in rows:
-                continue
-            name = f"{file.name}, {cell.row}" if i else cell.row
-            if name not in lines:
-                lines[name] = Line(name, file.unit(cell.row), same, matters)
-            line = lines[name]
-            rival = given and cell.column not in given.columns
-            avoided = given.fewer_errors if given and rival else 0.0
-            values = {seed: scale(avoided, value) for seed, value in cell.by_seed.items()}
-            x = None if math.isnan(cell.x) else cell.x
-            points = line.points.setdefault(cell.column, {})
-            points[x] = Values(values, cell.reason, cell.variance)
-            if not math.isnan(cell.published):
-                line.printed[cell.column] = scale(avoided, cell.published)
-            if given and given.value is not None:
-                stated = Values({None: scale(given.fewer_errors, given.value)}, "", 0.0)
-                line.points[f"{given.value:g}"] = {None: stated}
-    return list(lines.values())
+def _rows(
+    claim: Claim, file: Experiment, cells: Sequence[Cell], matters: float, prefix: str
+) -> list[ClaimRow]:
+    """Return the rows of an experiment that show the claim's measure.
 
-
-def _scale(lower: bool, ratio: bool, whole: int, avoided: float, value: float) -> float:
-    """Return a value on a scale on which more is better; ratios become differences of log10.
-
-    avoided: the share of the errors (whole − value) that is removed first, see `fewer_errors`.
+    prefix: of the rows' labels; empty for the claim's own experiment, whose rows it may select.
     """
-    value += avoided * (whole - value)
-    if ratio:
-        value = math.log10(value) if value > 0 else math.nan
-    return -value if lower else value
+    measure, better = claim.measure or file.spec.metric, claim.better
+    sign = -1 if measure in LOWER_IS_BETTER else 1
+    ratio = _compares_ratios(claim, file)
+
+    def scale(value: float, avoided: float) -> float:
+        value += avoided * (file.spec.whole - value)
+        if ratio:
+            value = math.log10(value) if value > 0 else math.nan
+        return sign * value
+
+    same = identical_columns(file, cells)
+    rows: dict[str, ClaimRow] = {}
+    for cell in cells:
+        named = cell.row in claim.among
+        chosen = named or (not file.spec.rows[cell.row].reading_of and (prefix or not claim.among))
+        if not chosen or file.metric(cell.row) != measure:
+            continue
+        label = prefix + cell.row
+        row = rows.setdefault(label, ClaimRow(label, file.unit(cell.row), same, matters))
+        # Of a rival, the share of the errors that the claim is about counts as avoided.
+        rival = better is not None and cell.column not in better.columns
+        avoided = better.fewer_errors if better and rival else 0.0
+        scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
+        x = None if math.isnan(cell.x) else cell.x
+        row.cells.setdefault(cell.column, {})[x] = replace(
+            cell, by_seed=scaled, published=scale(cell.published, avoided)
+        )
+        if better and better.value is not None:
+            stated = {None: scale(better.value, better.fewer_errors)}
+            row.cells[f"{better.value:g}"] = {None: replace(NO_RUNS, reason="", by_seed=stated,
+                                                            variance=0.0)}  # fmt: skip
+    return list(rows.values())
 
 
 def _compares_ratios(claim: Claim, file: Experiment) -> bool:
@@ -239,49 +238,50 @@ def _compares_ratios(claim: Claim, file: Experiment) -> bool:
 
 
 def _comparisons(
-    claim: Claim, lines: Sequence[Line], competitors: list[str]
+    claim: Claim, rows: Sequence[ClaimRow], competitors: list[str]
 ) -> tuple[Comparison, ...]:
     given = claim.predicate
+    if isinstance(given, Better):
+        pairs = product(given.columns, given.rivals(competitors))
+        return tuple(_better(given, rows, *pair) for pair in pairs)
     if isinstance(given, Higher):
-        ends = [[_mean(line.at(given.column, x)) for x in (given.at, given.than)] for line in lines]
         tests = [
-            line.test(high, low, given.by) for line, (high, low) in zip(lines, ends, strict=True)
+            row.test(row.mean(given.column, given.at), row.mean(given.column, given.than), given.by)
+            for row in rows
         ]
         label = f"{given.column} at {_span(given.at)} over {_span(given.than)}"
         return (Comparison(label, tuple(tests), given.by),)
-    if isinstance(given, Stable):
-        tests = [_stable(given, line) for line in lines]
-        label = f"{given.column} at {_span(given.x)}"
-        return (Comparison(label, tuple(tests), -given.within),)
-    pairs = product(given.columns, given.rivals(competitors))
-    return tuple(_better(given, lines, *pair) for pair in pairs)
+    label = f"{given.column} at {_span(given.x)}"
+    return (Comparison(label, tuple(_stable(given, row) for row in rows), -given.within),)
 
 
-def _better(given: Better, lines: Sequence[Line], column: str, rival: str) -> Comparison:
+def _better(given: Better, rows: Sequence[ClaimRow], column: str, rival: str) -> Comparison:
     margin = given.by + math.log10(given.times)
     tests: list[PairedTest] = []
     printed: list[float] = []
-    for line in lines:
-        theirs = line.at(rival, given.x)
-        same = any(column in group and rival in group for group in line.identical)
-        for x, ours in line.at(column, given.x).items():
-            test = line.test(ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin)
+    for row in rows:
+        theirs = row.at(rival, given.x)
+        same = any(column in group and rival in group for group in row.identical)
+        for x, ours in row.at(column, given.x).items():
+            test = row.test(ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin)
             tests.append(replace(test, identical=same))
-        if column in line.printed and rival in line.printed:
-            printed.append(line.printed[column] - line.printed[rival] - margin)
+        ends = [
+            next(iter(row.cells.get(name, {None: NO_RUNS}).values())) for name in (column, rival)
+        ]
+        printed.append(ends[0].published - ends[1].published - margin)
     compared = tuple(difference for difference in printed if not math.isnan(difference))
     return Comparison(f"{column} over {rival}", tuple(tests), margin, compared)
 
 
-def _stable(given: Stable, line: Line) -> PairedTest:
+def _stable(given: Stable, row: ClaimRow) -> PairedTest:
     """Compare one point, plus the range allowed, with another: the least favourable pair by t.
 
     It may be another pair than that of the lowest and the highest mean. Only seeds are tested:
     the method and the documents are the same at every x, so an error of independent documents
     would be far too large.
     """
-    points = list(line.at(given.column, given.x).values())
-    complete = [point for point in points if not point.missing] or points
+    points = list(row.at(given.column, given.x).values())
+    complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
     values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
     gaps = values[:, None] - values + given.within
@@ -289,34 +289,10 @@ def _stable(given: Stable, line: Line) -> PairedTest:
     t = gaps.mean(axis=-1) / (gaps.std(axis=-1) + 1e-9)
     low, high = (complete[i] for i in np.unravel_index(t.argmin(), t.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
-    first = next((point for point in points if point.missing), low)
+    first = next((point for point in points if point.reason), low)
     n_comparisons = max(1, math.perm(len(points), 2))
-    test = line.test(first, high, -given.within)
+    test = row.test(first, high, -given.within)
     return replace(test, n_comparisons=n_comparisons, error=math.nan)
-
-
-def _mean(points: Mapping[float | None, Values]) -> Values:
-    """Return by seed the mean over all x, for the seeds that every x has."""
-    values = points.values()
-    seeds = set.intersection(*(set(each.by_seed) for each in values))
-    means = {seed: fmean(each.by_seed[seed] for each in values) for seed in seeds}
-    missing = next((each.missing for each in values if each.missing), "")
-    # The documents are the same at every x.
-    return Values(means, missing, fmean(each.variance for each in values))
-
-
-def _outcome(claim: Claim, decisions: Sequence[tuple[Decision, Decision]]) -> Outcome:
-    """Return the outcome; without decisions, runs are missing.
-
-    One comparison is enough for a claim on some row to hold, and for any other claim to fail.
-    """
-    if not decisions:
-        return "undetermined"
-    needed, enough = (any, all) if _extent(claim) == "some" else (all, any)
-    if needed(for_it.p <= ALPHA for for_it, _ in decisions):
-        return "holds"
-    fails = enough(against.p <= ALPHA for _, against in decisions)
-    return "fails" if fails else "undetermined"
 
 
 def _extent(claim: Claim) -> Extent:
