@@ -11,6 +11,8 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 # Runs at the same time: one for each core.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
+# Folder of results of `make reproduce-all`; those in results/ are the committed ones.
+REPRODUCED ?= reproduced
 # Extras for `make test`; browser adds the tests of the report.
 EXTRAS ?= test
 # Versions to install: the locked ones; if empty, the newest that pyproject.toml allows.
@@ -68,8 +70,8 @@ report: $(VENV)/.installed  ## Write every result as a page: results/report/inde
 docs: $(DOCUMENTED)  ## Build the documentation site; a warning is an error.
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-reproduce-all: $(VENV)/.installed  ## Run every experiment; finished runs are reused. REPEATS=1 for a quick look.
-	$(BIN)/transferbench reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
+reproduce-all: $(VENV)/.installed  ## Run every experiment anew, into reproduced/; goes on where it was stopped. REPEATS=1: a quick look.
+	$(BIN)/transferbench --results $(REPRODUCED) reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
 bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

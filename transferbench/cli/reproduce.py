@@ -65,8 +65,10 @@ def perform(batch: Batch, settings: Settings, execution: Execution) -> int:
         _show(batch, execution)
         return 0
     with exclusive(lock, partial(say, message, err=True)):
-        _, sentence, seconds = batch.forecast(execution.rerun)
+        expected, sentence, seconds = batch.forecast(execution.rerun)
         say(sentence, err=True)
+        if not expected["todo"].sum():
+            say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
         return batch.perform(partial(execution.perform, settings=settings, expected=seconds), say)
 
 
