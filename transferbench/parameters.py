@@ -85,22 +85,22 @@ def takes_seed(function: Callable[..., Any]) -> bool:
 
 
 def resolve(
-    function: Callable[..., Any], given: Mapping[str, object], owner: str
+    function: Callable[..., Any], values: Mapping[str, object], owner: str
 ) -> dict[str, Value]:
     """Return every parameter with its value: the given one, checked and converted, or the default.
 
     Raise UserError for an unknown name, a wrong type or a value out of bounds. `owner` is the name
     of the function in the message.
     """
-    known = schema(function)
-    for name in given:
-        if name not in known:
-            raise unknown(f"parameter of {owner}", name, known)
+    parameters = schema(function)
+    for name in values:
+        if name not in parameters:
+            raise unknown(f"parameter of {owner}", name, parameters)
     return {
-        name: convert(given[name], parameter.type, f"{owner}: parameter {name}")
-        if name in given
+        name: convert(values[name], parameter.type, f"{owner}: parameter {name}")
+        if name in values
         else parameter.default
-        for name, parameter in known.items()
+        for name, parameter in parameters.items()
     }
 
 
@@ -143,15 +143,15 @@ def parse(assignments: Iterable[str]) -> dict[str, str]:
 
     Raise UserError for an assignment without '=' and for a name that is given twice.
     """
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or not name:
             raise UserError(f"{brief(assignment)}: expected NAME=VALUE, for example k=32.")
-        if name in given:
+        if name in values:
             raise UserError(f"{brief(name)} is given twice; give it once.")
-        given[name] = text
-    return given
+        values[name] = text
+    return values
 
 
 def describe_type(annotation: Any) -> str:

@@ -40,7 +40,7 @@ def test_every_row_is_taken_with_each_combination():
     ]
     row = rows["comp vs rec, 500, 1:5"]
     assert row.variant == {"documents": "500", "shares": "1:5"}
-    assert (row.group, row.label) == ("posts", "comp vs rec")
+    assert row.group == "posts"
 
 
 def test_options_are_added_to_the_task():

@@ -218,7 +218,7 @@ def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
         return domains
     if only not in domains:
         message = str(unknown("domain", only, domains))
-        raise experiment.error(("rows", row, "domain"), message)
+        raise experiment.error(row, "domain", message)
     return [only]
 
 

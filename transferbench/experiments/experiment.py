@@ -29,7 +29,6 @@ from transferbench.errors import UserError
 from transferbench.measures import COSTS, MeasureName
 from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Limits, Run
-from transferbench.strict_yaml import Keys
 
 #: Smallest difference that matters to a claim without a threshold of its own: half a point in per
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
@@ -77,23 +76,17 @@ class Row(StrictModel):
     x: Finite | None = None
     reading_of: str = ""
     variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
-    _label: str = PrivateAttr("")
     _variant: dict[str, str] = PrivateAttr(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        """The label in the file, which is that of several rows if there are variants."""
-        return self._label
 
     @property
     def variant(self) -> dict[str, str]:
         """The row's value of each of the file's variants."""
         return self._variant
 
-    def of_variant(self, label: str, values: dict[str, str], options: dict[str, Option]) -> "Row":
+    def of_variant(self, values: dict[str, str], options: dict[str, Option]) -> "Row":
         """Return the row with these values of variants, whose options are added to its task."""
         row = self.model_copy(update={"task": tasks.with_options(self.task, options)})
-        row._label, row._variant = label, values
+        row._variant = values
         return row
 
 
@@ -298,15 +291,19 @@ class Claim(StrictModel):
     @property
     def predicate(self) -> Better | Stable | Higher:
         """The predicate that is given."""
-        given = self.better or self.stable or self.higher
-        assert given is not None
-        return given
+        predicate = self.better or self.stable or self.higher
+        assert predicate is not None
+        return predicate
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the predicate names."""
-        given = self.predicate
-        return (*given.columns, *given.over) if isinstance(given, Better) else (given.column,)
+        predicate = self.predicate
+        return (
+            (*predicate.columns, *predicate.over)
+            if isinstance(predicate, Better)
+            else (predicate.column,)
+        )
 
     def matters_on(self, ratio: bool, unit: int) -> float:
         """Return the smallest difference that matters, on the scale that is compared.
@@ -314,10 +311,12 @@ class Claim(StrictModel):
         ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1. It is
         0 if the predicate states how large a difference must be, or may be.
         """
-        given = self.predicate
-        if isinstance(given, Better) and (given.value is not None or given.fewer_errors):
+        predicate = self.predicate
+        if isinstance(predicate, Better) and (
+            predicate.value is not None or predicate.fewer_errors
+        ):
             return 0.0
-        if isinstance(given, Stable) or given.by or getattr(given, "times", 1.0) != 1:
+        if isinstance(predicate, Stable) or predicate.by or getattr(predicate, "times", 1.0) != 1:
             return 0.0
         return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
 
@@ -377,9 +376,14 @@ class Schema(StrictModel):
                 options: dict[str, Option] = {}
                 for axis, value in values.items():
                     options |= self.variants[axis].get(value, {})  # a mistake if it is unknown
-                rows[", ".join([label, *combination])] = row.of_variant(label, values, options)
+                rows[", ".join([label, *combination])] = row.of_variant(values, options)
         self.__dict__["rows"] = rows  # the model is frozen
         return self
+
+    def place(self, row: str) -> tuple[str, str]:
+        """Return the keys of a row in the file; the rows of all its variants are one there."""
+        values = "".join(f", {value}" for value in self.rows[row].variant.values())
+        return "rows", row.removesuffix(values)
 
     @property
     def whole(self) -> int:
@@ -417,9 +421,10 @@ class Experiment:
     text: str = field(default="", repr=False)
     path: Path = field(default=Path(), repr=False)
 
-    def error(self, keys: Keys, message: str) -> UserError:
-        """Return an error that shows the file and the line of these keys."""
-        return strict_yaml.read(self.text, self.path)[1].error(keys, message)
+    def error(self, row: str, key: str, message: str) -> UserError:
+        """Return an error that shows the file and the line of a key of a row."""
+        lines = strict_yaml.read(self.text, self.path)[1]
+        return lines.error((*self.spec.place(row), key), message)
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""
