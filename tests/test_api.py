@@ -42,18 +42,6 @@ def test_task_options_equal_options_in_the_name(real, monkeypatch):
 
 def test_public_names_exist_and_others_raise():
     assert all(hasattr(transferbench, name) for name in transferbench.__all__)
+    assert dir(transferbench) == sorted(transferbench.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = transferbench.nothing
-
-
-def test_inconsistent_domain_raises():
-    problem, _ = make_problem()
-    source, target = problem.domains
-    with pytest.raises(ValueError, match="same 40 rows"):
-        transferbench.Domain("d", (source.X[:10],), source.Y, source.seen)
-    with pytest.raises(ValueError, match="zero on unseen"):
-        transferbench.Domain("d", target.views, source.Y, target.seen)
-
-
-def test_completion_offers_the_public_names_alone():
-    assert dir(transferbench) == sorted(transferbench.__all__)

@@ -15,7 +15,6 @@ from transferbench import datasets, experiments
 from transferbench.choose import compare, evidence
 from transferbench.choose.advice import Choice, choose
 from transferbench.choose.compare import Comparison, Entry
-from transferbench.choose.evidence import WEAK_AGREEMENT
 from transferbench.data.tasks import Task
 from transferbench.errors import Doubt
 from transferbench.problem import Fit
@@ -62,10 +61,7 @@ def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_rec
 
 def test_seeds_follow_each_other_from_the_given_one():
     plans = compare.plan("transfer", ["lr", "gcmf"], {}, repeats=2, seed=5)
-    assert {plan.model: plan.seeds for plan in plans} == {
-        "lr": (None,),
-        "gcmf": (5, 6),
-    }
+    assert {plan.model: plan.seeds for plan in plans} == {"lr": (None,), "gcmf": (5, 6)}
 
 
 def test_the_reference_and_the_recommended_model_are_always_compared():
@@ -199,26 +195,3 @@ def test_the_range_of_the_evidence_is_that_of_the_experiment():
     assert min(map(min, sizes.values())) == evidence.MIN_EVIDENCE
     assert max(map(max, sizes.values())) == evidence.MAX_EVIDENCE
     assert max(classes) == evidence.MAX_CLASSES
-
-
-@pytest.mark.parametrize("agreement", [WEAK_AGREEMENT - 0.1, 0.95])
-def test_compare_recommends_none_where_the_fit_agrees_too_little(monkeypatch, agreement):
-    fit = compare.models.fit
-
-    def with_agreement(name, problem, **options):
-        found = fit(name, problem, **options)
-        if name != "consensus":
-            return found
-        return replace(found, diagnostics=dict(found.diagnostics) | {"agreement": agreement})
-
-    monkeypatch.setattr(compare.models, "fit", with_agreement)
-    problem, truth = make_problem()
-    found = compare.compare(
-        problem, compare.plan("transfer", ["lr", "consensus"], {}), names=["t.csv"]
-    )
-    weak = agreement < WEAK_AGREEMENT
-    assert found.choice.model == (None if weak else "consensus")
-    lines = compare.table(found, truth).set_index("model")
-    assert not weak or not lines.recommended.any()
-    warnings = " ".join(lines.warnings["consensus"])
-    assert ("its members agree little" in warnings) == weak

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from conftest import make_problem
 from own_documents import SOURCE, make_documents
 
@@ -139,26 +138,3 @@ def test_members_that_agree_little_are_a_doubt(diagnostics, number):
         "its members agree little"
     ] * number
     assert not any(doubt.worthless or doubt.target for doubt in doubts)
-
-
-def test_shared_documents_are_a_doubt_about_the_documents():
-    problem, _ = make_problem()
-    source, target = problem.domains
-    X = sp.vstack([source.X[:10], target.X[10:]]).tocsr()
-    problem = replace(problem, domains=(source, replace(target, views=(X,))))
-    (doubt,) = check_data(problem, ["t.csv"])
-    assert str(doubt).startswith("t.csv: 10 of 40 documents are also in the source (source), ")
-
-
-def test_clusters_of_one_file_each_are_worthless():
-    problem, _ = make_problem()
-    nothing = np.zeros(40, bool)
-    domains = [replace(d, Y=np.zeros_like(d.Y), seen=nothing) for d in problem.domains]
-    problem = replace(problem, family="clustering", domains=tuple(domains))
-    fit = Fit((np.eye(2)[[0] * 40], np.eye(2)[[1] * 40]), columns="clusters")
-    doubts = check_fit("nmf", problem, {}, fit, ["a.csv", "b.csv"])
-    assert [str(doubt).partition(";")[0] for doubt in doubts] == [
-        "a.csv: all 40 documents are in one cluster",
-        "b.csv: all 40 documents are in one cluster",
-    ]
-    assert all(doubt.worthless for doubt in doubts)

@@ -392,18 +392,3 @@ def test_several_labels_and_a_transfer_model(call, labelled_twice):
     code, _, err = call("compare", *MANY, "-m", "lr")
     assert code == 2
     assert "looks like several labels; name --label-separator '|' and a multi-label model" in err
-
-
-def test_a_task_of_several_labels_from_a_yaml_file(call, labelled_twice):
-    text = "family: multilabel\nsource: [m.csv, m2.csv]\ntargets: n.csv\n"
-    Path("many.yaml").write_text(text)
-    code, out, err = call("run", "./many.yaml", "-m", "linear-svm")
-    assert code == 0, err
-    assert "linear-svm  m" in out
-
-
-def test_a_source_needs_no_ids(call, folder):
-    texts = [(text, i) for i, (text, _) in enumerate(sentences(1, 4, 0))]
-    write_csv(folder / "t.csv", texts, ("text", "nr"))
-    rows = predicted(call, *FILES[:4], "--id-column", "nr", "--force")
-    assert [row["id"] for row in rows] == ["0", "1", "2", "3"]

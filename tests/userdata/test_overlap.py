@@ -80,8 +80,3 @@ def test_documents_that_are_equal_by_chance_are_no_doubt():
     short = [sp.csr_array(np.tile(np.eye(6)[:2] + np.eye(6)[4:], (n, 1))) for n in (20, 21)]
     for source, target in (few, short):
         assert check_overlap(make([source], [target])) == []
-
-
-def test_without_a_source_there_is_no_doubt():
-    X = texts(20, 0)
-    assert check_overlap(make([], [X, X])) == []

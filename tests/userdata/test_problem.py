@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 from own_documents import CAT, SEA, SOURCE, TARGET, make_documents, write_csv, write_jsonl
 
-from transferbench.data.text import PAIRS, count
 from transferbench.errors import UserError
 from transferbench.userdata import load as userdata_load
 from transferbench.userdata.documents import Documents, find_domains
@@ -191,14 +190,6 @@ def test_the_script_decides_about_words_or_characters(texts, tokens):
     assert used_options(files, {"token_pattern": r"\w+"})["tokens"] == "words"
 
 
-def test_pairs_of_characters_have_no_punctuation_and_keep_vowel_signs():
-    texts = ["大船，小船。", "เที่ยว ok!"]
-    _, vocabulary = count(texts, PAIRS)
-    thai = "เที่ยว"
-    pairs = {"大船", "小船", "ok", *(thai[i : i + 2] for i in range(len(thai) - 1))}
-    assert set(vocabulary) == pairs
-
-
 @pytest.mark.parametrize("kind", ["path", "link", "copy", "without labels", "other format"])
 def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
     rows = [*zip([*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4, strict=True)]
@@ -220,25 +211,6 @@ def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
             userdata_load.load(*domains, family=family, labels="any", options={"min_df": 1})
 
 
-@pytest.mark.parametrize("suffix", ["svm", "npz"])
-def test_a_target_with_the_matrix_of_the_source_is_refused(tmp_path, suffix):
-    """The width of SVMlight is that of its largest feature, of any file."""
-    X = sp.csr_array(np.array([[1.0, 0, 0], [0, 3, 1], [0, 2, 0]]))
-    for name in ("s", "t", "u"):
-        if suffix == "npz":
-            sp.save_npz(tmp_path / f"{name}.npz", X.tocoo() if name == "t" else X)
-            (tmp_path / f"{name}.labels.txt").write_text("a\nb\na\n")
-        else:
-            (tmp_path / f"{name}.svm").write_text("a 0:1\nb 1:3 2:1 # c\na 1:2.0\n")
-    s, t, u = (find_domains([str(tmp_path / f"{name}.{suffix}")]) for name in "stu")
-    load = partial(userdata_load.load, family="transfer", labels="any", options={})
-    with pytest.raises(UserError, match="domain t has the features of s,"):
-        load(s, t)
-    with pytest.raises(UserError, match="domain t has the features of s,"):
-        load([*s], [*t, *u])
-    assert load([], [*t, *u]).problem.family == "clustering"
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -253,13 +225,6 @@ def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
     assert set(problem.classes) == {one, other}
     (text,) = (str(each.message) for each in warned)
     assert f"labels {', '.join(map(ascii, sorted((one, other))))} differ" in text
-
-
-def test_a_label_of_a_target_that_is_almost_one_of_the_source_is_refused_with_the_reason():
-    target = make_documents("t.csv", CAT, ["Cat"] * 4)
-    with pytest.warns(UserWarning, match="'Cat', 'cat' differ only"):  # noqa: SIM117
-        with pytest.raises(UserError, match="label 'Cat' is none of the source's"):
-            documents_problem([SOURCE], [target], {})
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,6 @@ def test_no_domain_has_the_name_of_the_measures_over_all_of_them():
     assert [values["hamming"] for values in measures.values()] == [1, 0, 0.5]
 
 
-def test_a_label_of_a_target_that_no_source_has_is_refused():
-    with pytest.raises(UserError, match="label 'sky' is none of the source's"):
-        build(SOURCE, targets=[make_documents("t.csv", CAT, ["cat|sky"] * 4)])
-
-
 def test_a_target_joins_the_task_of_the_most_similar_source():
     cats = make_documents("cats.csv", CAT, ["cat|pet"] * 4)
     ships = make_documents("ships.csv", SEA, ["sea"] * 4)
@@ -100,16 +95,6 @@ def test_a_target_joins_the_task_of_the_most_similar_source():
         np.testing.assert_array_equal(scores, domain.X.toarray()[:, :3])
 
 
-def test_other_families_are_not_pooled():
-    problem, truth = documents_problem(
-        [make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)], [TARGET_PLAIN], {}
-    )
-    assert multilabel.pool(problem, truth) == (problem, truth)
-
-
-TARGET_PLAIN = make_documents("t.csv", ["kitten and cat"], ["cat"])
-
-
 def test_predicted_labels_are_those_above_the_threshold_best_first():
     problem, _ = build(SOURCE)
     scores = np.array([[0.6, 2.0], [0.1, -0.2], [0.5, 0.49]])
@@ -124,16 +109,6 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     assert str(doubt).startswith(
         "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true "
     )
-
-
-def test_models_with_the_same_labels_agree_in_any_order_of_them():
-    problem, _ = build(SOURCE)
-    scores = {"tram": [[0.6, 0.9]] * 3, "ml-knn": [[0.9, 0.6], [0.9, 0.1], [0.6, 0.9]]}
-    fits = {name: Fit((np.zeros((10, 2)), np.array(each))) for name, each in scores.items()}
-    rows = list(predictions.rows(problem, fits, [TARGET]))
-    assert [(row["agree"], row["label_ml-knn"]) for row in rows] == [
-        (1, "cat|sea"), (0.5, "cat"), (1, "sea|cat")
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
