@@ -1,26 +1,22 @@
 """Sphinx extension: pages of models, datasets and results; docstrings as reStructuredText."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
-from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
 
 from transferbench import datasets, models, parameters
 from transferbench.evidence import report
 from transferbench.experiments.experiment import Schema
 
 RESULTS = Path(__file__).parent.parent.parent / "results"
-#: A link to a page of results, relative to the page that contains it.
-RESULT = re.compile(r"(?:\.\./)*results/([\w-]+\.html)")
 PAGE = "# {}\n\n```{{eval-rst}}\n.. automodule:: {}\n\n.. autofunction:: {}\n```\n"
+TABLE = "\n## Tasks and files\n\n| name | content |\n|---|---|\n"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -28,14 +24,11 @@ def pages() -> Iterator[tuple[str, str]]:
     for name, model in models.registry().items():
         yield f"models/{name}.md", PAGE.format(name, model.module, f"{model.module}.fit")
     for name, module in datasets.modules().items():
-        rows = [("task", "content"), ("---", "---")]
-        rows += [(f"`{task}`", text) for task, text in module.TASKS.items()]
+        rows = [(f"`{task}`", text) for task, text in module.TASKS.items()]
         rows += [(f"`{f.name}`", f"file, {f.licence}") for f in module.FILES.values()]
-        table = "\n".join(f"| {one} | {two} |" for one, two in rows)
-        page = PAGE.format(name, module.__name__, f"{module.__name__}.build")
-        yield f"datasets/{name}.md", f"{page}\n## Tasks and files\n\n{table}\n"
-    schema = json.dumps(Schema.model_json_schema(), indent=1, ensure_ascii=False)
-    yield "../_static/experiment.schema.json", schema
+        text = PAGE.format(name, module.__name__, f"{module.__name__}.build") + TABLE
+        yield f"datasets/{name}.md", text + "\n".join(f"| {one} | {two} |" for one, two in rows)
+    yield "../_static/experiment.schema.json", json.dumps(Schema.model_json_schema(), indent=1)
 
 
 def write_pages(app: Any) -> None:
@@ -64,31 +57,37 @@ def to_rst(app: Any, what: str, name: str, thing: Any, options: Any, lines: list
     lines[:] = [*text.splitlines(), ""]
 
 
-@cache
-def results() -> dict[str, str]:
-    """Return the pages of results by file name, with a link back to the documentation."""
-    made, errors = report.render(RESULTS, site="../index.html")
-    assert not errors, errors
-    return made
+def link_results(app: Any, doctree: nodes.document) -> None:
+    """Resolve the links to pages of results, which are no documents of the site."""
+    for node in list(doctree.findall(pending_xref)):
+        if re.fullmatch(r"(?:\.\./)*results/[\w-]+\.html", url := node["reftarget"]):
+            node.replace_self(nodes.reference("", "", *node, refuri=url))
 
 
-class ResultLinks(SphinxPostTransform):
-    """Resolve links to the pages of results, which are no documents of the site."""
+class Cells(SphinxDirective):
+    """Rows and columns, each a line with semicolons, of results/NAME/table.md."""
 
-    default_priority = 5  # before MyST resolves links, and warns of unknown ones
+    required_arguments = 1
+    has_content = True
 
-    def run(self, **_: Any) -> None:
-        """Replace each link to a page that exists."""
-        for node in list(self.document.findall(pending_xref)):
-            target = RESULT.fullmatch(node["reftarget"])
-            if target and target[1] in results():
-                node.replace_self(nodes.reference("", "", *node, refuri=node["reftarget"]))
+    def run(self) -> list[nodes.Node]:
+        """Return the table, with rows in its order."""
+        text = (RESULTS / self.arguments[0] / "table.md").read_text("utf-8")
+        table = re.search(r"(?m)(^\|.*\n)+", text)[0]  # the first one
+        cells = [re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| *(.*?) *\|$", table)]
+        rows, columns = (["", *line.split("; ")] for line in self.content)
+        places = [cells[0].index(column) for column in columns]
+        chosen = [[line[place] for place in places] for line in cells if line[0] in [*rows, "---"]]
+        assert len(chosen) == len(rows) + 1, f"{self.arguments[0]} lacks a row of {rows}"
+        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in chosen))
 
 
 def write_results(app: Any, exception: Exception | None) -> None:
     """Write the pages of results into the site, beside its own."""
+    pages, errors = report.render(RESULTS, site="../index.html")
+    assert not errors, errors
     (folder := Path(app.outdir) / "results").mkdir(exist_ok=True)
-    for name, text in results().items():
+    for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -96,5 +95,6 @@ def setup(app: Any) -> None:
     """Register the extension."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
-    app.add_post_transform(ResultLinks)
+    app.add_directive("cells", Cells)
+    app.connect("doctree-read", link_results)
     app.connect("build-finished", write_results)

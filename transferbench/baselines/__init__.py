@@ -12,7 +12,13 @@ from transferbench.messages import install_hint
 
 
 def need(name: str) -> Any:
-    """Import an optional module. Raise Unavailable, with the remedy, if it is not installed."""
+    """Import an optional module.
+
+    Raises
+    ------
+    Unavailable
+        With the remedy, if it is not installed.
+    """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

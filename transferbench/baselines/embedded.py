@@ -52,7 +52,13 @@ EPSILON = 1e-12  # of the layer normalisation
 
 
 def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
-    """Build one task. Raise Unavailable without the extra `modern`."""
+    """Build one task.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`.
+    """
     gtl = task.replace("embedded/", "gtl/")
     paths = tuple(files[name] for name in newsgroups.FILES)
     model = tuple(files[name] for name in MODEL)
@@ -85,8 +91,15 @@ def _embed_group(paths: tuple[Path, ...], model: tuple[Path, ...], group: str) -
 def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
     """Return the embeddings (n, 384) of the texts, float32, rows of length one.
 
-    weights, tokenizer: paths of MODEL. Only the first 256 word pieces of a text count. Raise
-    Unavailable without the extra `modern`.
+    Parameters
+    ----------
+    weights, tokenizer
+        Paths of MODEL. Only the first 256 word pieces of a text count.
+
+    Raises
+    ------
+    Unavailable
+        Without the extra `modern`.
     """
     W = need("safetensors.numpy").load_file(weights)
     pieces = need("tokenizers").Tokenizer.from_file(str(tokenizer))

@@ -63,7 +63,13 @@ def registry() -> dict[str, Model]:
 
 
 def get(name: str) -> Model:
-    """Return a model by name. Raise UserError for an unknown name."""
+    """Return a model by name.
+
+    Raises
+    ------
+    UserError
+        For an unknown name.
+    """
     if is_external(name):
         from transferbench.models import external
 
@@ -90,7 +96,10 @@ def code(name: str) -> str:
 def load(name: str) -> Callable[..., Fit]:
     """Return the `fit` function of a model.
 
-    Raise UserError for an unknown name, or a plug-in that cannot be imported or has no `fit`.
+    Raises
+    ------
+    UserError
+        For an unknown name, or a plug-in that cannot be imported or has no `fit`.
     """
     if is_external(name):
         from transferbench.models import external
@@ -117,9 +126,15 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, and with those of seed and watch that it takes.
 
-    Warn of numbers of an unusual scale. Raise UserError for an unknown model or a seed that is
-    not an integer from 0 to 2**32 − 1, and ValueError for a problem that the model cannot solve, or
-    if its fit is not one of this problem, see `check_fit`.
+    Warn of numbers of an unusual scale.
+
+    Raises
+    ------
+    UserError
+        For an unknown model or a seed that is not an integer from 0 to 2**32 − 1.
+    ValueError
+        For a problem that the model cannot solve, or if its fit is not one of this problem, see
+        `check_fit`.
     """
     from transferbench.core.scale import warn_unusual_scale
 

@@ -54,7 +54,13 @@ def label(name: str) -> str:
 
 
 def path(name: str) -> Path:
-    """Return the file of a model. Raise UserError if there is none."""
+    """Return the file of a model.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
     file = Path(name)
     if not file.is_file():
         raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
@@ -84,7 +90,13 @@ def code(name: str) -> str:
 
 @cache
 def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model; this runs its code. Raise UserError if that fails."""
+    """Return the `fit` function of a model; this runs its code.
+
+    Raises
+    ------
+    UserError
+        If that fails.
+    """
     try:
         with redirect_stdout(sys.stderr):
             if name.endswith(SUFFIX):

@@ -21,7 +21,10 @@ def clusters_fit(
 ) -> Fit:
     """Return the fit of stacked scores (n, c), split by task; the columns are clusters.
 
-    graphs: those that the fit used, for its diagnostics.
+    Parameters
+    ----------
+    graphs
+        Those that the fit used, for its diagnostics.
     """
     by_task = split_rows(problem, np.vstack(scores))
     return Fit(by_task, columns="clusters", diagnostics=graph_diagnostics(graphs))

@@ -32,8 +32,12 @@ SMALL = 1e-3
 class LayerPlan:
     """Sizes and start of the layers, and numbers of sweeps; see `himls.fit`.
 
-    p and q hold one number for each layer. Raise ValueError if they are empty or of different
-    length.
+    p and q hold one number for each layer.
+
+    Raises
+    ------
+    ValueError
+        If they are empty or of different length.
     """
 
     p: tuple[int, ...]
@@ -88,10 +92,16 @@ class LayerPlan:
 class Documents:
     """Documents of all domains, one below the other.
 
-    X     : a matrix (n, d_j) for each view, without features that occur in no document.
-    Y     : labels (n, m).
-    seen  : (n,) bool, the rows whose labels may be used.
-    tasks : the rows of each task.
+    Parameters
+    ----------
+    X
+        A matrix (n, d_j) for each view, without features that occur in no document.
+    Y
+        Labels (n, m).
+    seen
+        (n,) bool, the rows whose labels may be used.
+    tasks
+        The rows of each task.
     """
 
     X: tuple[Matrix, ...]
@@ -103,7 +113,10 @@ class Documents:
     def of(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Self:
         """Collect the documents of a problem; pool all tasks, or views, to one.
 
-        Raise ValueError if no label is seen.
+        Raises
+        ------
+        ValueError
+            If no label is seen.
         """
         Y, seen = stack_labels(problem)
         if not seen.any():
@@ -158,7 +171,12 @@ def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
 def make_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
     """Return a layer for data.
 
-    R (n, p): rows of all tasks, one below the other; C: (d_j, q) for each view and the labels.
+    Parameters
+    ----------
+    R
+        (n, p) rows of all tasks, one below the other.
+    C
+        (d_j, q) for each view and the labels.
     """
     Rs = [R[rows] for rows in data.rows[0]]
     M = [
@@ -182,8 +200,14 @@ def train(
 ) -> np.ndarray:
     """Run Algorithm 1 with the labels of the rows that are seen (n,); return scores (n, m).
 
-    weights: (α, β). start: R (n, p) and C of each view, for the first layer. on_sweep is called
-    after each sweep of the last phase: fine-tuning, or pre-training if there is only one layer.
+    Parameters
+    ----------
+    weights
+        (α, β).
+    start
+        R (n, p) and C of each view, for the first layer.
+    on_sweep
+        Called after each sweep of the last phase: fine-tuning, or pre-training of a single layer.
     """
     alpha, beta = weights
     data, order = first_layer_data(documents, seen, alpha)
@@ -240,9 +264,18 @@ def fit_stack(
 ) -> Fit:
     """Return the scores of every domain, and the objective after each sweep of the last phase.
 
-    documents: those of the problem. weights: pairs (α, β); the one with the best example-based F₁
-    on a validation_fraction of the seen rows is used. Raise FloatingPointError if the objective is
-    not finite.
+    Parameters
+    ----------
+    documents
+        Those of the problem.
+    weights
+        Pairs (α, β); the one with the best example-based F₁ on a validation_fraction of the seen
+        rows is used.
+
+    Raises
+    ------
+    FloatingPointError
+        If the objective is not finite.
     """
     start = plan.start_factors(documents.X, 0)
     sweeps = plan.pretrain if len(plan.p) == 1 else plan.finetune

@@ -25,10 +25,15 @@ def best_setting(
 ) -> Setting:
     """Return the setting with the best example-based F₁ on held-out rows; on a tie the first.
 
-    Y (n, m): 0/1 labels of the rows that are seen (n,). folds: rows, held out one fold at a time.
-    predict(setting, train_mask) returns scores (n, m); it may use only the labels of the rows in
-    train_mask (n,). It is called for all settings of a fold before the next fold. Return a single
-    setting without a trial.
+    Parameters
+    ----------
+    Y
+        (n, m) 0/1 labels of the rows that are seen (n,).
+    folds
+        Rows, held out one fold at a time.
+    predict
+        predict(setting, train_mask) returns scores (n, m); it may use only the labels of the rows
+        in train_mask (n,). It is called for all settings of a fold before the next fold.
     """
     if len(settings) == 1:
         return settings[0]
@@ -52,8 +57,16 @@ def tuned_fit(
 
     The seen rows are divided at random, always alike, into `FOLDS` folds. predict(setting, Y,
     train_mask) returns scores (n, m) of all documents; Y (n, m) is zero outside train_mask (n,).
-    ensure_one_label: give a document without a label its best one. Raise ValueError for fewer than
-    two labelled rows, or two a fold.
+
+    Parameters
+    ----------
+    ensure_one_label
+        Give a document without a label its best one.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two labelled rows, or two a fold.
     """
     Y, seen = stack_labels(problem)
     if seen.sum() < 2:

@@ -84,9 +84,19 @@ def solve(
 ) -> list[np.ndarray]:
     """Return F_v (N, m) of every view at the minimum.
 
-    views: V matrices (N, d_v). Y (N, m): labels minus their means, zero on unseen rows. penalty
-    (m, m): between the columns of W_v. Raise FloatingPointError if conjugate gradients do not
-    converge.
+    Parameters
+    ----------
+    views
+        V matrices (N, d_v).
+    Y
+        (N, m) labels minus their means, zero on unseen rows.
+    penalty
+        (m, m) between the columns of W_v.
+
+    Raises
+    ------
+    FloatingPointError
+        If conjugate gradients do not converge.
     """
     rows, m = np.flatnonzero(seen), Y.shape[1]
     weight = seen[:, None] / rows.size

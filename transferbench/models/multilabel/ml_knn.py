@@ -70,7 +70,12 @@ def posterior(
 ) -> np.ndarray:
     """Return P(H_l = 1 | C_l) (N, m) of all documents.
 
-    near (N, n): see `neighbours`; label (n, m) of the seen documents, bool.
+    Parameters
+    ----------
+    near
+        (N, n), see `neighbours`.
+    label
+        (n, m) bool, the labels of the seen documents.
     """
     C = near @ label.astype(int)
     n, m = label.shape

@@ -110,7 +110,12 @@ def harmonic(graph: Graph, values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Return (n, q): values of seen rows; each other row is the weighted mean of its neighbours.
 
     values (n, q), used at seen rows only. Rows that are not connected to a seen row get the mean of
-    the seen rows. Raise FloatingPointError if conjugate gradients do not converge.
+    the seen rows.
+
+    Raises
+    ------
+    FloatingPointError
+        If conjugate gradients do not converge.
     """
     part = connected_components(graph.W, directed=False)[1]
     free = ~seen & np.isin(part, part[seen])

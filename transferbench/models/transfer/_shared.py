@@ -46,8 +46,14 @@ def label_factors(
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
-    C is the inverse regularisation of the logistic regression that gives the start. priors: what
-    each V's `column_shares` are, already at the start. fill: see `Factor`.
+    C is the inverse regularisation of the logistic regression that gives the start.
+
+    Parameters
+    ----------
+    priors
+        What each V's `column_shares` are, already at the start.
+    fill
+        See `Factor`.
     """
     factors = []
     stated = priors.by_domain if priors else (None,) * len(problem.domains)

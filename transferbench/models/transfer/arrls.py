@@ -120,7 +120,7 @@ def solve(
     lam: float,
     gamma: float,
 ) -> np.ndarray:
-    """Return W (d, c) for X (n, d), whose first rows have the classes y; B, L: see above."""
+    """Return W (d, c) for X (n, d), whose first rows have the classes y; B and L as above."""
     n, d = X.shape
     Xt, labelled = sp.csr_array(X.T), np.arange(n) < len(y)
 

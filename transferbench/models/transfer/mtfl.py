@@ -112,8 +112,12 @@ def solve_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best W (m, tasks) for Ω, given X (n_i, m) and Y (n_i, c) of each labelled domain.
 
-    Also return A (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call. Raises
-    FloatingPointError if conjugate gradients do not converge.
+    Also return A (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call.
+
+    Raises
+    ------
+    FloatingPointError
+        If conjugate gradients do not converge.
     """
     c = start.shape[1]
     cuts = np.cumsum([len(y) for y in Y])[:-1]

@@ -123,7 +123,11 @@ def transduce(
     """Return w and b (d + 1,) for X (n, d) with signs (n,) ±1 and T (u, d), `positives` of them +1.
 
     Also return the objective after each training, a decreasing list for each C* in `levels`.
-    balance, pairs, tol: see `fit`.
+
+    Parameters
+    ----------
+    balance, pairs, tol
+        See `fit`.
     """
     n, u = len(sign), T.shape[0]
     both = stack_matrices([X, T])
