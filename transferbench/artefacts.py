@@ -120,11 +120,11 @@ def environment() -> list[str]:
 
 def installed(*names: str) -> dict[str, str]:
     """Return the versions of those of these libraries that are installed."""
-    found = {}
+    versions = {}
     for name in names:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 @dataclass(frozen=True)

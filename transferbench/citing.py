@@ -31,9 +31,8 @@ def bibtex(name: str, results: Path) -> str:
     An empty name stands for the suite alone, whose entry is always the last. results: folder with
     the user's own experiments. Raise UserError for an unknown name.
     """
-    own = experiments.own_names(results)
-    known = {*experiments.names(), *own}
-    if named := [each for each in experiments.expand([name]) if each in known]:
+    available = {*experiments.names(), *experiments.own_names(results)}
+    if named := [each for each in experiments.expand([name]) if each in available]:
         return of_experiments([experiments.load(each, results) for each in named])
     if name in models.registry() or not name:
         return _entries([name], [])
@@ -41,8 +40,9 @@ def bibtex(name: str, results: Path) -> str:
         return _entries([], datasets.modules()[name].FILES.values())
     with suppress(UserError):
         return _entries([], tasks.needed(tasks.Task.named(name)).values())
-    known |= {*experiments.papers(), *models.registry(), *datasets.modules(), *datasets.tasks()}
-    raise unknown("name", name, known, "See `transferbench list`.")
+    registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
+    every_name = available.union(*registries)
+    raise unknown("name", name, every_name, "See `transferbench list`.")
 
 
 def of_experiments(cited: Sequence[Experiment]) -> str:

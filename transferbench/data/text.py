@@ -44,15 +44,15 @@ def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
     if pattern.groups > 1:
         raise ValueError(f"token_pattern {token_pattern!r}: several groups, expected one at most")
     number: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-    found, ends = array("i"), [0]
+    token_numbers, ends = array("i"), [0]
     for text in texts:
-        found.extend(map(number.__getitem__, pattern.findall(text.lower())))
-        ends.append(len(found))
+        token_numbers.extend(map(number.__getitem__, pattern.findall(text.lower())))
+        ends.append(len(token_numbers))
     if not number:
         raise ValueError(f"token_pattern {token_pattern!r} matches nothing")
     starts = np.array(ends, sp.get_index_dtype(maxval=ends[-1]))
-    ones = np.ones(len(found), np.int32)
-    counts = sp.csr_array((ones, np.asarray(found), starts), shape=(len(ends) - 1, len(number)))
+    ones = np.ones(len(token_numbers), np.int32)
+    counts = sp.csr_array((ones, np.asarray(token_numbers), starts), shape=(len(ends) - 1, len(number)))
     counts.sum_duplicates()
     tokens = sorted(number)
     column = np.empty(len(tokens), np.int32)

@@ -40,7 +40,8 @@ def modules() -> dict[str, ModuleType]:
     for point in entry_points(group="transferbench.datasets"):
         with plugins.left_out_if_broken(point.name):
             module = point.load()
-            _check(module, {task for known in by_name.values() for task in known.TASKS})
+            taken = {task for dataset in by_name.values() for task in dataset.TASKS}
+            _check(module, taken)
             by_name.setdefault(point.name, module)
     return by_name
 

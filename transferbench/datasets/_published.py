@@ -50,5 +50,5 @@ def dataset_of(file: str) -> str:
 
 def facts(tasks: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return by task what must be true of it, from facts.json; empty for a task not listed."""
-    known = _read("facts.json")
-    return {task: known.get(task, {}) for task in tasks}
+    by_task = _read("facts.json")
+    return {task: by_task.get(task, {}) for task in tasks}

@@ -100,9 +100,9 @@ def recipe(
         (61188,) True for the words to take.
     """
     rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(tops)))
-    own = counts[rows][:, np.flatnonzero(kept)]
-    idf = np.log2(len(rows) / np.maximum(document_frequency(own), 1)).astype(np.float32)
-    return sp.csr_array(own.astype(np.float32).multiply(idf)), rows
+    kept_counts = counts[rows][:, np.flatnonzero(kept)]
+    idf = np.log2(len(rows) / np.maximum(document_frequency(kept_counts), 1)).astype(np.float32)
+    return sp.csr_array(kept_counts.astype(np.float32).multiply(idf)), rows
 
 
 @lru_cache(maxsize=1)

@@ -71,8 +71,8 @@ REMEDY = (
 def user_files(folder: Path) -> list[Path]:
     """Return the files that a task may be built from."""
     patterns = [pattern.format("*", "*") for pattern in (LABELS, FEATURES, TAGS)]
-    found = (file for pattern in patterns for file in _unpacked(folder).glob(pattern))
-    return sorted(file for file in found if file.is_file())
+    candidates = (file for pattern in patterns for file in _unpacked(folder).glob(pattern))
+    return sorted(file for file in candidates if file.is_file())
 
 
 def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR") -> Labelled:
@@ -116,9 +116,9 @@ def _check_files(folder: Path, kind: str) -> None:
         if not file.is_file():
             raise ValueError(f"{file.name} is missing (views: {', '.join(KINDS)}); {REMEDY}")
         check_users_files([file])
-        known = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
-        if known and (found := digest(file, "git-blob")) != known.digest:
-            raise ValueError(f"{file.name} is {found}, expected {known.digest}; {REMEDY}")
+        original = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
+        if original and (actual := digest(file, "git-blob")) != original.digest:
+            raise ValueError(f"{file.name} is {actual}, expected {original.digest}; {REMEDY}")
 
 
 def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
@@ -134,10 +134,10 @@ def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
     Y = np.vstack(parts)
     sets = len(np.unique(np.packbits(Y > 0, axis=1), axis=0))
     mean = round(float(Y.sum()) / max(len(Y), 1), 3)
-    found = (*map(len, parts), Y.shape[1], mean, sets, int((~Y.any(axis=1)).sum()))
-    if found != LABEL_FACTS:
+    label_facts = (*map(len, parts), Y.shape[1], mean, sets, int((~Y.any(axis=1)).sum()))
+    if label_facts != LABEL_FACTS:
         place = LABELS.partition("/")[0]
-        raise ValueError(f"{place}: numbers {found}, expected {LABEL_FACTS}; {REMEDY}")
+        raise ValueError(f"{place}: numbers {label_facts}, expected {LABEL_FACTS}; {REMEDY}")
     return concepts, [part.astype(np.int8) for part in parts]
 
 

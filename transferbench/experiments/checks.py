@@ -157,15 +157,17 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     errors.expect(together, "expected grid and choose together.", *keys, "grid")
     if models.is_external(column.model):
         return
-    given: list[tuple[Keys, str, object]]
-    given = [((*keys, "params"), name, value) for name, value in column.params.items()]
-    given += [((*keys, "grid"), n, value) for n, values in column.grid.items() for value in values]
+    settings: list[tuple[Keys, str, object]]
+    settings = [((*keys, "params"), name, value) for name, value in column.params.items()]
+    settings += [
+        ((*keys, "grid"), n, value) for n, values in column.grid.items() for value in values
+    ]
     if spec.figure and spec.figure.varies(column):
         points = list(enumerate(spec.figure.values))
-        given += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
+        settings += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
     with suppress(UserError):  # an unknown model is reported already
         fit = models.load(column.model)
-        for place, name, value in given:
+        for place, name, value in settings:
             with errors.at(*place):
                 parameters.resolve(fit, {name: value}, column.model)
 
@@ -240,10 +242,10 @@ def _check_claim(spec: Schema, claim: Claim, keys: Keys, errors: ErrorList) -> N
             sentences = [each["says"] for each in other.get("claims", ())]
             errors.check_known(f"claim of {name}", [says], sentences, *keys, "read_with", name)
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
-    shown = dict.fromkeys(row.metric or spec.metric for row in rows)
+    measures_of_rows = dict.fromkeys(row.metric or spec.metric for row in rows)
     measure = claim.measure or spec.metric
-    message = f"no row shows {measure}; expected {' or '.join(shown)}."
-    errors.expect(measure in shown, message, *keys)
+    message = f"no row shows {measure}; expected {' or '.join(measures_of_rows)}."
+    errors.expect(measure in measures_of_rows, message, *keys)
     predicate = claim.predicate
     keys = (*keys, type(predicate).__name__.lower())
     errors.check_known("column", claim.columns, spec.columns, *keys)
