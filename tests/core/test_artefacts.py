@@ -137,6 +137,8 @@ OTHERS = {
     "dtype": lambda X: (slow, (X.astype(np.float32),), {}, 1),
     "shape": lambda X: (slow, (X.reshape(6, 4),), {}, 1),
     "layout": lambda X: (slow, (np.asfortranarray(X),), {}, 1),
+    "ones by rows": lambda _: (slow, (np.ones((4, 4)),), {}, 1),
+    "ones by columns": lambda _: (slow, (np.ones((4, 4), order="F"),), {}, 1),
     "sparse": lambda X: (slow, (sp.csr_array(X),), {}, 1),
     "transposed": lambda X: (slow, (sp.csr_array(X.T).T,), {}, 1),
     "parameter": lambda X: (slow, (X, 2), {}, 1),
