@@ -141,7 +141,7 @@ class Measure:
     Parameters
     ----------
     name
-        In records, runs.csv and experiment files.
+        In runs.jsonl and experiment files.
     title
         For readers.
     value

@@ -26,13 +26,21 @@ MAX_GIB = 2**20
 class Settings:
     """Settings of one command.
 
-    data    : folder of downloaded and built data.
-    results : folder of records and tables; by default `results` in the current folder or, inside a
-              checkout of this package, at its top.
-    mirrors : folders or URLs of original files, tried in order.
-    offline : if true, use no network.
-    max_size : GiB of one of the user's own files; larger ones are refused.
-    max_artefacts : GiB of artefacts in the data folder, see `artefacts`; 0 stores none.
+    Parameters
+    ----------
+    data
+        Folder of downloaded and built data.
+    results
+        Folder of records and tables; by default `results` in the current folder or, inside a
+        checkout of this package, at its top.
+    mirrors
+        Folders or URLs of original files, tried in order.
+    offline
+        If true, use no network.
+    max_size
+        GiB of one of the user's own files; larger ones are refused.
+    max_artefacts
+        GiB of artefacts in the data folder, see `artefacts`; 0 stores none.
     """
 
     data: Path
@@ -86,7 +94,10 @@ def _users_folder(kind: str) -> Path:
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings without the command line's.
 
-    Raise UserError for an invalid settings file or variable.
+    Raises
+    ------
+    UserError
+        For an invalid settings file or variable.
     """
     root, folder = checkout(), Path.cwd()
     # The committed results are those of work inside the checkout; other work has its own folder.

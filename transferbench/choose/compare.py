@@ -44,7 +44,10 @@ class FitPlan:
 def choose_family(names: Sequence[str], has_source: bool, separator: str | None) -> Family:
     """Return the family of user data: a separator or the first model makes it multi-label.
 
-    separator: None if the user gave none, "" to leave labels whole.
+    Parameters
+    ----------
+    separator
+        None if the user gave none, "" to leave labels whole.
     """
     if not has_source:
         return "clustering"
@@ -55,7 +58,10 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
 def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one.
 
-    names: the others; by default the quick ones.
+    Parameters
+    ----------
+    names
+        The others; by default the quick ones.
     """
     last = [RECOMMENDED] if family == "transfer" else []
     return list(dict.fromkeys([REFERENCE[family], *(names or QUICK[family]), *last]))
@@ -71,8 +77,17 @@ def plan(
 ) -> list[FitPlan]:
     """Return what to fit on a problem of a family.
 
-    params: parameters by model. repeats: seeds of a random model, from `seed` on. Raise UserError
-    for an unknown or unsuitable model or parameter.
+    Parameters
+    ----------
+    params
+        Parameters by model.
+    repeats
+        Seeds of a random model, from `seed` on.
+
+    Raises
+    ------
+    UserError
+        For an unknown or unsuitable model or parameter.
     """
     repeats = parameters.convert(repeats, Count, "repeats")
     for name in params:
@@ -92,10 +107,15 @@ def plan(
 def assign(
     values: Mapping[str, str], names: Sequence[str], preferred: Sequence[str] = ()
 ) -> dict[str, dict[str, str]]:
-    """Return parameters by model. values: NAME is for all models that have it, MODEL.NAME for one.
+    """Return parameters by model.
 
     MODEL.NAME overrides NAME. One that no model has is for the first preferred model, or else the
     first one, where `plan` refuses it.
+
+    Parameters
+    ----------
+    values
+        By name: NAME is for all models that have it, MODEL.NAME for one.
     """
     params: dict[str, dict[str, str]] = {}
     schemas = {name: parameters.schema(models.load(name)) for name in names}
@@ -111,9 +131,14 @@ def assign(
 class Entry:
     """A compared model.
 
-    fits     : the fit of each seed; empty if the model could not be fitted.
-    seconds  : mean wall time of a fit.
-    doubts : reasons to doubt the first seed's decisions, or why there is no fit.
+    Parameters
+    ----------
+    fits
+        The fit of each seed; empty if the model could not be fitted.
+    seconds
+        Mean wall time of a fit.
+    doubts
+        Reasons to doubt the first seed's decisions, or why there is no fit.
     """
 
     model: str
@@ -157,8 +182,17 @@ class Comparison:
 def compare(problem: Problem, plans: Iterable[FitPlan], *, names: Sequence[str] = ()) -> Comparison:
     """Fit the models, and recommend one if it is among them.
 
-    plans: see `plan`. names: how doubts call the targets. Raise UserError if the first model cannot
-    be fitted.
+    Parameters
+    ----------
+    plans
+        See `plan`.
+    names
+        How doubts call the targets.
+
+    Raises
+    ------
+    UserError
+        If the first model cannot be fitted.
     """
     entries: dict[str, Entry] = {}
     for planned in plans:
@@ -175,7 +209,10 @@ def compare(problem: Problem, plans: Iterable[FitPlan], *, names: Sequence[str] 
 def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
-    names: what doubts call the targets.
+    Parameters
+    ----------
+    names
+        What doubts call the targets.
     """
 
     def failed(text: str) -> Entry:
@@ -206,12 +243,18 @@ def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
 class Line:
     """A model on a target.
 
-    shares, recall : by class, of one label a document: the share of the decisions and, where the
-                     truth has labels, the part that is found; means over the seeds.
-    labels         : of several labels a document: `labels`, their mean number, and `none`, the
-                     share of documents without any.
-    scored         : documents with a label.
-    measures       : the measures on them by name, one for each seed.
+    Parameters
+    ----------
+    scored
+        Documents with a label.
+    shares, recall
+        By class, of one label a document: the share of the decisions and, where the truth has
+        labels, the part that is found; means over the seeds.
+    labels
+        Of several labels a document: `labels`, their mean number, and `none`, the share of
+        documents without any.
+    measures
+        The measures on them by name, one for each seed.
     """
 
     target: str

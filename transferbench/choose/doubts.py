@@ -46,7 +46,10 @@ FEATURES_REMEDY = (
 def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
     """Return doubts about the documents of the targets.
 
-    names: how messages call the targets; by default the names of the domains.
+    Parameters
+    ----------
+    names
+        How messages call the targets; by default the names of the domains.
     """
     in_source = np.zeros(problem.domains[0].X.shape[1])
     for domain in problem.sources:
@@ -86,7 +89,12 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
 
     Documents are the same if their features are, scaled to length one. Of few possible documents
     many are the same by chance: the share that repeats within the sources is expected, and only
-    what exceeds it counts. names: as in `check_data`.
+    what exceeds it counts.
+
+    Parameters
+    ----------
+    names
+        As in `check_data`.
     """
     if not problem.sources:
         return []
@@ -129,7 +137,12 @@ def check_fit(
 ) -> list[Doubt]:
     """Return doubts about the decisions of a model on the targets.
 
-    params: all parameters of the model. names: as in `check_data`.
+    Parameters
+    ----------
+    params
+        All parameters of the model.
+    names
+        As in `check_data`.
     """
     doubts = []
     scores = (S for S, d in zip(fit.scores, problem.domains, strict=True) if not d.seen.all())

@@ -34,8 +34,14 @@ ADVISED, ANY = "if advised", "any"
 class Regret:
     """Points of accuracy by which the recommended model is below the best single one, if advised.
 
-    where: what the tasks have in common. mean: of the means of the corpora, with its 95 per cent t
-    interval, low to high. worst: of a task.
+    Parameters
+    ----------
+    where
+        What the tasks have in common.
+    mean
+        Of the means of the corpora, with its 95 per cent t interval, low to high.
+    worst
+        Of a task.
     """
 
     where: str

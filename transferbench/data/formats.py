@@ -26,8 +26,12 @@ def read_arff(
     """Return features, labels and the names of the labels of an ARFF file of numbers.
 
     Features (n, d) are float32, sparse if the rows of the file are in braces; labels (n, m) are
-    int8 0/1. Both are in the order of the file. labels: names of the attributes that are labels;
-    None for all those of the type {0,1}.
+    int8 0/1. Both are in the order of the file.
+
+    Parameters
+    ----------
+    labels
+        Names of the attributes that are labels; None for all those of the type {0,1}.
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
@@ -88,7 +92,12 @@ def read_rda(path: Path) -> dict[str, Any]:
     Values are Numbers, lists of texts, and lists (dicts if named): the part of R's binary format
     that data frames need ("R Internals", Serialization Formats). A package that reads the whole
     format stores every number: for a data frame of 47,337 columns and 6,000 rows it takes 6.8 GB
-    and 20 s, although one entry in 700 is not zero. Raise ValueError for other types of values.
+    and 20 s, although one entry in 700 is not zero.
+
+    Raises
+    ------
+    ValueError
+        For other types of values.
     """
     with lzma.open(path) as stream:
         stream.read(19)  # name and versions of the format

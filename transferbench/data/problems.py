@@ -41,7 +41,10 @@ def builder(
 ) -> Builder:
     """Return the function `build` of a dataset of counts, with these defaults of its options.
 
-    family: that of all tasks, or a function of a task's name.
+    Parameters
+    ----------
+    family
+        That of all tasks, or a function of a task's name.
     """
 
     def build(
@@ -107,12 +110,20 @@ def text_builder(read: Reader[Texts]) -> Builder:
 class Labelled(NamedTuple):
     """Content of a multi-label dataset, to be divided into tasks; see `assign_tasks_from`.
 
-    classes : (c,) names of the labels.
-    views   : (n, d) each.
-    Y       : (n, c) 0/1.
-    Y_sub   : (n, m) 0/1, the sub-categories that decide on the tasks.
-    tops    : (m,) the top category of each sub-category.
-    X       : (n, d) the matrix by which documents without known labels are compared.
+    Parameters
+    ----------
+    classes
+        (c,) names of the labels.
+    views
+        (n, d) each.
+    Y
+        (n, c) 0/1.
+    Y_sub
+        (n, m) 0/1, the sub-categories that decide on the tasks.
+    tops
+        (m,) the top category of each sub-category.
+    X
+        (n, d) the matrix by which documents without known labels are compared.
     """
 
     classes: Sequence[str]
@@ -163,12 +174,20 @@ def problem_from_counts(
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth.
 
-    parts  : by domain name, counts over the same d features; in a transfer problem, the labels of
-             the domain "source" are seen.
-    min_df : features in at least so many documents of all domains together are kept.
+    Weights (see `text.weight`) are fitted on all documents together.
 
-    Weights (see `text.weight`) are fitted on all documents together. Raise ValueError if the
-    domains differ in their number of features or none is left.
+    Parameters
+    ----------
+    parts
+        By domain name, counts over the same d features; in a transfer problem, the labels of the
+        domain "source" are seen.
+    min_df
+        Features in at least so many documents of all domains together are kept.
+
+    Raises
+    ------
+    ValueError
+        If the domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
     X = weight(counts[:, _frequent(counts, min_df)], weighting, unit_length)
@@ -224,19 +243,31 @@ def cut(
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem with fewer documents or labels, in their order, and its truth.
 
-    min_df, weighting, unit_length: drop features in fewer remaining documents, then weight the
-    sparse views; see `text.weight`. The defaults keep the weights.
-    documents   : at most so many of each domain, drawn at random; 0 for all.
-    class_sizes : ratio of the classes, in their order, such as "1:10"; the last number is that of
-                  all further classes. As many documents as it allows remain: of "1:10", one class
-                  as a rule is complete. Documents without a label are dropped.
-    unequal_in  : domains that class_sizes cuts: targets, sources or both.
-    halves      : random halves of the first labelled domain become source and target.
-    unlabelled  : hide the labels of all domains, for a problem of multi-task clustering.
-
     Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
-    the same every time, and fewer documents are some of more. Raise ValueError for another family,
-    a wrong option, or if a class would be empty.
+    the same every time, and fewer documents are some of more.
+
+    Parameters
+    ----------
+    min_df, weighting, unit_length
+        Drop features in fewer remaining documents, then weight the sparse views; see `text.weight`.
+        The defaults keep the weights.
+    documents
+        At most so many of each domain, drawn at random; 0 for all.
+    class_sizes
+        Ratio of the classes, in their order, such as "1:10"; the last number is that of all further
+        classes. As many documents as it allows remain: of "1:10", one class as a rule is complete.
+        Documents without a label are dropped.
+    unequal_in
+        Domains that class_sizes cuts: targets, sources or both.
+    halves
+        Random halves of the first labelled domain become source and target.
+    unlabelled
+        Hide the labels of all domains, for a problem of multi-task clustering.
+
+    Raises
+    ------
+    ValueError
+        For another family, a wrong option, or if a class would be empty.
     """
     if problem.family != "transfer":
         options = "documents, class_sizes, unequal_in, halves and unlabelled"
@@ -332,12 +363,19 @@ def assign_tasks_from(
 ) -> np.ndarray:
     """Return (n,) the task 0, 1, … of each document.
 
-    how: "labels" uses the sub-categories Y (n, m) of all documents: each belongs to its largest;
-    see `assign_tasks`.
-    "train-labels" uses Y of the documents that are seen (n,) alone. Each other document belongs to
-    the sub-category whose mean in X (n, d), over the seen documents that belong to it, has the
-    largest cosine with the document. "random" draws tasks of equal size; each split another draw.
-    Raise ValueError for more tasks than documents.
+    Parameters
+    ----------
+    how
+        "labels" uses the sub-categories Y (n, m) of all documents: each belongs to its largest; see
+        `assign_tasks`. "train-labels" uses Y of the documents that are seen (n,) alone. Each other
+        document belongs to the sub-category whose mean in X (n, d), over the seen documents that
+        belong to it, has the largest cosine with the document. "random" draws tasks of equal size;
+        each split another draw.
+
+    Raises
+    ------
+    ValueError
+        For more tasks than documents.
     """
     if tasks > len(Y):
         raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")

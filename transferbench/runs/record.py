@@ -38,11 +38,18 @@ class Limits:
 class Run:
     """A model to fit on a task, with its parameters and seed.
 
-    task   : full name of the task.
-    model  : name of the model.
-    params : all parameters of the model, by name.
-    seed   : None if the model takes no seed.
-    curve  : if true, the record also holds the first measure of each domain after each iteration.
+    Parameters
+    ----------
+    task
+        Full name of the task.
+    model
+        Name of the model.
+    params
+        All parameters of the model, by name.
+    seed
+        None if the model takes no seed.
+    curve
+        If true, the record also holds the first measure of each domain after each iteration.
     """
 
     task: str
@@ -70,30 +77,53 @@ class Run:
 class Record:
     """The result of a run, finished or not.
 
-    task, model, params, seed : the run.
-    status        : "done" if the run finished and was scored; otherwise failed (the model raised
-                    an error), crashed (its process died), timeout, memory (limit exceeded),
-                    unavailable (data or library missing) or missing (not performed yet).
-    reason        : why the run is not done; empty otherwise.
-    metrics       : domain → measure → value, as fractions.
-    documents     : domain → number of scored documents.
-    diagnostics   : name → value, see `Fit.diagnostics`.
-    objective     : the last value of the objective; None if the model reports none.
-    iterations    : number of iterations that the model reports.
-    trace         : objective after each iteration, for a run with a curve.
-    curve         : domain → first measure after each iteration; None if `Run.curve` is false.
-    doubts        : reasons to doubt the result, from the user's own documents and the decisions.
-    seconds       : wall time of the fit, as if it had made all its artefacts (`artefacts`).
-    reused_seconds: the part of `seconds` that it took to make artefacts which this run reused.
-    peak_mib      : largest resident memory in MiB, of this process and of those that made the
-                    artefacts it reused; None if the system does not report it.
-    threads       : largest number of threads of a numerical library.
-    data          : digest of the task's facts, `Facts.key`.
-    code          : fingerprint of the code of model and measures.
-    versions      : Python and libraries with their versions, as "python 3.11.7, numpy 2.4.6".
-    finished      : when the run ended, ISO 8601, UTC, to the second.
-    traceback     : end of the traceback of the model's error; empty otherwise.
-    output        : last 16 KiB of what the run and its children printed (on Linux).
+    Parameters
+    ----------
+    task, model, params, seed
+        The run.
+    status
+        "done" if the run finished and was scored; otherwise failed (the model raised an error),
+        crashed (its process died), timeout, memory (limit exceeded), unavailable (data or library
+        missing) or missing (not performed yet).
+    reason
+        Why the run is not done; empty otherwise.
+    metrics
+        Domain → measure → value, as fractions.
+    documents
+        Domain → number of scored documents.
+    diagnostics
+        Name → value, see `Fit.diagnostics`.
+    objective
+        The last value of the objective; None if the model reports none.
+    iterations
+        Number of iterations that the model reports.
+    trace
+        Objective after each iteration, for a run with a curve.
+    curve
+        Domain → first measure after each iteration; None if `Run.curve` is false.
+    doubts
+        Reasons to doubt the result, from the user's own documents and the decisions.
+    seconds
+        Wall time of the fit, as if it had made all its artefacts (`artefacts`).
+    reused_seconds
+        The part of `seconds` that it took to make artefacts which this run reused.
+    peak_mib
+        Largest resident memory in MiB, of this process and of those that made the artefacts it
+        reused; None if the system does not report it.
+    threads
+        Largest number of threads of a numerical library.
+    data
+        Digest of the task's facts, `Facts.key`.
+    code
+        Fingerprint of the code of model and measures.
+    versions
+        Python and libraries with their versions, as "python 3.11.7, numpy 2.4.6".
+    finished
+        When the run ended, ISO 8601, UTC, to the second.
+    traceback
+        End of the traceback of the model's error; empty otherwise.
+    output
+        Last 16 KiB of what the run and its children printed (on Linux).
     """
 
     task: str
@@ -151,8 +181,11 @@ class Record:
 class TaskFile:
     """File of a built task: the task's name, the path, the SHA-256 in the file's head, the facts.
 
-    order: that of the documents, see `tasks.Task`; the file has them as built. Two objects are
-    equal if they are the same file with the same content, read in the same order.
+    Parameters
+    ----------
+    order
+        That of the documents, see `tasks.Task`; the file has them as built. Two objects are equal
+        if they are the same file with the same content, read in the same order.
     """
 
     name: str
@@ -163,7 +196,13 @@ class TaskFile:
 
     @classmethod
     def of(cls, name: str, path: Path, facts: Facts, order: int = 0) -> Self:
-        """Return the task file at `path`. Raise OSError if it cannot be read."""
+        """Return the task file at `path`.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        """
         return cls(name, path.absolute(), stored_digest(path), facts, order)
 
     def is_current(self) -> bool:
@@ -211,7 +250,13 @@ class TaskFiles:
         self._known: dict[str, TaskFile | Unavailable] = {}
 
     def get(self, name: str) -> TaskFile:
-        """Return the file of a task. Raise Unavailable if its data cannot be obtained."""
+        """Return the file of a task.
+
+        Raises
+        ------
+        Unavailable
+            If its data cannot be obtained.
+        """
         if name not in self._known:
             try:
                 task = tasks.Task.named(name)
@@ -228,8 +273,12 @@ class TaskFiles:
     def for_run(self, run: Run) -> TaskFile:
         """Return the file of a run's task.
 
-        Raise Unavailable if its data cannot be obtained, UserError if the model is not made for
-        tasks of its family.
+        Raises
+        ------
+        Unavailable
+            If its data cannot be obtained.
+        UserError
+            If the model is not made for tasks of its family.
         """
         file = self.get(run.task)
         models.check_family(run.model, file.facts.family)

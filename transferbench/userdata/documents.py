@@ -55,9 +55,14 @@ class Reading:
 class DomainFiles:
     """The files of one domain.
 
-    name  : name of the domain: that of the file or folder, else of the first file; no suffix.
-    path  : the file, or what the user gave for several; messages show it.
-    files : paths of the files, in alphabetical order.
+    Parameters
+    ----------
+    name
+        Name of the domain: that of the file or folder, else of the first file; no suffix.
+    path
+        The file, or what the user gave for several; messages show it.
+    files
+        Paths of the files, in alphabetical order.
     """
 
     name: str
@@ -69,12 +74,20 @@ class DomainFiles:
 class Documents:
     """Documents of one file, or of the files of one domain.
 
-    path    : the file, or what the user gave for several; messages show it.
-    content : texts, or a matrix (n, d) of nonnegative numbers, documents by features.
-    labels  : (n,) names of classes, "" for a document without a label.
-    ids     : (n,) ids of the documents, or None.
-    name    : name of the domain; "" for that of the file.
-    files   : each file with its number of documents; empty for one file at `path`.
+    Parameters
+    ----------
+    path
+        The file, or what the user gave for several; messages show it.
+    content
+        Texts, or a matrix (n, d) of nonnegative numbers, documents by features.
+    labels
+        (n,) names of classes, "" for a document without a label.
+    ids
+        (n,) ids of the documents, or None.
+    name
+        Name of the domain; "" for that of the file.
+    files
+        Each file with its number of documents; empty for one file at `path`.
     """
 
     path: Path
@@ -118,7 +131,12 @@ def check_kind(documents: Sequence[Documents]) -> None:
 def find_domains(names: Sequence[str]) -> list[DomainFiles]:
     """Return the domain of each name: file, folder or pattern.
 
-    Raise UserError for a name without files. A file that does not exist is no error here.
+    A file that does not exist is no error here.
+
+    Raises
+    ------
+    UserError
+        For a name without files.
     """
     return [find_files(name) for name in names]
 

@@ -76,9 +76,23 @@ def load(
 ) -> Loaded:
     """Read the files of the domains, see `find_domains`, and build their problem.
 
-    labels: those that targets must have. options: of the features. name, clusters: see
-    `documents_problem`. label_file: labels of the targets, see `with_labels`. max_bytes: of a file.
-    Raise UserError if the files make no problem.
+    Parameters
+    ----------
+    labels
+        Those that targets must have.
+    options
+        Of the features.
+    name, clusters
+        See `documents_problem`.
+    label_file
+        Labels of the targets, see `with_labels`.
+    max_bytes
+        Of a file.
+
+    Raises
+    ------
+    UserError
+        If the files make no problem.
     """
     domains = [*sources, *targets]
     check_unique(domains)
@@ -121,8 +135,17 @@ def documents_problem(
 
     Classes are the labels of the sources in alphabetical order; without sources those of the
     targets, or `clusters` classes without names. Labelled documents of the targets are scored.
-    separator: make a multi-label problem, in which it divides the labels of a document; "" leaves
-    them whole. Raise UserError if the documents make no problem.
+
+    Parameters
+    ----------
+    separator
+        Make a multi-label problem, in which it divides the labels of a document; "" leaves them
+        whole.
+
+    Raises
+    ------
+    UserError
+        If the documents make no problem.
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
@@ -172,8 +195,12 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
 
     `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
     of the first documents of all files are of scripts without spaces between words. Matrices of
-    whole numbers are counts and have the defaults of texts; others stay as they are. Raise
-    UserError for files of several kinds.
+    whole numbers are counts and have the defaults of texts; others stay as they are.
+
+    Raises
+    ------
+    UserError
+        For files of several kinds.
     """
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")

@@ -27,10 +27,20 @@ def split_labels(label: str, separator: str | None) -> list[str]:
 
 
 def check_single(labels: Iterable[str], path: object, separator: str = "") -> None:
-    """Raise UserError if a label looks like several ones with a separator that was not named.
+    """Check that no label looks like several ones with a separator that was not named.
 
-    It does if it contains a usual separator and one of its parts is also another label, or part of
-    one. separator: the one by which the labels were divided; "" if they were not.
+    It does if it contains a usual separator and one of its parts is also another label, or part
+    of one.
+
+    Parameters
+    ----------
+    separator
+        The one by which the labels were divided; "" if they were not.
+
+    Raises
+    ------
+    UserError
+        If one does.
     """
     distinct = sorted(set(labels))
     for sign in (SEPARATOR, *OTHERS):
@@ -48,7 +58,12 @@ def members_of_tasks(problem: Problem) -> list[list[int]]:
     """Return the domains of each task: one that has seen rows, then those assigned to it.
 
     A domain without seen rows is assigned to the task whose mean document, in the first view, has
-    the largest cosine with its own; on a tie to the first. Raise ValueError if no row is seen.
+    the largest cosine with its own; on a tie to the first.
+
+    Raises
+    ------
+    ValueError
+        If no row is seen.
     """
     means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
     length = np.linalg.norm(means, axis=1, keepdims=True)

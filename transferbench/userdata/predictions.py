@@ -34,13 +34,22 @@ def rows(
 ) -> Iterator[Row]:
     """Yield a row for each document of the targets: file, row, id, label or cluster, confidence.
 
-    fits: by model; the first gives label and confidence. Of several there are also `agree`, the
-    share of them with the same labels, and the label of each other one, `label_MODEL`. with_scores:
-    also `score_CLASS` for each class. unranked: models that get no confidence. Rows are numbered
-    from 1 in each file. id is omitted if no target has ids. confidence is the score of the label,
-    see `normalize_scores`. A document with several labels has those whose score, cut to 0 … 1,
-    reaches the threshold ½, best first; label and confidence are texts with the separator between
-    the labels.
+    Parameters
+    ----------
+    fits
+        By model; the first gives label and confidence. Of several there are also `agree`, the share
+        of them with the same labels, and the label of each other one, `label_MODEL`.
+    with_scores
+        Also `score_CLASS` for each class.
+    unranked
+        Models that get no confidence.
+
+    Notes
+    -----
+    Rows are numbered from 1 in each file. id is omitted if no target has ids. confidence is the
+    score of the label, see `normalize_scores`. A document with several labels has those whose
+    score, cut to 0 … 1, reaches the threshold ½, best first; label and confidence are texts with
+    the separator between the labels.
     """
     several = problem.family == "multilabel"
     between = separator or SEPARATOR
@@ -116,7 +125,10 @@ def _no_formula(value: str) -> str:
 def write(path: Path, predicted: Iterator[Row], encoding: str = "utf-8") -> None:
     """Write the rows as CSV or JSON lines; bytes of a file name that are no text become escapes.
 
-    Raise UserError if the file cannot be written.
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
     """
     form: Any = {"encoding": encoding, "errors": "backslashreplace", "newline": ""}
     with writing(path) as temporary, temporary.open("w", **form) as file:

@@ -54,7 +54,10 @@ def read_domain(
 ) -> Documents:
     """Read the documents of all files of a domain.
 
-    Raise UserError as `read` does, and for files of several kinds.
+    Raises
+    ------
+    UserError
+        As `read` does, and for files of several kinds.
     """
     parts = [read(file, reading, labels) for file in domain.files]
     check_kind(parts)
@@ -74,8 +77,12 @@ def read_domain(
 def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
     """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
 
-    The file passed `check_files`. Raise UserError for one that cannot be read, with the line at
-    fault if there is one.
+    The file passed `check_files`.
+
+    Raises
+    ------
+    UserError
+        For one that cannot be read, with the line at fault if there is one.
     """
     suffix = path.suffix.lower()
     if suffix in TABLES:
@@ -172,8 +179,13 @@ def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Ite
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
-    A blank label changes nothing. Raise UserError if all are blank, or for a row that is there
-    twice, without a document in the domains, or with another text (without texts: another id).
+    A blank label changes nothing.
+
+    Raises
+    ------
+    UserError
+        If all are blank, or for a row that is there twice, without a document in the domains, or
+        with another text (without texts: another id).
     """
     labelled: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
     for line, row in rows(path, {"file", "row", "id", "text", "label"}):
@@ -213,9 +225,17 @@ def _same(saved: object, text: object) -> bool:
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns and the numbers (n, d) of a table; binary: all are 0 or 1.
+    """Return the names of the columns and the numbers (n, d) of a table.
 
-    Raise UserError, with the line at fault, for anything but finite numbers of 0 or more.
+    Parameters
+    ----------
+    binary
+        All numbers are 0 or 1.
+
+    Raises
+    ------
+    UserError
+        With the line at fault, for anything but finite numbers of 0 or more.
     """
     import pandas as pd
 
@@ -235,7 +255,10 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
     """Yield number and values of each row; columns that are not wanted may be missing.
 
-    Raise UserError for a file in another format, with the line at fault.
+    Raises
+    ------
+    UserError
+        For a file in another format, with the line at fault.
     """
     if path.suffix.lower() not in TABLES:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
