@@ -332,9 +332,8 @@ def test_a_task_of_ones_own_has_the_same_warnings(call, folder):
     assert reasons[0].startswith("30 of 30 documents share no feature with the source; keep more")
     assert "--option min_df=1" in reasons[0]
     assert [reason for reason in reasons if reason not in of_compare] == []
-    assert err.endswith("lr: worthless by the warnings above; --force exits with 0.\n")
+    assert err.endswith("lr: worthless by the warnings above.\n")
     assert call("run", task, "-m", "lr", "--json")[0] == 1  # a stored record
-    assert call("run", task, "-m", "lr", "--force")[0] == 0
 
 
 @pytest.fixture

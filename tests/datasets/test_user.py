@@ -13,8 +13,6 @@ import transferbench
 from transferbench.data import tasks
 from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
-from transferbench.runs import runner
-from transferbench.runs.record import Record
 from transferbench.userdata.load import documents_problem
 
 
@@ -71,17 +69,9 @@ def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
-def test_a_changed_file_changes_the_task_and_its_record_key(mine, home, name):
-    class Keys:
-        """An engine that performs nothing."""
-
-        def records(self, jobs, on_progress, on_done):
-            for job in jobs:
-                yield Record.of(job.key, job.run, "failed")
-
+def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, name):
     def key() -> str:
-        runs = runner.plan(str(mine), "lr", {}, [0])
-        return runner.run(runs, home, engine=Keys(), progress=False)[0].key
+        return tasks.facts(tasks.Task.named(str(mine)), home).key
 
     before, path = key(), mine.parent / name
     assert key() == before

@@ -11,14 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from transferbench import models, parameters
-from transferbench.choose.evidence import (
-    MAX_CLASSES,
-    MAX_EVIDENCE,
-    MIN_EVIDENCE,
-    RECOMMENDED,
-    REGRETS,
-    WEAK_AGREEMENT,
-)
+from transferbench.choose import evidence
+from transferbench.choose.evidence import MIN_EVIDENCE, RECOMMENDED, REGRETS, WEAK_AGREEMENT
 from transferbench.models.transfer.consensus import FEW
 from transferbench.problem import Problem
 
@@ -66,11 +60,11 @@ def choose(problem: Problem, entry: Entry) -> Choice:
         why = "its decisions have the class shares of its parameter prior"
     if entry.params == parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
         alike = agreement is None
-        evidence = _evidence(shares for shares in REGRETS if (shares == "no shift") == alike)
+        regrets = _evidence(shares for shares in REGRETS if (shares == "no shift") == alike)
     else:
-        evidence = " No evidence is known for its parameters."
+        regrets = " No evidence is known for its parameters."
     return Choice(
-        RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{evidence}{_outside(problem, least)}"
+        RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{regrets}{_outside(problem, least)}"
     )
 
 
@@ -92,10 +86,10 @@ def _evidence(shares: Iterable[str]) -> str:
 def _outside(problem: Problem, least: int) -> str:
     """Return a sentence if the problem is larger or smaller than what the evidence is from."""
     most, classes = max(len(domain.seen) for domain in problem.domains), len(problem.classes)
-    if least >= MIN_EVIDENCE and most <= MAX_EVIDENCE and classes <= MAX_CLASSES:
+    if least >= MIN_EVIDENCE and most <= evidence.MAX_EVIDENCE and classes <= evidence.MAX_CLASSES:
         return ""
     return (
         f" Your data are outside the range of the experiment `choice` ({MIN_EVIDENCE:,} to "
-        f"{MAX_EVIDENCE:,} documents a domain, two to {MAX_CLASSES} classes): label a sample to be "
-        "sure."
+        f"{evidence.MAX_EVIDENCE:,} documents a domain, two to {evidence.MAX_CLASSES} classes): "
+        "label a sample to be sure."
     )

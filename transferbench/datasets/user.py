@@ -43,16 +43,8 @@ from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.strict_yaml import LineMap
-from transferbench.userdata.documents import (
-    MATRICES,
-    DomainFiles,
-    Reading,
-    check_files,
-    check_unique,
-    file_kind,
-    find_files,
-    labels_file,
-)
+from transferbench.userdata import documents
+from transferbench.userdata.documents import DomainFiles, Reading
 from transferbench.userdata.load import feature_function, load, warn_of_alike
 from transferbench.userdata.multilabel import pool
 from transferbench.userdata.readers import numbers, read, rows
@@ -75,7 +67,7 @@ def user_files(path: Path) -> list[Path]:
         return []
     _, sources, targets = read_yaml(path)
     files = [file for domain in sources + targets for file in domain.files]
-    return [path, *(f for file in files for f in (file, labels_file(file)) if f)]
+    return [path, *(f for file in files for f in (file, documents.labels_file(file)) if f)]
 
 
 def build(
@@ -153,7 +145,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
             raise lines.error((key,), f"a task of {keys.family} {verb} {key}.")
         domains[key] = _domains(names, key, path, lines)
     targets = domains["targets"] or domains["tasks"]
-    function = feature_function(file_kind(targets[0].files[0]))
+    function = feature_function(documents.file_kind(targets[0].files[0]))
     for name, value in options.items():
         with lines.at("options", name):
             resolve(function, {str(name): value}, "the documents")
@@ -165,20 +157,22 @@ def _domains(names: Names, key: str, yaml: Path, lines: LineMap) -> list[DomainF
     domains = []
     for i, name in enumerate(names):
         with lines.at(key, i):
-            domain = find_files(name if isinstance(name, str) else ",".join(name), yaml.parent)
+            domain = documents.find_files(
+                name if isinstance(name, str) else ",".join(name), yaml.parent
+            )
             for file in domain.files:
                 # Path.is_file raises for very long names.
                 if not os.path.isfile(file):  # noqa: PTH113
                     raise UserError(f"no file {brief(str(file))}.")
         domains.append(domain)
     with lines.at(key):
-        check_unique(domains)
+        documents.check_unique(domains)
     return domains
 
 
 def check_users_files(files: Iterable[Path]) -> None:
     """Raise UserError for a file that is missing, empty or larger than the settings allow."""
-    check_files(files, settings.load().max_bytes)
+    documents.check_files(files, settings.load().max_bytes)
 
 
 def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
@@ -214,8 +208,8 @@ def _views(folder: Path) -> list[Path]:
 
 
 def _view(file: Path) -> Matrix:
-    if file.suffix != ".csv" and file_kind(file) == "texts":
-        raise UserError(f"{file}: expected the ending .csv, {', '.join(MATRICES)}.")
+    if file.suffix != ".csv" and documents.file_kind(file) == "texts":
+        raise UserError(f"{file}: expected the ending .csv, {', '.join(documents.MATRICES)}.")
     X = numbers(file)[1] if file.suffix == ".csv" else sp.csr_array(read(file).content)
     return safe_scale([X], f"{file}")[0].astype(np.float32)
 

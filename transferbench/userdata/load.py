@@ -14,17 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.scale import safe_scale
+from transferbench.data import text as bag
 from transferbench.data.problems import split_by_domain
-from transferbench.data.text import (
-    PAIRS,
-    StopWords,
-    Weighting,
-    count,
-    document_frequency,
-    has_spaces,
-    select,
-    weight,
-)
 from transferbench.errors import UserError, brief
 from transferbench.measures import ALL
 from transferbench.parameters import Count, CountOrZero, Params, resolve
@@ -99,8 +90,8 @@ def load(
     files = [file for domain in domains for file in domain.files]
     check_files([*files, *([label_file] if label_file else [])], max_bytes)
     labelled = [read_domain(domain, reading, "all") for domain in sources]
+    usual = SEPARATOR if family == "multilabel" else ""
     if labelled and reading.separator is None:
-        usual = SEPARATOR if family == "multilabel" else ""
         check_single(_names(labelled, usual), labelled[0].path, usual)
     needed: Labels = "any" if label_file and labels == "some" else labels
     unlabelled = [read_domain(domain, reading, needed) for domain in targets]
@@ -113,12 +104,11 @@ def load(
                 "`transferbench predict` needs none."
             )
     used = used_options([*labelled, *unlabelled], options)
-    separator = None
-    if family == "multilabel":
-        separator = SEPARATOR if reading.separator is None else reading.separator
+    separator = usual if reading.separator is None else reading.separator
     built = documents_problem(
-        labelled, unlabelled, used, name=name, clusters=clusters, separator=separator
-    )
+        labelled, unlabelled, used, name=name, clusters=clusters,
+        separator=separator if family == "multilabel" else None,
+    )  # fmt: skip
     return Loaded(*built, labelled, unlabelled, used)
 
 
@@ -155,25 +145,22 @@ def documents_problem(
     has_label = np.array([bool(label) for file in files for label in file.labels])
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
     values = used_options(files, options)
-    path = files[0].path
     X = feature_function(files[0].kind)(files, **values)
-    if not (np.isfinite(X.data) & (X.data > 0)).all():
-        raise UserError(
-            f"{path}: weighting {values['weighting']} makes numbers negative, too large or too "
-            "small; log-tf is for counts of 1 or more."
-        )
+    if not np.isfinite(X.data).all() or X.data.min(initial=1) <= 0:
+        why = "makes numbers negative, too large or too small; log-tf is for counts of 1 or more"
+        raise UserError(f"{files[0].path}: weighting {values['weighting']} {why}.")
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
     nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
     if not nonzeros.all():
         raise _no_features(files[int(nonzeros.argmin())])
     family: Family = "transfer" if separator is None else "multilabel"
     seen = of_file < len(sources)
-    reserved = (ALL,) if family == "multilabel" else ()
-    names: list[str] = []
+    names = [ALL] if family == "multilabel" else []
     for file in files:  # a number after a repeated or reserved name
         first = file.name or file.path.stem
         numbered = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
-        names.append(next(each for each in numbered if each not in {*names, *reserved}))
+        names.append(next(each for each in numbered if each not in names))
+    names = names[-len(files) :]
     family = family if sources else "clustering"
     scored = ~seen & has_label
     try:
@@ -206,7 +193,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     values = resolve(feature_function(files[0].kind), options, "the documents")
     if values.get("tokens") == "auto":
         texts = (text[:SAMPLE_SIZE] for file in files for text in islice(_texts(file), SAMPLE_SIZE))
-        words = values["token_pattern"] != WORDS or has_spaces(texts)
+        words = values["token_pattern"] != WORDS or bag.has_spaces(texts)
         values["tokens"] = "words" if words else "characters"
     if None in (values["weighting"], values["unit_length"]):
         counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
@@ -281,33 +268,35 @@ def text_features(
     files: Sequence[Documents],
     *,
     tokens: Tokens = "auto",
-    stop_words: StopWords = "none",
+    stop_words: bag.StopWords = "none",
     token_pattern: str = WORDS,
     min_df: Count = 2,
     max_features: CountOrZero = 0,
-    weighting: Weighting = "tf-idf",
+    weighting: bag.Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> sp.csr_array:
     """Return the weighted token counts (n, d) of the texts of all files."""
     texts = (text for file in files for text in _texts(file))
     try:
-        counts, vocabulary = count(texts, PAIRS if tokens == "characters" else token_pattern)
+        counts, vocabulary = bag.count(
+            texts, bag.PAIRS if tokens == "characters" else token_pattern
+        )
     except ValueError as error:
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
-    columns = select(
+    columns = bag.select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
     )
     if not columns.size:
         raise _no_features(files[0])
     counts = counts[:, columns]  # frees the counts of all tokens
-    return weight(counts, weighting, unit_length)
+    return bag.weight(counts, weighting, unit_length)
 
 
 def _matrix_features(
     files: Sequence[Documents],
     *,
     min_df: Count = 1,
-    weighting: Weighting | None = None,
+    weighting: bag.Weighting | None = None,
     unit_length: bool | None = None,
 ) -> sp.csr_array:
     """Return the weighted features (n, d) of the matrices of all files.
@@ -315,13 +304,13 @@ def _matrix_features(
     weighting, unit_length: None, which `used_options` replaces, is as they are.
     """
     X = stack(files)
-    columns = np.flatnonzero(document_frequency(X) >= min_df)
+    columns = np.flatnonzero(bag.document_frequency(X) >= min_df)
     if not columns.size:
         raise _no_features(files[0])
     X = X[:, columns]
     if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
-    return weight(X, weighting or "tf", bool(unit_length))
+    return bag.weight(X, weighting or "tf", bool(unit_length))
 
 
 def _no_features(file: Documents) -> UserError:

@@ -61,12 +61,10 @@ def read_domain(
     """
     parts = [read(file, reading, labels) for file in domain.files]
     check_kind(parts)
-    with_ids = any(part.ids for part in parts)
+    texts, with_ids = parts[0].kind == "texts", any(part.ids for part in parts)
     return Documents(
         domain.path,
-        [text for part in parts for text in part.content]
-        if parts[0].kind == "texts"
-        else stack(parts),
+        [text for part in parts for text in part.content] if texts else stack(parts),
         [label for part in parts for label in part.labels],
         [id_ for part in parts for id_ in part.ids or [""] * len(part)] if with_ids else None,
         domain.name,
@@ -146,14 +144,12 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     """
     needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
     needed += [reading.id] if reading.id and labels != "all" else []  # ids of sources are not used
-    names: list[str] = []
-    ids: list[str] = []
-    texts: list[str] = []
-    id_column = reading.id
     optional = {"id"} if labels == "none" else {"id", reading.label}
+    texts, names, ids = list[str](), list[str](), list[str]()
+    id_column = reading.id
     for line, row in rows(path, {*needed, *optional}):
         _check_columns(path, line, row, needed)
-        if not names and id_column is None and "id" in row:
+        if not texts and id_column is None and "id" in row:
             id_column = "id"
         text = "" if row[reading.text] is None else row[reading.text]
         if not isinstance(text, str) or isinstance(text, Number):
