@@ -1,5 +1,6 @@
-"""Decision rules, and the one table of measures; scores are fractions between 0 and 1."""
+"""Decision rules, measures and units; scores are fractions between 0 and 1."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -187,6 +188,46 @@ SCORES = tuple(dict.fromkeys(measure.name for measure in _ALL))
 #: Names for readers.
 TITLES = {measure.name: measure.title for measure in _ALL} | COSTS
 LOWER_IS_BETTER = {*COSTS, *(measure.name for measure in _ALL if measure.lower_is_better)}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How tables show values.
+
+    whole       : the largest score, and the factor from a measured score.
+    digits      : number of decimals; None for three significant digits.
+    sign        : after a value.
+    words       : name of the unit.
+    differences : name of the unit of differences.
+    """
+
+    whole: int
+    digits: int | None
+    sign: str
+    words: str
+    differences: str
+
+    def text(self, value: float) -> str:
+        """Return a value as text, "" for NaN."""
+        return significant(value) if self.digits is None else decimals(value, self.digits)
+
+
+def decimals(value: float, digits: int) -> str:
+    """Return a number with so many decimals, "" for NaN."""
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def significant(value: float) -> str:
+    """Return a number with three digits, or all before the decimal point; "" for NaN."""
+    return f"{value:.3g}" if abs(value) < 999.5 else decimals(value, 0)
+
+
+UNITS = {
+    "percent": Unit(100, 2, " %", "per cent", "points"),
+    "fraction": Unit(1, 3, "", "fractions", "fractions"),
+    "seconds": Unit(1, None, " s", "seconds", "seconds"),
+    "MiB": Unit(1, None, " MiB", "MiB", "MiB"),
+}
 #: The name of a measure, for the type checker and for the schema of experiment files.
 if TYPE_CHECKING:
     MeasureName = str

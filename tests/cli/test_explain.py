@@ -109,7 +109,10 @@ def test_the_first_and_last_date_and_the_largest_memory_are_those_of_all_runs(tm
 
     def outcome(planned):
         seed = planned.run.seed or 0
-        return {"finished": days[seed], "peak_mib": memory[seed], "seconds": 1.0 + seed}
+        return {
+            "metrics": {"target": {"accuracy": 0.8}}, "finished": days[seed],
+            "peak_mib": memory[seed], "seconds": 1.0 + seed,
+        }  # fmt: skip
 
     cells = cells_of(file, write_runs(tmp_path, file, outcome))
     one = explaining.find(file, cells, "one", "NMF", None)

@@ -27,7 +27,7 @@ def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
         "table.csv",
         "table.md",
     ]
-    assert "| 227 | 2000 | 4 |" in statistics.render()["table.md"]
+    assert "| 227 |" in statistics.render()["table.md"]
 
 
 @pytest.mark.parametrize(

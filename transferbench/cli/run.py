@@ -156,5 +156,5 @@ def _experiments(record: Record) -> Iterator[Experiment]:
         compared = "\npublished:" in text or "\ncontrol_of:" in text
         if compared and all(word in text for word in words):
             file = experiments.load(name)
-            if file.spec.unit == "percent":
+            if file.spec.whole == 100:
                 yield file

@@ -13,23 +13,36 @@ from transferbench.settings import Settings
 @click.command()
 @several_experiments
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "csv", "latex"]),
+    help="Write nothing; print the table of one experiment.",
+)
 @click.pass_obj
-def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
+def command(settings: Settings, names: tuple[str, ...], check: bool, form: str | None) -> int:
     """Write tables and figures from their runs.
 
     Without names, those of all experiments that have runs.
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import bundles, pages, statistics
+    from transferbench.evidence import pages, statistics
     from transferbench.evidence.frame import no_runs
 
+    if form:
+        if len(names) != 1:
+            raise UserError(f"--format prints one experiment; expected one name, got {len(names)}.")
+        file = experiments.load(names[0], settings.results)
+        evidence = pages.Evidence.read(file, settings.results / file.name)
+        echo(evidence.main_text(form).rstrip("\n"))
+        return 0
     has_statistics = (settings.results / statistics.NAME).is_dir()
     names = names or (*have_run(settings), *[statistics.NAME] * has_statistics)
     if not names:
         raise no_runs(settings.results)
     outdated: list[Path] = []
-    errors = bundles.submitted(settings.results)[1]
+    errors: list[UserError] = []
     for name in names:
         try:
             if name == statistics.NAME:
@@ -47,9 +60,9 @@ def command(settings: Settings, names: tuple[str, ...], check: bool) -> int:
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     for path in outdated:
-        echo(f"{path}: not what its runs.csv yields; run `transferbench tables`.", err=True)
+        echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:
         raise SeveralErrors.of(errors)
     if check and not outdated:
-        echo(f"{counted(len(names), 'experiment')}: every table is what its runs.csv yields")
+        echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
     return 1 if outdated else 0

@@ -1,1 +1,1 @@
-"""Tables, figures, judged claims and the report, made from each runs.csv alone."""
+"""Tables, figures, judged claims and the report, made of the runs alone."""

@@ -1,13 +1,13 @@
-"""Boards: the methods of a suite of tasks ranked, with what others have submitted.
+"""Boards: the methods of a suite of tasks ranked.
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
-rows, or without groups and in papers' tables the datasets of the tasks. They weigh equally, and
-every interval is the 95 per cent t interval of the mean over corpora: it shows how the order
-depends on the choice of corpora, not on seeds or documents. Fewer than three corpora have none.
+rows, or without groups the datasets of the tasks. They weigh equally, and every interval is the 95
+per cent t interval of the mean over corpora: it shows how the order depends on the choice of
+corpora, not on seeds or documents. Fewer than three corpora have none.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import figures, tables
+from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell, main_rows, table_columns, to_frame
+from transferbench.evidence.page import Page, Picture, Row, Table, Value, words
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
-from transferbench.measures import LOWER_IS_BETTER
+from transferbench.measures import LOWER_IS_BETTER, significant
 
 FOLDER = "boards"
 #: Status of a run that has not been performed.
@@ -42,11 +43,10 @@ class Board:
     own: set[str]
 
 
-def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
-    """Return the board of cells, and of what others have submitted to the folder of results.
+def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
+    """Return the board of cells.
 
-    Left out are rows of other measures, second readings, columns chosen by target labels, and
-    damaged bundles.
+    Left out are rows of other measures, second readings, and columns chosen by target labels.
 
     The standings have a line for each method that was tried, the first one best by average rank.
     Values are in the table's unit, NaN for a method without a finished run.
@@ -115,34 +115,45 @@ def of(experiment: Experiment, cells: Sequence[Cell], results: Path) -> Board:
     return Board(experiment, table, dict(corpus.value_counts(sort=False)), own)
 
 
-def rows(board: Board) -> list[list[str]]:
-    """Return a header and a line for each method, for a terminal; own methods have a mark."""
-    form = f".{tables.digits(board.experiment)}f"
-    table = [["", "method", "rank", "95 %", "regret", "worst", "W/T/L", "seconds", "tasks"]]
-    for place, one in enumerate(board.standings.itertuples(), start=1):
-        values = (one.regret, form), (one.worst, form), (one.seconds, ".3g")
-        regret, worst, seconds = ("–" if math.isnan(v) else f"{v:{f}}" for v, f in values)
-        interval = "" if math.isnan(one.rank_low) else f"{one.rank_low:.1f} to {one.rank_high:.1f}"
-        table.append(
-            [
-                f"{place}{' ▶' if one.method in board.own else ''}",
-                one.method,
-                f"{one.rank:.1f}",
-                interval,
-                regret,
-                worst,
-                f"{one.wins}/{one.ties}/{one.losses}",
-                f"{seconds}{' ◆' if one.front else ''}",
-                f"{one.rows}",
-            ]
-        )
-    return table
+def table(board: Board) -> Table:
+    """Return the standings, a row for each method; those that the experiment adds have a mark."""
+    unit = board.experiment.spec.value_unit
+
+    def cell(
+        value: float, text: Callable[[float], str], low: Any = math.nan, high: Any = 0
+    ) -> Value:
+        interval = "" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
+        return Value(text(value) or "–", interval, sort=value)
+
+    rows: list[Row] = [
+        [
+            f"{'▶ ' if one.method in board.own else ''}{one.method}{' ◆' if one.front else ''}",
+            cell(one.rank, "{:.1f}".format, one.rank_low, one.rank_high),
+            cell(one.regret, unit.text, one.regret_low, one.regret_high),
+            cell(one.worst, unit.text),
+            cell(one.mean, unit.text),
+            f"{one.wins} / {one.ties} / {one.losses}",
+            cell(one.seconds, significant),
+            Value(f"{one.rows}", sort=one.rows),
+        ]
+        for one in board.standings.itertuples()
+    ]
+    heads = ["method", "rank", "regret", "worst", "mean", "W / T / L", "seconds", "tasks"]
+    return Table(f"{board.experiment.name}: standings", heads, rows)
 
 
-def draw(board: Board, folder: Path) -> list[Path]:
-    """Draw regret over seconds, with the front as a line, as NAME.svg and .pdf.
+def page(board: Board) -> Page:
+    """Return the page of a board."""
+    experiment, spec = board.experiment, board.experiment.spec
+    picture = Picture(f"{experiment.name}.svg", "Mean regret over seconds for each method")
+    suite, legend = words("suite", board, spec), words("board", board, spec)
+    return Page(experiment.name, "board", [suite, table(board), legend, picture])
 
-    Raise UserError if a file cannot be written.
+
+def draw(board: Board, folder: Path) -> Path:
+    """Draw regret over seconds, with the front as a line, as NAME.svg.
+
+    Raise UserError if the file cannot be written.
     """
     name = board.experiment.name
     with figures.style(name):
@@ -158,7 +169,7 @@ def draw(board: Board, folder: Path) -> list[Path]:
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.invert_yaxis()
         ax.set_xlabel("seconds for a task, geometric mean")
-        unit = "points" if board.experiment.spec.unit == "percent" else "fractions"
+        unit = board.experiment.spec.value_unit.differences
         ax.set_ylabel(f"mean regret, {unit} (0 is best)")
         labels = []
         for each in board.standings.dropna(subset=["seconds", "regret"]).itertuples():
@@ -178,4 +189,4 @@ def draw(board: Board, folder: Path) -> list[Path]:
                 if not any(box.overlaps(other) for other in boxes):
                     break
             boxes.append(box)
-        return figures.save(drawing, folder / name)
+        return figures.save(drawing, folder / f"{name}.svg")

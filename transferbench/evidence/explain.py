@@ -3,14 +3,12 @@
 import math
 import shlex
 from collections.abc import Iterable, Sequence
-from functools import partial
 from statistics import fmean
 from typing import Literal
 
 from transferbench import models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.tables import number
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.messages import counted
 from transferbench.runs import worker
@@ -45,7 +43,7 @@ def find(
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
     """Return a header and a line for each cell that an average is the mean of."""
-    text = partial(number, experiment)
+    text = experiment.spec.value_unit.text
     rows = [["row", "ours", "paper"]]
     for cell in cells:
         row = experiment.spec.rows.get(cell.row)
@@ -58,9 +56,8 @@ def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> li
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     """Return the facts about a number and its runs: texts by name, the first one a title."""
     spec, paper = experiment.spec, experiment.compared.paper
-    percent = " %" if spec.unit == "percent" else ""
-    unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, percent)
-    text = partial(number, experiment)
+    text = spec.value_unit.text
+    unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, spec.value_unit.sign)
     x = f", {spec.figure.label} = {cell.x:g}" if spec.figure and not math.isnan(cell.x) else ""
     ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"

@@ -1,7 +1,6 @@
 """Figures of an experiment: curves over a parameter, iterations or rows, or bars.
 
-`style`, `legend` and `save` give all pictures one style, and files that read well in print, on
-light and on dark pages.
+`style` and `save` give all pictures one style, and colours for light and dark pages.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Figure
-from transferbench.files import write_text, writing
+from transferbench.experiments.experiment import Experiment, Figure, Schema
+from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ DARK = dict(
     )
 )  # fmt: skip
 BAND = "± one standard deviation"
-#: What varies from one writing to the next, by kind of file.
-VARYING = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
 #: A line style, a marker and a hatch for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
@@ -88,8 +85,8 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
     return experiment.printed(figure.levels)
 
 
-def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw figure.svg, .png and .pdf from the points: a panel for each row, a line for each column.
+def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
+    """Draw figure.svg from the points: a panel for each row, a line for each column.
 
     Raise UserError if a file cannot be written.
     """
@@ -123,12 +120,18 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
-                unit = " in per cent" * (spec.unit == "percent")
-                ax.set_ylabel("objective" if figure.objective else TITLES[spec.metric] + unit)
+                ax.set_ylabel("objective" if figure.objective else _measure(spec))
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
-        legend(drawing, _handles(axes.flat, points, bars))
-        return save(drawing, folder / "figure", ("svg", "png", "pdf"))
+        handles = _handles(axes.flat, points, bars)
+        drawing.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        return save(drawing, folder / "figure.svg")
+
+
+def _measure(spec: Schema) -> str:
+    """Return the measure and, of shares, the unit."""
+    shares = spec.metric not in COSTS and spec.value_unit.sign
+    return TITLES[spec.metric] + (f" in {spec.value_unit.words}" if shares else "")
 
 
 def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:
@@ -240,57 +243,33 @@ def style(name: str) -> Iterator[None]:
         "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
-        "axes.titlepad": 8,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "grid.color": "#8a8a8a",
         "grid.alpha": 0.25,
         "legend.frameon": False,
-        "figure.constrained_layout.h_pad": 0.08,
-        "figure.constrained_layout.w_pad": 0.08,
     }
     with plt.rc_context(settings):
         yield
 
 
-def legend(drawing: Drawing, handles: Sequence[Artist]) -> None:
-    """Put a legend below the drawing, in as many columns as its width allows."""
-    for columns in range(len(handles), 0, -1):
-        made = drawing.legend(handles=handles, loc="outside lower center", ncols=columns)
-        if columns == 1 or made.get_window_extent().width < 0.98 * drawing.bbox.width:
-            return
-        made.remove()
+def save(drawing: Drawing, path: Path) -> Path:
+    """Write a picture as SVG with colours for light and dark pages, and close it.
 
-
-def save(drawing: Drawing, stem: Path, kinds: Sequence[str] = ("svg", "pdf")) -> list[Path]:
-    """Write a picture as files of these kinds and close it; return their paths.
-
-    The same drawing gives the same bytes. Raise UserError if a file cannot be written.
+    The same drawing gives the same bytes. Raise UserError if the file cannot be written.
     """
     import matplotlib.pyplot as plt
 
-    paths = [Path(f"{stem}.{kind}") for kind in kinds]
-    for kind, path in zip(kinds, paths, strict=True):
-        if kind == "svg":
-            text = StringIO()
-            drawing.savefig(text, format=kind, metadata=VARYING[kind])
-            write_text(path, for_both_schemes(text.getvalue()))
-            continue
-        with writing(path) as temporary:
-            drawing.savefig(temporary, format=kind, dpi=150, metadata=VARYING[kind])
+    text = StringIO()
+    drawing.savefig(text, format="svg", metadata={"Date": None})
     plt.close(drawing)
-    return paths
+    write_text(path, for_both_schemes(text.getvalue()))
+    return path
 
 
 def for_both_schemes(svg: str) -> str:
-    """Return an SVG text that has other colours on a dark page, without what only editors read.
-
-    Positions are rounded to a hundredth of a point.
-    """
-    for_editors = r"<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>"
-    svg = re.sub(for_editors, "", svg, flags=re.DOTALL)
-    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda attribute: _rounded(attribute[0]), svg)
+    """Return an SVG text that has other colours on a dark page."""
     rules = "".join(
         f'[style*="{part}: {light}"],[{part}="{light}"]{{{part}:{dark}!important}}\n'
         for light, dark in DARK.items()
@@ -298,10 +277,5 @@ def for_both_schemes(svg: str) -> str:
         for part in ("fill", "stroke")
     )
     rules = f"@media screen and (prefers-color-scheme:dark){{\n{rules}}}\n</style>"
-    return re.sub(r"\s*\n\s*", "\n", svg.replace("</style>", rules, 1))
-
-
-def _rounded(attribute: str) -> str:
-    """Return an attribute of an SVG element with at most two decimals, on one line."""
-    attribute = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute)
-    return re.sub(r"\s+", " ", attribute.rstrip()).replace(' "', '"')
+    svg = svg.replace("</style>", rules, 1)
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)

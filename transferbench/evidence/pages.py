@@ -1,149 +1,243 @@
-"""The committed pages of an experiment: tables, figures and claims, made of its runs.csv alone."""
+"""The committed pages of an experiment: tables, figures and claims, made of its runs alone."""
 
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from transferbench import experiments
-from transferbench.evidence import (
-    boards,
-    claims,
-    figures,
-    readings,
-    regret,
-    tables,
-)
+from transferbench.evidence import boards, claims, figures, regret, tables
+from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import Cell, read_cells, table_columns
-from transferbench.experiments.experiment import Column, Experiment, Row, Schema
+from transferbench.evidence.page import (
+    Block,
+    Bullets,
+    Page,
+    Picture,
+    Row,
+    Section,
+    Table,
+    Value,
+    latex,
+    markdown,
+    words,
+)
+from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
-
-TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
-    "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
-    "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$",
-    "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
-}  # fmt: skip
-#: Marks of verdicts in LaTeX.
-TEX_MARKS = {
-    "within": "$=$", "above": "$\\uparrow$", "below": "$\\downarrow$", "inconclusive": "?",
-    "unavailable": "--",
-}  # fmt: skip
-
-#: Note of a table with cited values.
-CITED = "methods marked (published) were not run here; these values are their authors'"
+from transferbench.measures import decimals
 
 
-def content(experiment: Experiment, cells: Sequence[Cell], others: claims.Others) -> dict[str, Any]:
-    """Return what the templates show of an experiment.
+@dataclass(frozen=True)
+class Evidence:
+    """An experiment and what its cells show.
 
-    cells: the experiment's cells; others: see `claims.judge`.
+    entries : cells of the table with averages; none for a figure.
+    points  : of the figure, see `figures.points`; none for a table.
+    results : of the claims.
+    board   : None if the experiment has none.
     """
+
+    experiment: Experiment
+    cells: Sequence[Cell]
+    entries: Sequence[Cell]
+    points: pd.DataFrame
+    results: Sequence[claims.ClaimResult]
+    board: Board | None
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
+    ) -> Self:
+        """Return what the cells show; others: see `claims.judge`."""
+        figure = experiment.spec.figure
+        return cls(
+            experiment,
+            cells,
+            [] if figure else tables.with_averages(experiment, cells),
+            figures.points(experiment, cells if figure else []),
+            claims.judge(experiment, cells, others or {}),
+            boards.of(experiment, cells) if experiment.spec.board else None,
+        )
+
+    @classmethod
+    def read(cls, experiment: Experiment, folder: Path) -> Self:
+        """Return what the folder's runs show. Raise UserError if they cannot be read."""
+        others = claims.others(experiment, folder.parent)
+        return cls.of(experiment, read_cells(experiment, folder), others)
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of the experiment, and those that follow from the cells."""
+        return [
+            *claims.identical(self.experiment, self.cells),
+            *tables.choices(self.experiment, self.entries),
+            *self.experiment.spec.notes,
+        ]
+
+    @property
+    def problems(self) -> list[str]:
+        """Why cells have no verdict."""
+        return tables.problems(self.experiment, self.entries)
+
+    def pages(self) -> dict[str, Page]:
+        """Return the pages by the name of their file, the main one first."""
+        figure = self.experiment.spec.figure
+        pages = {"figure": self._figure(figure)} if figure else {"table": self._table()}
+        if self.board:
+            pages[f"../{boards.FOLDER}/{self.experiment.name}"] = boards.page(self.board)
+        if self.experiment.spec.regret:
+            pages["regret"] = self._regret()
+        return pages | ({"claims": self._claims()} if self.results else {})
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the numbers behind the pages by the name of their file."""
+        if self.experiment.spec.figure:
+            return {"figure": self.points}
+        frames = {"table": tables.to_csv(self.entries)}
+        if self.board:
+            frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
+        if self.experiment.spec.regret:
+            frames["regret"] = regret.summary(self.experiment, self.cells)
+        return frames
+
+    def texts(self) -> dict[str, str]:
+        """Return the files, Markdown and CSV, by path relative to the folder of the runs."""
+        texts = {f"{name}.csv": to_csv(frame) for name, frame in self.frames().items()}
+        return texts | {f"{name}.md": markdown(page) for name, page in self.pages().items()}
+
+    def main_text(self, form: str) -> str:
+        """Return the table, or the points of the figure, as "markdown", "csv" or "latex"."""
+        name, page = next(iter(self.pages().items()))
+        if form == "csv":
+            return to_csv(self.frames()[name])
+        return latex(page.table) if form == "latex" else markdown(page)
+
+    def _table(self) -> Page:
+        spec, compared = self.experiment.spec, self.experiment.compared
+        measures = tables.measures(self.experiment)
+        blocks: list[Block] = [
+            words("source", spec.paper),
+            words("table", measures, spec.repeats),
+        ]
+        if compared.tolerance:
+            blocks += [
+                words("verdicts", compared.published_repeats, spec.control_of),
+                Bullets([words("within", tolerance) for tolerance in compared.tolerance]),
+            ]
+        blocks += [tables.table(self.experiment, self.entries), *self._sections()]
+        return Page(self.experiment.name, spec.title, blocks, {"All numbers": "table.csv"})
+
+    def _figure(self, figure: Figure) -> Page:
+        spec = self.experiment.spec
+        levels = figures.published_levels(self.experiment)
+        blocks: list[Block] = [
+            words("source", spec.paper),
+            words("figure", figure, spec.repeats),
+            Picture("figure.svg", spec.title),
+            tables.points_table(self.experiment, self.cells, levels),
+        ]
+        if growth := figures.growth(self.experiment, self.points):
+            rows = [[name, *(decimals(n, 2) for n in both)] for name, both in growth.items()]
+            table = Table("Exponents of growth", ["method", "all", "last two"], rows)
+            blocks += [words("growth", figure), table]
+        blocks += self._sections()
+        return Page(self.experiment.name, spec.title, blocks, {"All points": "figure.csv"})
+
+    def _sections(self) -> list[Section]:
+        """Return the notes of a page."""
+        parts = {
+            "Notes": self.notes,
+            "Methods and settings": methods(self.experiment),
+            "Without a verdict": self.problems,
+        }
+        return [Section(title, [Bullets(items)]) for title, items in parts.items() if items]
+
+    def _claims(self) -> Page:
+        name, links = self.experiment.name, {}
+        if name in experiments.names():
+            links["How claims are tested"] = "../../docs/reproduce.md#how-claims-are-tested"
+        same = claims.identical(self.experiment, self.cells)
+        sections: list[Block] = [Bullets(same)] if same else []
+        for result in self.results:
+            claim, lines = result.claim, claims.comparisons(self.experiment, result)
+            blocks: list[Block] = [claims.explanation(self.experiment, result)]
+            blocks += [Table(f"Comparisons: {claim.says}", claims.HEADER, lines)] if lines else []
+            sections.append(Section(claim.says, blocks, result.outcome, claim.origin))
+        return Page(name, "claims and what our runs show", sections, links)
+
+    def _regret(self) -> Page:
+        blocks: list[Block] = [words("regret", self.experiment.spec)]
+        frame = regret.summary(self.experiment, self.cells)
+        for title, heads, lines in regret.grids(self.experiment, frame):
+            rows: list[Row] = [[label, *map(_regret_cell, line)] for label, line in lines]
+            table = Table(f"{self.experiment.name}: regret {title}", ["strategy", *heads], rows)
+            blocks.append(Section(title, [table]) if title else table)
+        title = "choosing a method without labels of the target"
+        links = {"All numbers, also on each corpus": "regret.csv"}
+        return Page(self.experiment.name, title, blocks, links)
+
+
+def _regret_cell(line: Mapping[str, Any] | None) -> Value:
+    """Return mean, interval and worst value of a line of `regret.summary`."""
+    if line is None:
+        return Value()
+    mean, low, high, worst = (decimals(line[n], 2) for n in ("mean", "low", "high", "worst"))
+    interval = f"[{low}, {high}] " if low else ""
+    return Value(mean, f"{interval}/ {worst}", sort=line["mean"])
+
+
+def methods(experiment: Experiment) -> list[str]:
+    """Return a sentence on each column, its model and setting, and on each second reading."""
     spec = experiment.spec
-    entries = [] if spec.figure else tables.with_averages(experiment, cells)
-    points = figures.points(experiment, cells)
-    identical = claims.identical(experiment, cells)
-    rows, columns = tables.by_row(entries), [label for label, _, _ in table_columns(experiment)]
-    averages = rows.keys() - spec.rows.keys()
-    cited = [CITED] if spec.cited else []
-    if spec.cited:  # many methods: a line for each, and a column for each row of the file
-        columns += map(tables.cited_label, spec.cited)
-        lines = {column: {row: rows[row][column] for row in rows} for column in columns}
-        rows, columns, averages = lines, [*rows], set()
-    return {
-        "file": experiment,
-        "spec": spec,
-        "tolerances": experiment.compared.tolerance,
-        "digits": tables.digits(experiment),
-        "entries": entries,
-        "columns": columns,
-        "rows": rows,
-        "averages": averages,
-        "best": tables.best(experiment, entries),
-        "points": points,
-        "growth": figures.growth(experiment, points),
-        "strips": readings.strips(experiment, cells) if spec.readings else None,
-        "nearest": readings.nearest(experiment, cells) if spec.readings else None,
-        "regrets": regret.summary(experiment, cells) if spec.regret else None,
-        "results": claims.judge(experiment, cells, others),
-        "identical": identical,
-        "about": _about(spec),
-        "notes": [*identical, *tables.choices(experiment, entries), *cited, *spec.notes],
-        "problems": tables.problems(experiment, entries),
-    }
+    reading = "a reading of {}, which the totals leave out".format
+    sentences = []
+    for label, name, _ in table_columns(experiment):
+        column = spec.columns[name]
+        facts = [
+            f"`{column.model}` {setting(column.params | dict.fromkeys(column.grid, '…'))}".strip(),
+            f"tasks with {setting(column.data)}" if column.data else "",
+            column.reading_of and reading(column.reading_of),
+            column.note,
+        ]
+        sentences.append(f"{label}: {'; '.join(filter(None, facts))}")
+    rows = {name: row.reading_of for name, row in spec.rows.items() if row.reading_of}
+    return sentences + [f"{name}: {reading(of)}" for name, of in rows.items()]
+
+
+def setting(params: Mapping[str, Any]) -> str:
+    """Return parameters as pages list them."""
+    return ", ".join(f"{name} = {value}" for name, value in params.items())
+
+
+def write(experiment: Experiment, folder: Path) -> list[Path]:
+    """Write the pages and pictures of an experiment from the folder's runs; return their paths.
+
+    Raise UserError if the runs cannot be read or a file cannot be written.
+    """
+    evidence = Evidence.read(experiment, folder)
+    paths = write_files(folder, evidence.texts())
+    if evidence.board:
+        paths.append(boards.draw(evidence.board, folder.parent / boards.FOLDER))
+    if experiment.spec.figure:
+        paths.append(figures.draw(experiment, evidence.points, folder))
+    return paths
+
+
+def outdated(experiment: Experiment, folder: Path) -> list[Path]:
+    """Return the pages in the folder that differ from what its runs yield.
+
+    Pictures are not compared: their bytes change with the version of the drawing library.
+    """
+    return changed_files(folder, Evidence.read(experiment, folder).texts())
 
 
 def render(
     experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
 ) -> dict[str, str]:
-    """Return the texts of an experiment's pages by file name; see `content`."""
-    spec, shown = experiment.spec, content(experiment, cells, others or {})
-    templates, frames = ["table.md", "table.tex"], {"table.csv": tables.to_csv(shown["entries"])}
-    if spec.figure:
-        templates, frames = ["figure.md"], {"figure.csv": shown["points"]}
-    for name, frame in (("readings", shown["strips"]), ("regret", shown["regrets"])):
-        if frame is not None:
-            templates.append(f"{name}.md")
-            frames[f"{name}.csv"] = frame
-    templates += ["claims.md"] if spec.claims else []
-    texts = {name: to_csv(frame) for name, frame in frames.items()}
-    return texts | {name: fill(f"{name}.j2", **shown) for name in templates}
-
-
-def render_board(board: boards.Board) -> dict[str, str]:
-    """Return the texts of a board by file name."""
-    name = board.experiment.name
-    pages = {f"{name}.{kind}": fill(f"board.{kind}.j2", board=board) for kind in ("md", "tex")}
-    return {f"{name}.csv": to_csv(board.standings), **pages}
-
-
-def _about(spec: Schema) -> list[str]:
-    """Return what a table's notes say of its columns and rows: readings, task options, notes."""
-    sentences = []
-    described: list[tuple[str, Column | Row]] = [*spec.columns.items(), *spec.rows.items()]
-    for name, each in described:
-        read = f"a reading of {each.reading_of}, which the totals leave out"
-        facts = [read] if each.reading_of else []
-        if isinstance(each, Column):
-            facts += filter(None, [setting(each.data), each.note])
-        sentences += [f"{name}: {'; '.join(facts)}"] if facts else []
-    return sentences
-
-
-def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Write the pages and pictures of an experiment from the folder's runs.csv; return their paths.
-
-    Raise UserError if runs.csv cannot be read or a file cannot be written.
-    """
-    cells = read_cells(experiment, folder)
-    others = claims.others(experiment, folder.parent)
-    paths = write_files(folder, render(experiment, cells, others))
-    if experiment.spec.board:
-        board, place = boards.of(experiment, cells, folder.parent), folder.parent / boards.FOLDER
-        paths += [*write_files(place, render_board(board)), *boards.draw(board, place)]
-    if experiment.spec.figure:
-        return paths + figures.draw(experiment, figures.points(experiment, cells), folder)
-    if experiment.spec.readings:
-        paths += readings.draw(experiment, cells, folder)
-    return paths
-
-
-def outdated(experiment: Experiment, folder: Path) -> list[Path]:
-    """Return the pages in the folder that differ from what its runs.csv yields.
-
-    Pictures are not compared: their bytes change with the version of the drawing library.
-    """
-    cells, others = read_cells(experiment, folder), claims.others(experiment, folder.parent)
-    changed = changed_files(folder, render(experiment, cells, others))
-    if experiment.spec.board:
-        texts = render_board(boards.of(experiment, cells, folder.parent))
-        changed += changed_files(folder.parent / boards.FOLDER, texts)
-    return changed
+    """Return the files of an experiment; see `Evidence.texts`."""
+    return Evidence.of(experiment, cells, others).texts()
 
 
 def to_csv(table: pd.DataFrame) -> str:
@@ -153,79 +247,23 @@ def to_csv(table: pd.DataFrame) -> str:
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts, by file name, to a folder; return their paths."""
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    return [folder / name for name in texts]
+    paths = _paths(folder, texts)
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_text(path, text)
+    return paths
 
 
 def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Return the files in the folder that are missing or have other texts, by file name."""
-    paths = {folder / name: text for name, text in texts.items()}
-    return [p for p, t in paths.items() if not p.is_file() or p.read_text("utf-8", "replace") != t]
+    return [
+        path
+        for path, text in zip(_paths(folder, texts), texts.values(), strict=True)
+        if not path.is_file() or path.read_text("utf-8", "replace") != text
+    ]
 
 
-def fill(template: str, **context: Any) -> str:
-    """Return a page from its template; a page of plain text ends with one newline."""
-    text = _environment().get_template(template).render(context)
-    return text if template.endswith(".html.j2") else text.rstrip("\n") + "\n"
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=lambda name: bool(name) and str(name).endswith(".html.j2"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters |= {
-        "code": code,
-        "cell": markdown_cell,
-        "comparisons": claims.comparisons,
-        "digits": tables.digits,
-        "fixed": fixed,
-        "table_columns": table_columns,
-        "explanation": claims.explanation,
-        "measures": tables.measures,
-        "setting": setting,
-        "tex": tex,
-    }
-    environment.globals |= {
-        "committed": experiments.names,
-        "grids": regret.grids,
-        "header": claims.HEADER,
-        "level": readings.LEVEL,
-        "marks": tables.MARKS | claims.MARKS,
-        "tex_marks": TEX_MARKS,
-        "outcome_marks": claims.MARKS,
-        "verdict_marks": tables.MARKS,
-    }
-    return environment
-
-
-def fixed(value: float | None, digits: int) -> str:
-    """Return a number with so many decimals, "" for None and NaN."""
-    return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def tex(text: str) -> str:
-    """Return a text with LaTeX's special letters escaped."""
-    return "".join(TEX.get(letter, letter) for letter in text)
-
-
-def markdown_cell(text: str) -> str:
-    """Return a text for a cell of a Markdown table, without what would end the cell."""
-    return " ".join(text.splitlines()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def code(text: str) -> Markup:
-    """Return HTML with the text in backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def setting(params: Mapping[str, Any], grid: Iterable[str] = ()) -> str:
-    """Return parameters as the report lists them; those of a grid vary."""
-    varied = dict(params) | dict.fromkeys(grid, "…")
-    return ", ".join(f"{name} = {value}" for name, value in varied.items())
+def _paths(folder: Path, names: Iterable[str]) -> list[Path]:
+    return [
+        folder.parent / name.removeprefix("../") if name.startswith("../") else folder / name
+        for name in names
+    ]

@@ -1,22 +1,129 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
 import base64
-import math
+import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from markupsafe import Markup, escape
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, claims, figures, tables
+from transferbench.evidence import boards, page, tables
 from transferbench.evidence.explain import facts
-from transferbench.evidence.frame import Cell, no_runs, read_cells, table_columns
-from transferbench.evidence.pages import content, fill
-from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.evidence.frame import no_runs, table_columns
+from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
+from transferbench.evidence.pages import Evidence
 from transferbench.files import open_regular, write_text
 from transferbench.runs import store
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An experiment of the report.
+
+    evidence : what its runs show.
+    pages    : its pages, the main one first.
+    images   : its pictures in base64, by the name of the file.
+    """
+
+    evidence: Evidence
+    pages: Sequence[Page]
+    images: Mapping[str, str]
+
+    @classmethod
+    def read(cls, name: str, results: Path) -> Self:
+        """Return an experiment from the results. Raise UserError if a file cannot be read."""
+        experiment = experiments.load(name, results)
+        evidence = Evidence.read(experiment, results / name)
+        pictures = [*(results / name).glob("*.svg"), results / boards.FOLDER / f"{name}.svg"]
+        images = {path.name: _base64(path) for path in pictures if path.exists()}
+        return cls(evidence, [*evidence.pages().values()], images)
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return self.evidence.experiment.name
+
+    @property
+    def spec(self) -> Any:
+        """The content of the experiment's file."""
+        return self.evidence.experiment.spec
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of all pages on one page, the sections of the main one last."""
+        main, *others = self.pages
+        yield from (block for block in main.blocks if not isinstance(block, Section))
+        yield from (Section(page.title.capitalize(), page.blocks) for page in others)
+        yield from (block for block in main.blocks if isinstance(block, Section))
+
+    @property
+    def board(self) -> Table | None:
+        """The standings of its methods."""
+        return boards.table(self.evidence.board) if self.evidence.board else None
+
+    @cached_property
+    def printed(self) -> Counter[tuple[str, str]]:
+        """The number of published cells by model and verdict."""
+        return tables.totals(self.evidence.experiment, self.evidence.entries)
+
+    @property
+    def counts(self) -> dict[str, Counter[str]]:
+        """The numbers of verdicts, of outcomes of a paper's claims, and of claims of our own."""
+        results = self.evidence.results
+        return {
+            "judged": Counter(verdict for _, verdict in self.printed.elements()),
+            "claims": Counter(each.outcome for each in results if not each.claim.own),
+            "own": Counter(each.outcome for each in results if each.claim.own),
+        }
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """What the script of the index searches and counts."""
+        spec, table = self.spec, self.pages[0].table
+        models = {label: spec.columns[name].model
+                  for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
+        judged = {
+            (models[cell.column], cell.verdict)
+            for cell in self.evidence.entries
+            if cell.row in spec.rows and cell.column in models
+        }
+        words = [self.name, spec.title, spec.paper.place, *models, *spec.rows]
+        words += [*self.evidence.notes, *(result.claim.says for result in self.evidence.results)]
+        searched = () if spec.figure or spec.regret else (*table.rows, *table.foot)
+        return self.counts | {
+            "words": " ".join(words).casefold(),
+            "models": sorted(set(models.values())),
+            "judged": [(*each, self.printed[each]) for each in sorted(judged)],
+            "columns": table.heads[1:],
+            "rows": {str(label): [_hit(cell) for cell in cells] for label, *cells in searched},
+        }
+
+    @property
+    def facts(self) -> dict[str, dict[str, str]]:
+        """The facts about each number of the main table, by its address."""
+        table = self.pages[0].table
+        return {
+            address(row[0], head): facts(self.evidence.experiment, value.cell)
+            for row in (*table.rows, *table.foot)
+            for head, value in zip(table.heads, row, strict=True)
+            if isinstance(value, Value) and value.cell
+        }
+
+
+def _hit(value: str | Value) -> str:
+    """Return a number with the word of its verdict."""
+    return f"{value} {value.verdict}".strip() if isinstance(value, Value) else value
+
+
+def address(row: object, head: str) -> str:
+    """Return the address of a cell on its page."""
+    return "-".join(f"{row} {head}".split())
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
@@ -25,8 +132,8 @@ def write(results: Path, folder: Path) -> list[UserError]:
     results: folder of results, of which the pages are made. Return the errors of experiments that
     cannot be read and are left out. Raise UserError if none is left or a file cannot be written.
     """
-    pages, errors = render(results)
-    for name, text in pages.items():
+    texts, errors = render(results)
+    for name, text in texts.items():
         write_text(folder / name, text)
     return errors
 
@@ -36,46 +143,43 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
 
     site: address of the documentation, for a link to it. The same results give the same pages.
     """
-    errors: list[UserError] = []
-    sections: list[dict[str, Any]] = []
-    not_run = []
-    own = experiments.own_names(results)
-    for name in sorted([*experiments.names(), *own], key=_order):
+    user_names = experiments.own_names(results)
+    papers: dict[str, list[Entry]] = {}
+    not_run, errors = [], []
+    for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
-            experiment = experiments.load(name, results)
-            if (results / name / store.NAME).is_file():
-                sections.append(_section(experiment, results / name))
-            else:
+            if not (results / name / store.NAME).is_file():
                 not_run.append(name)
+                continue
+            entry = Entry.read(name, results)
+            papers.setdefault(entry.spec.paper.title, []).append(entry)
         except UserError as error:
             errors.append(error)
-    if not sections:
+    entries = [entry for of_paper in papers.values() for entry in of_paper]
+    if not entries:
         raise SeveralErrors.of(errors or [no_runs(results)])
-    papers: dict[str, list[dict[str, Any]]] = {}
-    for section in sections:
-        papers.setdefault(section["spec"].paper.title, []).append(section)
-    sections = [section for of_paper in papers.values() for section in of_paper]
-    titles = [section["spec"].title for section in sections if section["file"].name in own]
-    if len(titles) < len(sections):
-        titles = []
     # Each page has links to the one before and the one after it.
-    names = ["", *(section["file"].name for section in sections), ""]
-    pages = {
-        f"{section['file'].name}.html": fill(
-            "experiment.html.j2", section=section, before=before, after=after, site=site
+    names = ["", *(entry.name for entry in entries), ""]
+    texts = {
+        f"{entry.name}.html": _fill(
+            "experiment.html.j2", entry=entry, before=before, after=after, site=site
         )
-        for before, section, after in zip(names, sections, names[2:], strict=False)
+        for before, entry, after in zip(names, entries, names[2:], strict=False)
     }
-    totals = {
-        name: sum((section[name] for section in sections), Counter[str]())
-        for name in ("verdicts", "outcomes", "own_outcomes")
+    is_user = all(entry.name in user_names for entry in entries)
+    suites = [(entry, entry.board) for entry in entries if entry.board]
+    suites.sort(key=lambda suite: -len(suite[1].rows))
+    counts = {
+        kind: sum((entry.counts[kind] for entry in entries), Counter[str]())
+        for kind in ("judged", "claims", "own")
     }
-    pages["index.html"] = fill(
-        "index.html.j2", own=titles, papers=papers, sections=sections,
+    texts["index.html"] = _fill(
+        "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
+        papers=papers, entries=entries, suites=suites, counts=counts,
         not_run=not_run, site=site,
-        data={section["file"].name: section["searched"] for section in sections}, **totals,
+        data={entry.name: entry.search for entry in entries},
     )  # fmt: skip
-    return pages, errors
+    return texts, errors
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -85,97 +189,27 @@ def _order(name: str) -> tuple[Any, ...]:
     return not printed, paper, "table" not in name, "figure" not in name, len(name), name
 
 
-def _section(experiment: Experiment, folder: Path) -> dict[str, Any]:
-    """Return what the templates show of one experiment: `pages.content`, and what is added here."""
-    spec, cells = experiment.spec, read_cells(experiment, folder)
-    shown = content(experiment, cells, claims.others(experiment, folder.parent))
-    entries, results = shown["entries"], shown["results"]
-    grid, places = shown["rows"], shown["columns"]
-    if spec.figure:
-        grid, places = _points(experiment, spec.figure, cells)
-    printed = tables.totals(experiment, entries)
-    outcomes = Counter[str](result.outcome for result in results if not result.claim.own)
-    own_outcomes = Counter[str](result.outcome for result in results if result.claim.own)
-    columns = {label: spec.columns[name] for label, name, _ in table_columns(experiment)}
-    models = sorted({column.model for column in columns.values()})
-    ours = [e for e in entries if e.row in spec.rows and e.column in columns]
-    judged = {(columns[e.column].model, e.verdict) for e in ours}
-    texts = [experiment.name, spec.title, spec.paper.place, *columns, *spec.rows, *shown["notes"]]
-    texts += [result.claim.says for result in results]
-    pictures = {svg.stem: svg for svg in folder.glob("*.svg")}
-    ranks = folder.parent / boards.FOLDER / f"{experiment.name}.svg"
-    if ranks.is_file():
-        pictures["board"] = ranks
-    return shown | {
-        "grid": grid,
-        "places": {place: columns.get(place) for place in places},
-        "number": partial(tables.number, experiment),
-        "facts": {
-            line: {place: facts(experiment, c) for place, c in here.items() if c.records}
-            for line, here in grid.items()
-        },
-        "board": boards.of(experiment, cells, folder.parent) if spec.board else None,
-        "searched": {
-            "words": " ".join(texts).casefold(),
-            "models": models,
-            "judged": [(*each, printed[each]) for each in sorted(judged)],
-            "claims": outcomes,
-            "own": own_outcomes,
-            "columns": shown["columns"],
-            "rows": {
-                row: [_words(experiment, here[c]) if c in here else "" for c in shown["columns"]]
-                for row, here in shown["rows"].items()
-                if not spec.regret
-            },
-        },
-        "verdicts": Counter(verdict for _, verdict in printed.elements()),
-        "outcomes": outcomes,
-        "own_outcomes": own_outcomes,
-        "pictures": {name: _base64(svg) for name, svg in pictures.items()},
-        "pdfs": {
-            name: _base64(pdf)
-            for name, svg in pictures.items()
-            if (pdf := svg.with_suffix(".pdf")).is_file()
-        },
-    }
-
-
-def _words(experiment: Experiment, cell: Cell) -> str:
-    """Return a cell as one line: ours ± the deviation / the published value, and the verdict."""
-    number = partial(tables.number, experiment)
-    std, printed = number(cell.std), number(cell.published)
-    words = (number(cell.mean) or "none" * cell.planned) + (f" ± {std}" if std else "")
-    words += f" / {printed}" if printed else ""
-    return words.strip() + (f" {tables.MARKS[cell.verdict]} {cell.verdict}" if cell.verdict else "")
-
-
 def _base64(path: Path) -> str:
     with open_regular(path) as file:
         return base64.b64encode(file.read()).decode()
 
 
-def _points(
-    experiment: Experiment, figure: Figure, cells: Sequence[Cell]
-) -> tuple[dict[str, dict[str, Cell]], list[str]]:
-    """Return the points of a figure by line and place, of curves the last ones, and the places.
+def _fill(template: str, **context: Any) -> str:
+    environment = page.environment().overlay()
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    environment.filters |= {"address": address, "code": _code, "first": _first}
+    environment.tests["of"] = lambda block, name: type(block).__name__ == name
+    environment.globals |= {
+        "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES
+    }  # fmt: skip
+    return environment.get_template(template).render(context)
 
-    x, or the methods, are along the places; the last place is that of published levels.
-    """
-    if figure.iterations:
-        cells = list({(cell.row, cell.column): cell for cell in cells}.values())
-    several = not figure.rows and len(experiment.spec.columns) > 1
-    levels = {} if figure.rows else figures.published_levels(experiment)
-    grid: dict[str, dict[str, Cell]] = {}
-    places = []
-    # Points without x come last.
-    for cell in sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x)):
-        x = "any x" if math.isnan(cell.x) else f"{cell.x:g}"
-        places.append(cell.column if figure.rows else x)
-        here = grid.setdefault(f"{cell.row}, {cell.column}" if several else cell.row, {})
-        here[places[-1]] = cell
-        if cell.row in levels:
-            level = levels[cell.row]
-            here["published"] = Cell(
-                row=cell.row, column="published", metric=cell.metric, mean=level
-            )
-    return grid, [*dict.fromkeys(places), *["published"] * bool(levels)]
+
+def _first(table: Table, rows: int) -> Table:
+    """Return the table with its first rows alone."""
+    return replace(table, rows=table.rows[:rows])
+
+
+def _code(text: str) -> Markup:
+    """Return HTML with the text in backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))

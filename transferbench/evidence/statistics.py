@@ -9,6 +9,7 @@ import pandas as pd
 from transferbench import datasets, settings, strict_yaml
 from transferbench.datasets import newsgroups
 from transferbench.evidence import pages
+from transferbench.evidence.page import Block, Bullets, Page, Section, Table, markdown, words
 
 NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
@@ -75,7 +76,15 @@ def render() -> dict[str, str]:
     content = read()
     found = [entry for row in content["rows"] for entry in entries(row)]
     counts = Counter(entry["verdict"] for entry in found)
-    page = pages.fill(
-        "statistics.md.j2", name=NAME, papers=PAPERS, entries=found, counts=counts, **content
-    )
-    return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": page}
+    blocks: list[Block] = [words("statistics", counts)]
+    heads = ["place", "row", "statistic", "printed", "ours", "verdict"]
+    for paper, title in PAPERS.items():
+        rows = [[entry[head] for head in heads] for entry in found if entry["paper"] == paper]
+        notes = [
+            f"{row['row']}: {row['note']}"
+            for row in content["rows"]
+            if row["paper"] == paper and "note" in row
+        ]
+        blocks.append(Section(title, [Table(title, heads, rows), Bullets(notes)]))
+    page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
+    return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": markdown(page)}

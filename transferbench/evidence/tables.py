@@ -1,18 +1,18 @@
-"""The entries of a table: ours, the published value and a verdict; sentences about them."""
+"""Tables of an experiment: ours, the published value and a verdict; sentences about them."""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
+from transferbench.evidence.page import Row, Table, Value
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
-MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
 #: Columns of table.csv, by field of a cell.
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
@@ -21,35 +21,16 @@ CSV_COLUMNS = {
     "verdict": "verdict", "why": "reason", "setting": "chosen",
 }  # fmt: skip
 
-#: Heads the cells that noise leaves open.
+#: Reason of the cells that noise leaves open.
 NOISY = (
-    "in the cells below 2 standard errors cross the tolerance; in brackets, how many runs in all "
-    'would settle the verdict ("none": the published deviation alone is too large)'
+    "2 standard errors cross the tolerance (how many runs in all would settle the verdict; "
+    '"none": the published deviation alone is too large)'
 )
 
 
-def cited_label(method: str) -> str:
-    """Return the name under which a table shows a method whose values are cited."""
-    return f"{method} (published)"
-
-
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of a table, the cited ones, then the averages of each group of rows.
-
-    A cited cell has a published value, NaN if the row has none, and no planned runs.
-    """
+    """Return the cells of a table, then the averages of each group of rows."""
     spec, groups = experiment.spec, dict[tuple[str, str], list[Cell]]()
-    cited = []
-    for method, values in spec.cited.items():
-        for row in spec.rows:
-            value = values.get(row, math.nan)
-            mean, std = value if isinstance(value, tuple) else (value, math.nan)
-            cell = Cell(
-                row=row, column=cited_label(method), metric=experiment.metric(row),
-                published=mean, published_std=std,
-            )  # fmt: skip
-            cited.append(cell)
-    cells = [*cells, *cited]
     for cell in cells:
         groups.setdefault((spec.rows[cell.row].group, cell.column), []).append(cell)
     # A named group of a single row needs no average.
@@ -108,79 +89,126 @@ def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str
     return counts
 
 
-def by_row(entries: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return the entries by row and column."""
-    rows: dict[str, dict[str, Cell]] = {}
-    for entry in entries:
-        rows.setdefault(entry.row, {})[entry.column] = entry
-    return rows
+def value(experiment: Experiment, cell: Cell, best: bool = False) -> Value:
+    """Return a cell of a table, or a point of a figure, as pages show it."""
+    text, figure = experiment.spec.value_unit.text, experiment.spec.figure
+    std = text(cell.std)
+    return Value(
+        text(cell.mean) or "none",
+        std and f"± {std}",
+        "" if figure else text(cell.published),
+        "" if figure else cell.verdict,
+        best,
+        cell.mean,
+        cell if cell.records else None,
+    )
+
+
+def table(experiment: Experiment, entries: Sequence[Cell]) -> Table:
+    """Return the table of an experiment: its rows by its columns, then the averages."""
+    spec, first = experiment.spec, best(experiment, entries)
+    values = {
+        (cell.row, cell.column): value(experiment, cell, (cell.row, cell.column) in first)
+        for cell in entries
+    }
+    tags = {
+        label: "control" if spec.columns[name].control else "reading"
+        for label, name, _ in table_columns(experiment)
+        if spec.columns[name].control or spec.columns[name].reading_of
+    }
+    averages = {cell.row for cell in entries} - spec.rows.keys()
+    return _grid(spec.title, values, averages, tags)
+
+
+def points_table(
+    experiment: Experiment, cells: Sequence[Cell], levels: Mapping[str, float]
+) -> Table:
+    """Return the points of a figure: along the columns x, or the methods; of curves the last ones.
+
+    levels: published values by row; they are in the last column.
+    """
+    spec, figure = experiment.spec, experiment.spec.figure
+    assert figure is not None
+    if figure.iterations:
+        cells = list({(cell.row, cell.column): cell for cell in cells}.values())
+    values, published = {}, {}
+    for cell in sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x)):  # without x last
+        row, place = cell.row, "any x" if math.isnan(cell.x) else f"{cell.x:g}"
+        if figure.rows:
+            place = cell.column
+        elif len(spec.columns) > 1:
+            row = f"{cell.row}, {cell.column}"
+        values[row, place] = value(experiment, cell)
+        if cell.row in levels and not figure.rows:
+            text = spec.value_unit.text(levels[cell.row])
+            published[row, "published"] = Value(text, sort=levels[cell.row])
+    return _grid(spec.title, values | published)
+
+
+def _grid(
+    label: str,
+    values: Mapping[tuple[str, str], Value],
+    foot: Container[str] = (),
+    tags: Mapping[str, str] | None = None,
+) -> Table:
+    """Return a table of values by row and column, in their order."""
+    rows, columns = (dict.fromkeys(place[i] for place in values) for i in (0, 1))
+    lines: list[Row] = [
+        [row, *(values.get((row, column), Value()) for column in columns)] for row in rows
+    ]
+    body, last = ([one for one in lines if (one[0] in foot) is part] for part in (False, True))
+    return Table(label, ["row", *columns], body, last, tags or {}, wide=True)
 
 
 def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]]:
     """Return the best entries, as (row, column), of each row of a table of methods.
 
     Entries that show the same number are equal. A row in which all are equal, or with one entry,
-    has no best; entries with too few runs do not count. Readings and figures compare no methods,
-    and beside cited values ours may not be the best.
+    has no best; entries with too few runs do not count. Variants of one model are no methods to
+    choose from.
     """
-    if experiment.spec.readings or experiment.spec.figure or experiment.spec.cited:
+    spec, rows = experiment.spec, dict[str, list[Cell]]()
+    if len({column.model for column in spec.columns.values()}) == 1:
         return set()
+    for cell in entries:
+        if not (cell.unfinished or math.isnan(cell.mean)):
+            rows.setdefault(cell.row, []).append(cell)
     found = set()
-    complete = [cell for cell in entries if not cell.unfinished and not math.isnan(cell.mean)]
-    for row, here in by_row(complete).items():
-        shown = {column: np.round(cell.mean, digits(experiment)) for column, cell in here.items()}
-        lower = next(iter(here.values())).metric in LOWER_IS_BETTER
-        first = min(shown.values()) if lower else max(shown.values())
-        if len(set(shown.values())) > 1:
-            found |= {(row, column) for column, value in shown.items() if value == first}
+    for row, cells in rows.items():
+        shown = [np.round(cell.mean, spec.value_unit.digits or 3) for cell in cells]
+        first = min(shown) if cells[0].metric in LOWER_IS_BETTER else max(shown)
+        if len(set(shown)) > 1:
+            columns = zip(cells, shown, strict=True)
+            found |= {(row, cell.column) for cell, number in columns if number == first}
     return found
 
 
-def digits(experiment: Experiment) -> int:
-    """Return the number of decimals of the table's values."""
-    return 2 if experiment.spec.unit == "percent" else 3
-
-
-def number(experiment: Experiment, value: float) -> str:
-    """Return a value with the table's decimals, "" for NaN."""
-    if math.isnan(value):
-        return ""
-    if experiment.spec.unit in ("seconds", "MiB"):
-        return f"{value:.3g}"
-    return f"{value:.{digits(experiment)}f}"
-
-
-def measures(experiment: Experiment, unit: str) -> str:
+def measures(experiment: Experiment) -> str:
     """Return what the rows show: shares in the unit, then costs in their own."""
     shown = dict.fromkeys(experiment.metric(row) for row in experiment.spec.rows)
     shares = [TITLES[measure] for measure in shown if measure not in COSTS]
     costs = [TITLES[measure] for measure in shown if measure in COSTS]
-    if not shares:
-        return "; ".join(costs)
-    if unit:
-        shares.append(unit)
-    return "; ".join([", ".join(shares), *costs])
+    shares += [experiment.spec.value_unit.words] if shares else []
+    return "; ".join(filter(None, [", ".join(shares), *costs]))
 
 
 def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
-    names: dict[str, list[str]] = {}
-    noisy: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for entry in entries:
         if runs := entry.runs_to_settle:
-            noisy.setdefault(entry.column, []).append(f"{entry.row} ({runs})")
+            places.setdefault(NOISY, []).append(f"{entry.row} {entry.column} ({runs})")
         elif entry.row in experiment.spec.rows and entry.why:
             why = f"{entry.verdict}, {entry.why}"
-            names.setdefault(why, []).append(f"{entry.row} {entry.column}")
+            places.setdefault(why, []).append(f"{entry.row} {entry.column}")
     sentences = [
-        f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
-        for why, cells in names.items()
+        f"{why}: {', '.join(cells) if why == NOISY or len(cells) < 7 else f'{len(cells)} cells'}"
+        for why, cells in places.items()
     ]
     if any(entry.verdict == "unavailable" for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
-    by_column = [f"{column}: {', '.join(rows)}" for column, rows in noisy.items()]
-    return sentences + ([NOISY, *by_column] if noisy else [])
+    return sentences
 
 
 def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
@@ -191,19 +219,14 @@ def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
             continue
         grid = experiment.spec.columns[name].grid
         among = "; ".join(f"{p} among {', '.join(map(parameter, v))}" for p, v in grid.items())
-        by = (
-            "without labels, by the share of the documents' variance that lies between clusters"
-            if choose == "explained"
-            else f"by {TITLES[choose]}: with the labels it is then scored on"
-        )
+        by = f"by {TITLES[choose]}: with the labels it is then scored on"
+        if choose == "explained":
+            by = "without labels, by the share of the documents' variance between clusters"
         rows: dict[str, list[str]] = {}
         for cell in entries:
             if cell.column == label and cell.setting and not math.isnan(cell.mean):
                 rows.setdefault(cell.setting, []).append(cell.row)
-        settings = "; ".join(
-            f"{setting} on {', '.join(where)}" if len(rows) > 1 else setting
-            for setting, where in rows.items()
-        )
+        chosen = "; ".join(f"{setting} on {', '.join(of)}" for setting, of in rows.items())
         sentence = f"{label}: {among}, chosen for each task {by}"
-        sentences.append(f"{sentence} ({settings})" if settings else sentence)
+        sentences.append(f"{sentence} ({chosen})" if chosen else sentence)
     return sentences

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import (
@@ -26,7 +26,7 @@ from pydantic import (
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import UserError
-from transferbench.measures import COSTS, MeasureName
+from transferbench.measures import COSTS, UNITS, MeasureName, Unit
 from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Limits, Run
 
@@ -356,10 +356,8 @@ class Schema(StrictModel):
     control_of: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
-    cited: ClassVar[dict[str, dict[str, Published]]] = {}  # of pages, until they stop to read it
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
-    readings: ClassVar[Any] = None  # as `cited`
     regret: Regret | None = None
     notes: tuple[str, ...] = ()
     units: Literal["task", "corpus", "group"] | None = None
@@ -386,9 +384,14 @@ class Schema(StrictModel):
         return "rows", row.removesuffix(values)
 
     @property
+    def value_unit(self) -> Unit:
+        """The unit of the table's values."""
+        return UNITS[self.unit]
+
+    @property
     def whole(self) -> int:
         """The largest value of a score in the table's unit."""
-        return 100 if self.unit == "percent" else 1
+        return self.value_unit.whole
 
     @property
     def competitors(self) -> list[str]:
@@ -478,7 +481,7 @@ class Experiment:
 
     def scale(self, row: str) -> int:
         """Return the factor from a measured value to the unit of the table: 100 or 1."""
-        return 100 if self.spec.unit == "percent" and self.metric(row) not in COSTS else 1
+        return 1 if self.metric(row) in COSTS else self.spec.value_unit.whole
 
     @cached_property
     def compared(self) -> Schema:

@@ -10,8 +10,8 @@ function add(parent, tag, text) {
   return made;
 }
 
-function open({ line, place }) {
-  const { title, ...facts } = data[line][place];
+function open({ id }) {
+  const { title, ...facts } = data[id];
   document.getElementById("cell-title").textContent = title;
   const list = document.getElementById("facts");
   list.replaceChildren();
@@ -38,8 +38,8 @@ function open({ line, place }) {
 }
 
 document.addEventListener("click", (event) => {
-  const cell = event.target.closest("[data-place]");
-  if (cell) open(cell.dataset);
+  const cell = event.target.closest("td > button");
+  if (cell) open(cell.parentElement);
   const head = event.target.closest(".sortable thead button");
   if (head) sort(head.parentElement);
   if (event.target.closest(".close") || event.target === dialog) dialog.close();

@@ -1,0 +1,192 @@
+"""A page of results, typed, and its texts in Markdown and LaTeX; `report` makes HTML of it.
+
+Texts may have `code` in backticks.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from transferbench.evidence.frame import Cell
+
+MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
+OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
+TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
+    "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
+    "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$", "=": "$=$",
+    "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$", "–": "--",
+    "▲": "$\\uparrow$", "▼": "$\\downarrow$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number in a table; `str` gives its text.
+
+    text      : the number, or why there is none.
+    detail    : its deviation or interval.
+    published : the number that a paper prints.
+    verdict   : on the number beside the published one, a key of MARKS.
+    best      : True for the best of its row.
+    sort      : the number for sorting, NaN comes last.
+    cell      : what the number is of, if it has runs.
+    """
+
+    text: str = ""
+    detail: str = ""
+    published: str = ""
+    verdict: str = ""
+    best: bool = False
+    sort: float = math.nan
+    cell: Cell | None = None
+
+    def __str__(self) -> str:
+        """Return text, detail, published value and mark of the verdict, on one line."""
+        published = f"/ {self.published}" if self.published else ""
+        return " ".join(
+            filter(None, (self.text, self.detail, published, MARKS.get(self.verdict, "")))
+        )
+
+
+#: A label, then the cells.
+Row = Sequence[str | Value]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    label : what it shows.
+    heads : of the labels, and of each column.
+    foot  : rows of averages.
+    tags  : by head, what a column is if it is not a method of the paper.
+    wide  : True for the values of an experiment, False for a table of other numbers.
+    """
+
+    label: str
+    heads: Sequence[str]
+    rows: Sequence[Row]
+    foot: Sequence[Row] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    wide: bool = False
+
+    def texts(self) -> list[list[str]]:
+        """Return the heads, then every row, as texts."""
+        return [[str(cell) for cell in row] for row in (self.heads, *self.rows, *self.foot)]
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG file beside the page, and what it shows."""
+
+    file: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; that of a claim has its outcome and its origin."""
+
+    title: str
+    blocks: Sequence["Block"]
+    outcome: str = ""
+    origin: str = ""
+
+
+Block = str | Bullets | Picture | Section | Table
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page; `links` are addresses by text, relative to its Markdown file."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        """The first table."""
+        return next(block for block in self.blocks if isinstance(block, Table))
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates."""
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=lambda name: bool(name) and str(name).endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def words(name: str, *values: object) -> str:
+    """Return sentences of words.j2."""
+    return str(getattr(environment().get_template("words.j2").module, name)(*values)).strip()
+
+
+def markdown(page: Page) -> str:
+    """Return the text of a page's Markdown file."""
+    links = " · ".join(f"[{text}]({address})" for text, address in page.links.items())
+    blocks = [f"# {page.name}: {page.title}", *map(_markdown, page.blocks), links]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Bullets(items):
+            return "\n".join(f"- {item}" for item in items)
+        case Picture(file, words):
+            return f"![{words}]({file})"
+        case Section(title, blocks, outcome, origin):
+            judged = f"{OUTCOMES[outcome]} {outcome}: " if outcome else ""
+            parts = [f"## {judged}{title}", f"*{origin}*" * bool(origin), *map(_markdown, blocks)]
+            return "\n\n".join(filter(None, parts))
+        case Table():
+            heads, *rows = [f"| {' | '.join(map(_cell, row))} |" for row in block.texts()]
+            return "\n".join([heads, "|---" * len(block.heads) + "|", *rows])
+    return block
+
+
+def _cell(text: str) -> str:
+    """Return a text for a cell of a Markdown table, without what would end the cell."""
+    return " ".join(text.splitlines()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def latex(table: Table) -> str:
+    """Return a table as a LaTeX tabular; the best of each row is bold."""
+
+    def cell(value: str | Value) -> str:
+        if isinstance(value, str) or not value.best:
+            return tex(str(value))
+        return tex(str(value)).replace(tex(value.text), f"\\textbf{{{tex(value.text)}}}", 1)
+
+    rows, foot = (
+        [" & ".join(map(cell, row)) + " \\\\" for row in part] for part in (table.rows, table.foot)
+    )
+    return "\n".join([
+        f"% {tex(table.label)}; needs booktabs.",
+        f"\\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
+        "\\toprule", " & ".join(map(tex, table.heads)) + " \\\\",
+        "\\midrule", *rows, *(["\\midrule", *foot] if foot else []),
+        "\\bottomrule", "\\end{tabular}\n",
+    ])  # fmt: skip
+
+
+def tex(text: str) -> str:
+    """Return a text with LaTeX's special letters escaped."""
+    return "".join(TEX.get(letter, letter) for letter in text)
