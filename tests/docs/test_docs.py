@@ -101,6 +101,13 @@ def test_every_block_of_a_page_works(page, folder):
             (parse if block.parsed else run)(arguments)
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_every_command_of_a_page_parses(page):
+    for block in blocks(page):
+        for arguments in commands(block.text) if block.kind == "sh" else ():
+            parse(arguments)
+
+
 def test_pages_with_commands_are_found():
     assert len(PAGES) >= 15
     assert sum(len(blocks(page)) for page in PAGES) >= 40
