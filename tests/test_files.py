@@ -109,18 +109,10 @@ def test_a_link_is_kept_and_its_file_is_replaced(tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("kind", ["fifo", "link to a fifo", "folder", "loop"])
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
 def test_what_is_no_regular_file_is_not_replaced(tmp_path, kind):
-    path, other = tmp_path / "it", tmp_path / "other"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "link to a fifo":  # never a device of this machine: root could replace it
-        os.mkfifo(other)
-        path.symlink_to(other)
-    else:
-        path.symlink_to(path)
+    path = tmp_path / "it"
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
     files = names(tmp_path)
     before = path.lstat()
     with pytest.raises(UserError, match=r"cannot write .*it: ") as error:
@@ -128,7 +120,6 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path, kind):
     assert "\n" not in str(error.value)
     assert path.lstat().st_ino == before.st_ino
     assert names(tmp_path) == files
-    assert not other.exists() or stat.S_ISFIFO(other.stat().st_mode)
 
 
 @posix

@@ -50,9 +50,7 @@ def test_the_environment_overrides_the_file(config):
             "data: x\noffline: perhaps",
             "config.yaml:2: offline: expected true or false, got 'perhaps'",
         ),
-        ("max_artefacts: -1", "config.yaml:1: max_artefacts: expected number ≥ 0"),
         ("max_size: 0", "config.yaml:1: max_size: expected number > 0"),
-        ("data: [x]", "config.yaml:1: data: expected text"),
         ("data: a\ndata: b", "config.yaml:2: duplicate key 'data'"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -180,13 +179,6 @@ def test_the_main_job_on_real_data(real, tmp_path, capfd):
     assert lines["gcmf"][3] == "92.36"
     assert float(lines["lr"][2]) == pytest.approx(87.6, abs=1)
     assert lines["lr"][3] == "81.71"
-    records = list(tmp_path.glob("records/*/*.json"))
-    assert len(records) == 2
-    assert all(str(path) in out for path in records)
-    assert invoke([*folders, "run", "comp-vs-rec", "--model", "gcmf", "--json"]) == 0
-    out, err = capfd.readouterr()
-    assert err == ""
-    assert json.loads(out)["model"] == "gcmf"
 
 
 def test_passwords_of_mirrors_are_not_shown(call, monkeypatch):
@@ -220,27 +212,20 @@ def test_control_characters_do_not_reach_the_terminal(call, tmp_path, flag):
         assert text.replace("\n", "").isprintable()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no links or FIFOs")
-@pytest.mark.parametrize("kind", ["loop", "fifo"])
-def test_a_loop_of_links_or_a_fifo_as_input_is_one_line(call, tmp_path, kind):
+@pytest.mark.skipif(os.name != "posix", reason="no FIFOs")
+def test_a_fifo_as_input_is_one_line(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name in ("it.csv", "it.yaml"):
-        path = tmp_path / name
-        os.mkfifo(path) if kind == "fifo" else path.symlink_to(path)
-    (tmp_path / "task.yaml").write_text("source: it.csv\ntargets: it.csv\n")
-    (tmp_path / "views").mkdir()
-    for name in ("labels.csv", "views/a.csv"):
-        (tmp_path / name).symlink_to(tmp_path / "it.csv")
+        os.mkfifo(name)
+    Path("task.yaml").write_text("source: it.csv\ntargets: it.csv\n")
     for arguments in (
         ["predict", "--source", "it.csv", "--target", "it.csv", "-m", "lr", "--out", "found.csv"],
         ["predict", "--source", "s.csv", "--target", "t.csv", "-m", "lr", "--out", "it.csv"],
         ["reproduce", "it.yaml"],
-        ["run", "it.yaml", "-m", "lr"],
         ["run", "task.yaml", "-m", "lr"],
-        ["run", f"multilabel/own:path={tmp_path}", "-m", "ml-knn"],
     ):
-        in_folder = [str(tmp_path / a) if a.endswith((".csv", ".yaml")) else a for a in arguments]
         signal.alarm(120)  # ends the tests, instead of a wait without end
-        code, out, err = call(*in_folder)
+        code, out, err = call(*arguments)
         signal.alarm(0)
         assert (code, out, err.count("\n")) == (2, "", 1), (arguments, err)
         assert "Error: " in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from programs import without_progress
 
 from transferbench.cli import invoke
+from transferbench.runs import store
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_an_experiment_runs_and_is_known_by_name(real, tmp_path, capfd, monkeypa
     assert invoke(["new", "experiment", "mine"]) == 0
     assert "Next, in .:\n  transferbench reproduce mine.yaml --dry-run" in capfd.readouterr().out
     assert invoke([*folders, "reproduce", "mine.yaml"]) == 0
-    with (tmp_path / "out" / "mine" / "runs.csv").open(newline="") as file:
-        assert {line["status"] for line in csv.DictReader(file)} == {"done"}
+    records = store.read(tmp_path / "out" / "mine" / store.NAME).values()
+    assert {record.status for record in records} == {"done"}
     claims = (tmp_path / "out" / "mine" / "claims.md").read_text(encoding="utf-8")
     assert "DTL is better than logistic regression" in claims
     assert invoke([*folders, "explain", "mine", "comp vs rec", "DTL"]) == 0

@@ -55,7 +55,6 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "doctor": [],
         "explain": [experiment],
         "fetch": ["comp-vs-rec", "--dry-run"],
-        "fragility": [experiment],
         "list": [],
         "new": ["model", "mine", "--out", str(folder / "new")],
         "predict": [*files, "--out", str(folder / "found.csv")],
@@ -77,13 +76,11 @@ def plant(folder: Path, made: Path) -> None:
     for path in [*folder.rglob("*")]:
         if path.suffix in (".task", ".artefact"):
             path.write_bytes(sealed)
-        elif path.suffix == ".json":
-            path.write_bytes(pickled)
     for place in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
         for name in ("sitecustomize", "transferbench", "numpy", "json", "conftest", "worker"):
             (place / f"{name}.py").write_text(python)
         (place / "evil.pth").write_text(f"import pathlib; {python}")
-        for name in ("1_submitted.pkl", "evil.pickle", "x.joblib", "x.npy", "x.json"):
+        for name in ("1_submitted.pkl", "evil.pickle", "x.joblib", "x.npy", "x.jsonl"):
             (place / name).write_bytes(pickled)
         (place / "evil.yaml").write_text(f"!!python/object/apply:os.mkdir [{str(made)!r}]")
 
@@ -162,11 +159,8 @@ def reproduced(made, home, tmp_path) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("pattern", "commands"),
     [
-        ("results/records/*/*.json", ("run", "reproduce")),
         ("data/built/*/*.task", ("run", "reproduce", "explain")),
-        ("results/*/runs.csv", ("list", "tables", "share", "report", "explain", "verify")),
-        ("results/*/table.*", ("tables", "share", "report")),
-        ("results/*/*.svg", ("report", "share", "tables")),
+        ("results/*/runs.jsonl", ("list", "tables", "share", "report", "explain", "verify")),
         ("results/*/experiment.yaml", ("list", "tables", "share", "report")),
     ],
 )

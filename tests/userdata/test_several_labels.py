@@ -35,9 +35,7 @@ def build(*sources, targets=(TARGET,), separator="|"):
         ("a|b", "|", ["a", "b"]),
         (" b | a |b", "|", ["b", "a"]),
         ("|", "|", []),
-        ("", "|", []),
         ("a|b", "", ["a|b"]),
-        ("a|b", None, ["a|b"]),
         ("a, b", ",", ["a", "b"]),
     ],
 )
@@ -115,11 +113,9 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     ("names", "has_source", "separator", "family"),
     [
         ([], True, None, "transfer"),
-        (["lr", "tram"], True, None, "transfer"),
         (["lr"], True, "", "transfer"),
         (["lr"], True, ";", "multilabel"),
         (["tram"], True, None, "multilabel"),
-        (["tram"], True, "", "multilabel"),
         (["tram"], False, ";", "clustering"),
     ],
 )
