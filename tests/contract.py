@@ -23,8 +23,13 @@ MAKE = {"transfer": make_problem, "clustering": make_clustering, "multilabel": m
 ALL = list(models.registry())
 #: Sizes for small problems; the defaults of models are too large.
 SMALL = {
-    **{"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0},
+    **{"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0, "p": 4},
     "tol": 1e-4,  # of TSVM; with its default the order of documents moves the scores a little
+}
+#: One weight of the labels, where the model would try several; few folds of `inductive`.
+SMALL_OF_MODEL = {
+    **{name: {"alpha": [1.0], "p": [6], "q": [6]} for name in ("himls", "himlsd")},
+    "inductive": {"folds": 2},
 }
 #: Few iterations, for problems that only have to be solved somehow.
 FEW = {"max_iter": 8, "components": 5, "pretrain": 4, "start_iter": 4}
@@ -38,9 +43,8 @@ REFUSALS = (ValueError, FloatingPointError)
 
 def small_params(name: str, *, few: bool = False) -> dict[str, Any]:
     """Return sizes for small problems and, with `few`, few iterations."""
-    layers = models.get(name).family == "multilabel"
-    sizes = SMALL | ({"p": [6], "q": [6]} if layers else {"p": 4})
-    values = sizes | (FEW | FEW_OF_MODEL.get(name, {}) if few else {})
+    values = SMALL | SMALL_OF_MODEL.get(name, {})
+    values |= FEW | FEW_OF_MODEL.get(name, {}) if few else {}
     return {k: v for k, v in values.items() if k in parameters.schema(models.load(name))}
 
 

@@ -29,21 +29,13 @@ FILES = {
     "exits.py": "raise SystemExit(3)",
     "raises.py": "raise RuntimeError('at import')",
     "without_tasks.py": "FILES, FACTS = {}, {}\ndef build(task, files): ...",
-    "list_of_tasks.py": DATASET.replace('{"good/one": "made up"}', "['good/one']"),
-    "wrong_files.py": DATASET.replace("= {},", "= {'a': 'b'},").replace("good/", "wrong/"),
-    "takes_task.py": DATASET.replace("good/one", "generated/small"),
     "without_build.py": "FILES, TASKS, FACTS = {}, {'a/b': 'c'}, {}",
-    "needs_lost.py": DATASET.replace("good/", "lost/") + "def needed(task): return ['lost']",
 }
 POINTS = """
 [transferbench.datasets]
 good-data = plugged.good_data
 without-tasks = plugged.without_tasks
-list-of-tasks = plugged.list_of_tasks
-wrong-files = plugged.wrong_files
-takes-task = plugged.takes_task
 without-build = plugged.without_build
-needs-lost = plugged.needs_lost
 exiting-data = plugged.exits
 raising-data = plugged.raises
 syntax-data = plugged.syntax
@@ -60,8 +52,8 @@ not-a-name = 5 of them
 of-exiting = exiting.model
 """
 LEFT_OUT_DATA = {
-    *("without-tasks", "list-of-tasks", "wrong-files", "takes-task", "without-build"),
-    *("needs-lost", "exiting-data", "raising-data", "syntax-data", "gone-data"),
+    *("without-tasks", "without-build"),
+    *("exiting-data", "raising-data", "syntax-data", "gone-data"),
 }
 LEFT_OUT_MODELS = {"syntax", "gone", "of-function", "not-a-name", "of-exiting"}
 
@@ -135,11 +127,6 @@ def test_other_models_run_beside_broken_plugins(shell, model):
     assert '"status": "done"' in out
     assert len(out.splitlines()) == 1
     assert set(left_out(err)) == LEFT_OUT_DATA | LEFT_OUT_MODELS
-
-
-def test_doctor_and_fetch_work_beside_broken_plugins(beside):
-    assert "libraries" in beside("doctor")[0]
-    beside("fetch", "--dry-run")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core import graph as module
-from transferbench.core.graph import Graph, cosine_graph, heat_graph, unit_rows
+from transferbench.core.graph import Graph, cosine_graph, heat_graph
 
 
 def slow(X: np.ndarray, p: int) -> np.ndarray:
@@ -68,16 +68,6 @@ def test_a_zero_row_has_no_neighbour():
     assert cosine_graph(X, 4).degree[7] == 0
 
 
-def test_fewer_rows_than_neighbours():
-    np.testing.assert_allclose(cosine_graph(np.eye(2) + 1, 10).W.toarray(), [[0, 0.8], [0.8, 0]])
-
-
-def test_unit_rows_does_not_change_its_argument():
-    X = sp.csr_array(np.array([[3, 4], [0, 0]]))
-    np.testing.assert_allclose(unit_rows(X).toarray(), [[0.6, 0.8], [0, 0]])
-    np.testing.assert_array_equal(X.toarray(), [[3, 4], [0, 0]])
-
-
 @pytest.mark.parametrize("p", [1, 4, 50])
 def test_heat_graph_equals_the_dense_kernel_of_the_nearest(p):
     Z = np.random.default_rng(1).standard_normal((30, 3))
@@ -94,10 +84,6 @@ def test_heat_graph_keeps_outliers_connected_and_accepts_equal_rows():
     graph = heat_graph(Z, 2)
     assert graph.degree[-1] == pytest.approx(2e-12)
     np.testing.assert_array_equal(heat_graph(np.ones((4, 2)), 3).W.toarray(), 1 - np.eye(4))
-
-
-def test_heat_graph_without_columns_has_no_edges():
-    assert heat_graph(np.empty((5, 0)), 2).W.nnz == 0
 
 
 def test_the_order_of_a_graph_brings_neighbours_together_and_loses_nothing():
@@ -163,12 +149,6 @@ def test_of_equal_neighbours_any_counts_as_found(monkeypatch):
         module.rare_words, "neighbours", lambda *_: (row, cols, np.ones(30, np.float32))
     )
     assert cosine_graph(np.ones((10, 4)), 3, search="rare-words").recall == 1
-
-
-def test_diagnostics_hold_the_least_recall():
-    graphs = [Graph(sp.csr_array((2, 2)), recall) for recall in (1.0, 0.93, 0.97)]
-    assert module.graph_diagnostics(graphs) == {"graph_recall": 0.93}
-    assert module.graph_diagnostics([]) == {}
 
 
 def test_spread_ends_at_the_fixed_point_of_symmetric_scaling():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import scipy.sparse as sp
 from conftest import slow_unless
 from scipy.special import kl_div
 
-from transferbench.core import hierarchy
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Divergence, Squares
 
@@ -119,7 +117,7 @@ def test_paper_coupling_raises_the_objective_at_the_minimum_of_the_exact_one(see
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_objective_equals_its_dense_computation(loss, seed):
     data, layers, beta = random_stack(seed)
     stack = Stack(data, layers, loss, beta)
@@ -174,21 +172,3 @@ def test_identity_layer_on_top_changes_nothing(loss, seed):
     upper = Layer(below.R, below.C, identity.M)
     for F, G in zip(factors([layer]), factors([upper]), strict=True):
         np.testing.assert_allclose(G, F, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("seed", range(5))
-def test_labels_have_no_effect_if_alpha_and_beta_are_zero(loss, seed):
-    data, layers, _ = random_stack(seed, alpha=0.0, beta=0.0)
-    others = copy.deepcopy(layers)
-    other = replace(data, X=(*data.X[:-1], 1 - data.X[-1]))
-    for chosen, on in ((data, layers), (other, others)):
-        stack = Stack(chosen, on, loss, 0.0)
-        for _ in range(3):
-            hierarchy.finetune_sweep(stack)
-    for one, two in zip(layers, others, strict=True):
-        for F, G in zip((*one.R, *one.C[:-1]), (*two.R, *two.C[:-1]), strict=True):
-            np.testing.assert_array_equal(F, G)
-        for M, N in zip(one.M, two.M, strict=True):
-            np.testing.assert_array_equal(M[:-1], N[:-1])
-        assert all(np.isfinite(F).all() for F in factors(others))

@@ -74,32 +74,6 @@ def test_one_topic_gives_the_word_frequencies():
     np.testing.assert_allclose(trace, expected)
 
 
-def test_documents_of_two_vocabularies_are_separated():
-    rng = np.random.default_rng(1)
-    X = np.zeros((40, 30))
-    X[:20, :15], X[20:, 15:] = rng.poisson(2, (20, 15)), rng.poisson(2, (20, 15))
-    T, _, _ = plsa([sp.csr_array(X)], 2, max_iter=300, tol=0, seed=0)
-    first = T[:20, 0] > 0.5
-    assert first.all() or not first.any()
-    np.testing.assert_allclose(T[20:, 0], 1 - T[0, 0].round(), atol=1e-6)
-
-
-def test_permuting_documents_permutes_the_result():
-    X = sp.csr_array(make_counts(2, 50, 60))
-    order = np.random.default_rng(0).permutation(50)
-    T, W, trace = plsa([X], 5, max_iter=40, tol=0, seed=3)
-    permuted = plsa([X[order]], 5, max_iter=40, tol=0, seed=3)
-    for one, other in zip((T[order], W, trace), permuted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-12)
-
-
-def test_result_depends_on_the_seed_only():
-    X = sp.csr_array(make_counts(4))
-    one, same, other = (plsa([X], 3, max_iter=20, tol=0, seed=s)[0] for s in (0, 0, 1))
-    np.testing.assert_array_equal(one, same)
-    assert np.abs(one - other).max() > 0.01
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_views_side_by_side_equal_one_view_sparse_or_dense(seed):
     X = make_counts(seed)

@@ -46,18 +46,6 @@ def test_shares_are_estimated_where_classes_are_clear(sizes):
     np.testing.assert_allclose(found, np.array(sizes) / sum(sizes), atol=0.05)
 
 
-def test_the_estimate_follows_the_order_of_the_classes():
-    problem, _ = unequal((60, 30, 15))
-    order = [2, 0, 1]
-    permuted = replace(
-        problem,
-        classes=tuple(problem.classes[i] for i in order),
-        domains=tuple(replace(domain, Y=domain.Y[:, order]) for domain in problem.domains),
-    )
-    (found,), (other,) = map(transferbench.estimate_shares, (problem, permuted))
-    np.testing.assert_allclose(other, found[order], atol=1e-3)
-
-
 @pytest.mark.parametrize("source", [[0.5, 0.5], [0.7, 0.3]])
 def test_em_finds_the_shares_of_exact_probabilities(source):
     rng = np.random.default_rng(0)

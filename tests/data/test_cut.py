@@ -63,12 +63,6 @@ def test_no_domain_has_more_documents_than_asked_for(asked, ratio):
     assert len(truth.Y[1]) <= min(asked, 80)
 
 
-def test_the_last_number_is_that_of_all_further_classes():
-    whole = made({"source": (20,) * 4, "target": (20,) * 4})
-    assert sizes(cut(*whole, class_sizes="5:1")[1])[1] == [20, 4, 4, 4]
-    assert sizes(cut(*whole, class_sizes="1:2", documents=14)[1])[1] == [2, 4, 4, 4]
-    # 6 documents for 4 equal classes: not two of each
-    assert sizes(cut(*whole, class_sizes="1:1", documents=6)[1])[1] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("options", [{"documents": 31}, {"class_sizes": "1:5"}, {"halves": True}])
@@ -167,9 +161,6 @@ def test_options_that_make_no_task_are_refused(options, message):
         cut(*made(PAIR), **options)
 
 
-def test_other_families_are_refused():
-    with pytest.raises(ValueError, match="are for transfer tasks, and this is one of clustering"):
-        cut(*make_clustering(), documents=10)
 
 
 def test_without_labels_a_task_is_one_of_clustering():
@@ -181,11 +172,6 @@ def test_without_labels_a_task_is_one_of_clustering():
     assert rows(problem) == rows(labelled)
 
 
-def test_halves_need_labels():
-    whole, truth = made(PAIR)
-    bare = [replace(d, Y=0 * d.Y, seen=np.zeros(80, bool)) for d in whole.domains]
-    with pytest.raises(ValueError, match="without a labelled domain"):
-        cut(replace(whole, domains=tuple(bare)), truth, halves=True)
 
 
 def test_options_of_a_task_are_in_its_name():

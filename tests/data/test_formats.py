@@ -152,19 +152,8 @@ def test_nested_lists_texts_null_and_references(write_rda):
     assert variables[1:] == [{"a": ["one", None], "b": None}, []]
 
 
-def test_attributes_other_than_names_are_skipped(write_rda):
-    attributes = integer(2 | 0x400) + symbol("dim") + whole(2, 1) + NULL
-    variables = read_rda(write_rda(saved(reals(0, 4, flags=0x200) + attributes)))
-    assert same(variables["x"], 2, [1], [4])
 
 
-def test_several_variables(write_rda):
-    head = b"RDX2\nX\n" + integer(2, 0, 0)
-    pairs = [
-        integer(2 | 0x400) + symbol(name) + reals(value) for name, value in (("p", 1), ("q", 2))
-    ]
-    variables = read_rda(write_rda(head + b"".join(pairs) + NULL))
-    assert list(variables) == ["p", "q"]
 
 
 def test_code_is_refused(write_rda):

@@ -10,12 +10,6 @@ from transferbench.data.text import PAIRS, count, document_frequency, replicate,
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
 
-def test_counts_by_hand():
-    counts, vocabulary = count(TEXTS, "[a-z]{2,}")
-    assert list(vocabulary) == ["cat", "dog", "dogs", "saw", "the", "xy"]
-    np.testing.assert_array_equal(
-        counts.toarray(), [[2, 0, 0, 1, 2, 0], [0, 1, 1, 1, 0, 1], [1, 3, 0, 0, 0, 0]]
-    )
 
 
 def test_texts_are_read_once_and_counts_are_small():
@@ -27,11 +21,6 @@ def test_texts_are_read_once_and_counts_are_small():
     np.testing.assert_array_equal(document_frequency(counts), df)
 
 
-def test_weights_do_not_depend_on_the_blocks(monkeypatch):
-    counts, _ = count(TEXTS, "[a-z]{2,}")
-    whole = weight(counts, "tf-idf", True)
-    monkeypatch.setattr("transferbench.data.text.BLOCK_ROWS", 2)
-    np.testing.assert_array_equal(weight(counts, "tf-idf", True).toarray(), whole.toarray())
 
 
 @pytest.mark.parametrize("pattern", [r"\w\w+", r"(?u)\b(\w)\w+", r"\w*", PAIRS])
@@ -102,9 +91,6 @@ def test_weights_of_blocks_equal_those_of_all_rows_at_once(monkeypatch, weightin
     np.testing.assert_array_equal(weight(counts, weighting, True).toarray(), expected)
 
 
-def test_an_empty_document_stays_empty():
-    counts = sp.csr_array(np.array([[1, 2], [0, 0]]))
-    assert not weight(counts, "tf-idf", True).toarray()[1].any()
 
 
 def test_copies_are_thinned_and_differ():

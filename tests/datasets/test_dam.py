@@ -72,6 +72,7 @@ def test_source_domains_of_mrtl_are_rennies_counts_to_the_last_entry(pair):
     assert task.domains[0].X.nnz == X.nnz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])
 def test_mails_are_those_of_the_inboxes_as_counts_at_unit_length(i, j):
     name = f"email-spam/inbox-{i}-to-{j}"

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transferbench.data import tasks
-from transferbench.data.fetch import File
 from transferbench.datasets import eurlex
-from transferbench.errors import Unavailable
 
 LABELS = ("tag_3.60.59.0", "tag_3.60.10.0", "tag_11.30.40.0", "tag_3.70.0.0", "tag_11.5.0.0")
 #: Weights and labels of six documents.
@@ -56,21 +53,3 @@ def test_codes_of_the_first_level_are_unions_in_numerical_order(law):
     assert sum(domain.seen.sum() for domain in problem.domains) == 3
     for domain, Y in zip(problem.domains, truth.Y, strict=True):
         np.testing.assert_array_equal(domain.Y, Y * domain.seen[:, None])
-
-
-def test_the_file_has_a_known_id():
-    name = eurlex.CODES
-    file = eurlex.FILES[name]
-    assert isinstance(file, File)
-    assert file.digest.startswith("git-blob:")
-    assert file.origins[0].url.endswith(name.partition("/")[2])
-
-
-@pytest.mark.parametrize("task", eurlex.TASKS)
-def test_a_file_with_another_digest_is_not_used(task, home):
-    name = eurlex.CODES
-    path = home.data / "raw" / name
-    path.parent.mkdir(parents=True)
-    path.write_text(text(), encoding="utf-8")
-    with pytest.raises(Unavailable, match=r"expected git-blob:.*; cache: got git-blob:"):
-        tasks.load(tasks.Task.named(task), home)

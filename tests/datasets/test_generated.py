@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -57,21 +55,9 @@ def test_tasks_differ_and_depend_on_the_random_state():
     assert (other.domains[0].X.sum(axis=0) != one).any()
 
 
-def test_a_hundred_thousand_documents_take_seconds():
-    start = time.process_time()
-    problem, _ = built(documents=100_000)
-    assert time.process_time() - start < 20
-    assert sum(len(domain.seen) for domain in problem.domains) == 100_000
-
-
 def test_too_few_documents_are_refused(home):
     with pytest.raises(UserError, match="3 documents for 2 classes in each of 2 tasks; try other"):
         tasks.load(tasks.Task.named("clusters:documents=3"), home)
-
-
-def test_a_built_task_needs_no_originals(home):
-    problem, _ = tasks.load(tasks.Task.named("generated/small:classes=3"), home)
-    assert problem.classes == ("class-1", "class-2", "class-3")
 
 
 def test_a_transfer_task_has_one_labelled_domain():

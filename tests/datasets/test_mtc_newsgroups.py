@@ -9,17 +9,9 @@ from conftest import originals
 from scipy.io import loadmat
 
 from transferbench import api
-from transferbench.data import tasks
 from transferbench.datasets import mtc_newsgroups
 
 TALK, SCI = mtc_newsgroups.TASKS
-
-
-def test_a_task_needs_only_its_two_files():
-    assert list(tasks.needed(tasks.Task.named("mtc/comp-vs-sci"))) == [
-        "mtc-newsgroups/comp.vs.sci/task1.mat",
-        "mtc-newsgroups/comp.vs.sci/task2.mat",
-    ]
 
 
 @pytest.mark.parametrize("name", [TALK, SCI])

@@ -68,18 +68,6 @@ def test_words_and_labels_are_as_published_and_unseen_labels_hidden():
     np.testing.assert_array_equal(truth.scored[0], ~domain.seen)
 
 
-def test_options_have_their_documented_effect():
-    task = "mulan/medical"
-    files = originals(task)
-
-    def built(**options):
-        return mulan.build(task, files, **options)[0].domains[0]
-
-    one = built()
-    assert built(train=0.2).seen.sum() == 196
-    assert (built(split=1).seen != one.seen).any()
-
-
 def test_label_names_flat_and_nested(tmp_path):
     path = tmp_path / "made-up.xml"
     path.write_text(

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import originals
 
 from transferbench.data import tasks
-from transferbench.datasets import newsgroups, newsgroups_19997, newsgroups_bydate
+from transferbench.datasets import newsgroups, newsgroups_19997
 
 PAIRS = ["comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk"]
-
-
-def test_the_tasks_of_each_collection():
-    more = ["comp-vs-rec-vs-sci", "comp-vs-rec-vs-talk", "comp-vs-sci-vs-talk"]
-    more += ["rec-vs-sci-vs-talk", "comp-vs-rec-vs-sci-vs-talk"]
-    all_terms = [f"gtl/{tops}" for tops in (*PAIRS, *more)]
-    all_terms += ["skada/rec-vs-sci", "skada/rec-vs-talk", "skada/sci-vs-talk"]
-    all_terms += ["mtc/rec-vs-talk-rebuilt", "mtc/comp-vs-sci-rebuilt"]
-    assert list(newsgroups.TASKS) == all_terms
-    by_date = [f"gtl/{pair}-bydate" for pair in PAIRS]
-    by_date += [f"mrtl/{pair}-bydate" for pair in ("comp-vs-rec", "rec-vs-sci", "sci-vs-comp")]
-    assert list(newsgroups_bydate.TASKS) == by_date
-    original = [f"{paper}/{pair}-19997" for paper in ("dtl", "dai") for pair in PAIRS]
-    assert list(newsgroups_19997.TASKS) == original
 
 
 @pytest.mark.parametrize("name", newsgroups.SPLITS)
@@ -74,17 +58,6 @@ def test_posts_0_9_and_the_last_are_the_right_ones(real):
     assert counts[0, atheism] > counts[0, fish] > 0
 
 
-def test_options_have_their_documented_effect(real):
-    def built(options: str):
-        return tasks.load(tasks.Task.named(f"gtl/comp-vs-rec:{options}"), real)[0]
-
-    plain = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)[0]
-    assert built("min_df=15").domains[0].X.shape[1] < plain.domains[0].X.shape[1]
-    assert built("max_features=100").domains[0].X.shape[1] == 100
-    assert built("weighting=tf,unit_length=false").domains[0].X.data.min() == 1
-    assert built("stop_words=none").domains[0].X.shape[1] > plain.domains[0].X.shape[1]
-
-
 def test_the_papers_least_frequency_holds_for_the_documents_that_remain(real):
     X = {}
     for least in (0, 5):
@@ -93,15 +66,6 @@ def test_the_papers_least_frequency_holds_for_the_documents_that_remain(real):
         X[least] = sp.csr_array(sp.vstack([domain.X for domain in problem.domains]))
     assert np.bincount(X[0].indices).min() == 5
     assert (X[0] != X[5]).nnz == 0
-
-
-def test_a_built_task_loads_without_its_originals(real, monkeypatch):
-    task = tasks.Task.named("gtl/comp-vs-rec")
-    tasks.load(task, real)
-    monkeypatch.setattr(newsgroups, "build", None)
-    start = time.process_time()
-    tasks.load(task, real)
-    assert time.process_time() - start < 1
 
 
 def test_posts_that_are_no_plain_text_are_found():
@@ -129,14 +93,3 @@ def test_headers_that_name_the_class_can_be_left_out():
         assert truth.Y[1].sum(axis=0).tolist() == [2000, 2000]
         assert problem.domains[1].seen.sum() == 0
     assert words["none"] < words["unnamed"] < words["all"] == 15_194
-
-
-@pytest.mark.slow
-def test_a_cut_task_keeps_the_weights_of_its_builder(real):
-    name = "dtl/rec-vs-sci-19997"
-    whole, part = (
-        tasks.load(tasks.Task.named(name, **options), real)[0].domains[0].X
-        for options in ({}, {"documents": 50})
-    )
-    assert part.shape[0] == 50
-    assert set(part.data) <= set(whole.data)

@@ -10,10 +10,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from transferbench import measures
-from transferbench.data.problems import assign_tasks_from, train_mask
+from transferbench.data.problems import train_mask
 from transferbench.datasets import rcv1
 from transferbench.datasets._term_counts import recover_counts
-from transferbench.evidence import statistics as evidence_statistics
 
 #: A file is large: reading one takes some seconds.
 pytestmark = pytest.mark.slow
@@ -63,22 +62,6 @@ def test_the_published_file_has_the_papers_statistics_and_halves_that_disagree(n
             assert (np.abs(length - 1).max() < 1e-5) == right
 
 
-@pytest.mark.parametrize("number", range(1, 5))
-def test_what_the_page_of_statistics_says_was_measured_is_so(number):
-    path = file(f"rcv1/subset{number}")
-    for suffix, read in (("file", rcv1._published), ("corrected", rcv1._corrected)):
-        X, Y = read(path)
-        rows = evidence_statistics.read()["rows"]
-        (row,) = (r for r in rows if r["row"] == f"RCV1V2_{number}, {suffix}")
-        measured = dict(row["measured"])
-        assert measured.get("documents", len(Y)) == len(Y)
-        assert measured.get("features", X.shape[1]) == X.shape[1]
-        assert measured["classes"] == Y.shape[1]
-        assert measured["label sets"] == len(np.unique(Y, axis=0))
-        assert measured["labels"] == pytest.approx(Y.sum() / len(Y), abs=5e-5)
-        assert measured["density"] == pytest.approx(Y.mean(), abs=5e-6)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_corrected_rows_are_consistent(name):
     X, Y = rcv1._corrected(file(name))
@@ -92,13 +75,6 @@ def test_corrected_rows_are_consistent(name):
         root = f"{topic[0]}CAT"
         for other in [*above, root] if root in has else above:
             assert not (documents & ~has[other]).any(), (topic, other)
-
-
-def test_topics_are_101_of_103_in_alphabetical_order():
-    assert len(rcv1.TOPICS) == 101
-    assert sorted(rcv1.TOPICS) == rcv1.TOPICS
-    assert rcv1.TOPICS[:3] == ["C11", "C12", "C13"]
-    assert rcv1.TOPICS[-1] == "M142"
 
 
 def test_a_published_class_is_two_topics():
@@ -186,23 +162,6 @@ def test_only_tasks_from_labels_depend_on_labels_of_test_stories(how, leaks, mon
         for one, other in zip(before, built(), strict=True)
     ]
     assert all(same) != leaks
-
-
-def test_tasks_from_training_labels_are_near_those_from_all_labels():
-    files = originals(NAMES[0])
-    X, Y = rcv1._corrected(file(NAMES[0]))
-    below = [n for n, topic in enumerate(rcv1.TOPICS) if topic not in rcv1.TOPS]
-    tops, seen = [rcv1.TOPICS[n][0] for n in below], train_mask(6000, 0.5, 0)
-    by_labels, by_training = (
-        assign_tasks_from(how, Y[:, below], tops, 4, seen=seen, X=X, split=0)
-        for how in ("labels", "train-labels")
-    )
-    built, _ = rcv1.build(NAMES[0], files, views="tf-idf", tasks_from="train-labels")
-    assert [len(d.seen) for d in built.domains] == np.bincount(by_training).tolist()
-    same = by_labels == by_training
-    # Of four tasks; sizes of categories also change from one to the other.
-    assert same[seen].mean() == pytest.approx(0.847, abs=0.01)
-    assert same[~seen].mean() == pytest.approx(0.677, abs=0.01)
 
 
 def test_options_have_their_documented_effect():

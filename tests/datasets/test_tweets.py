@@ -3,49 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from conftest import originals
 
-from transferbench.data import tasks
 from transferbench.datasets import crisislex, germeval
 
 PLAIN = {"min_df": 1, "weighting": "tf", "unit_length": False}
-
-
-def test_a_task_needs_the_files_of_its_disasters():
-    assert len(crisislex.TASKS) == 30
-    assert list(tasks.needed(tasks.Task.named("west-texas-vs-sandy"))) == [
-        "crisislex-t6/2013_West_Texas_Explosion-ontopic_offtopic.csv",
-        "crisislex-t6/2012_Sandy_Hurricane-ontopic_offtopic.csv",
-    ]
-
-
-#: Class and tokens of the documents 0, 9 and last of each domain, counted by another parser.
-ITEMS = {
-    "crisislex/sandy-vs-boston": [
-        [("off-topic", 8), ("off-topic", 13), ("on-topic", 20)],
-        [("off-topic", 22), ("on-topic", 11), ("on-topic", 18)],
-    ],
-    "germeval/training-vs-test": [
-        [("other", 15), ("offense", 14), ("other", 22)],
-        [("other", 20), ("offense", 34), ("other", 18)],
-    ],
-    "germeval/fine-test-vs-training": [
-        [("other", 20), ("abuse", 34), ("other", 18)],
-        [("other", 15), ("abuse", 14), ("other", 22)],
-    ],
-}
-
-
-@pytest.mark.parametrize("name", ITEMS)
-def test_documents_0_9_and_the_last_are_the_right_ones(name):
-    module = crisislex if name.startswith("crisislex/") else germeval
-    problem, truth = module.build(name, originals(name), **PLAIN)
-    items = [
-        [(problem.classes[Y[i].argmax()], int(domain.X[[i]].sum())) for i in (0, 9, -1)]
-        for domain, Y in zip(problem.domains, truth.Y, strict=True)
-    ]
-    assert items == ITEMS[name]
 
 
 def test_made_up_tweets_with_quotes_commas_and_line_breaks_are_read(tmp_path):

@@ -11,7 +11,7 @@ from conftest import originals
 from packing import pack_tar
 from sklearn.linear_model import LogisticRegression
 
-from transferbench.data import archive, tasks
+from transferbench.data import archive
 from transferbench.datasets import webkb
 
 PLAIN = {"stop_words": "none", "weighting": "tf", "unit_length": False}
@@ -22,10 +22,6 @@ def pages() -> dict[str, bytes]:
     return dict(archive.members(*originals("mtc/webkb4").values()))
 
 
-def test_the_task_may_be_named_without_its_paper():
-    assert tasks.Task.named("webkb4").name == "mtc/webkb4"
-
-
 def test_the_patterns_match_exactly_the_pages():
     names = list(pages())
     assert len(names) == 226 + 252 + 255 + 308
@@ -34,14 +30,6 @@ def test_the_patterns_match_exactly_the_pages():
         assert re.fullmatch(origin.pattern, f"Repository-1a2b/{names[0]}")[1] == names[0]
         for other in ("webkb/staff/texas/http:^^a", "webkb/course/misc/http:^^a", "webkb/README"):
             assert not re.fullmatch(origin.pattern, other)
-
-
-def test_pages_are_ascii_or_not_utf_8():
-    beyond = [page for page in pages().values() if not page.isascii()]
-    assert len(beyond) == 14
-    for page in beyond:
-        with pytest.raises(UnicodeDecodeError):
-            page.decode("utf-8")
 
 
 def test_html_is_parsed_by_the_standard():
@@ -116,29 +104,6 @@ def test_options_have_their_documented_effect(made_up):
     assert built(token_pattern="[a-z]{7,}").shape[1] == 3
     lengths = built(unit_length=True).multiply(built(unit_length=True)).sum(axis=1)
     np.testing.assert_allclose(lengths, [1, 1, 1, 1, 1, 0], atol=1e-6)
-
-
-#: Class, different tokens and tokens of the pages 0, 9 and last of a university, from another
-#: parser of the standard (html5lib).
-ITEMS = {
-    "cornell": [("course", 54, 94), ("course", 452, 1189), ("student", 3, 3)],
-    "texas": [("course", 24, 31), ("course", 78, 115), ("student", 118, 203)],
-    "washington": [("course", 133, 224), ("course", 84, 120), ("student", 523, 1003)],
-    "wisconsin": [("course", 134, 253), ("course", 409, 1247), ("student", 24, 32)],
-}
-
-
-@pytest.mark.parametrize("name", webkb.UNIVERSITIES)
-def test_pages_0_9_and_the_last_are_the_right_ones(name):
-    every = PLAIN | {"max_features": 10**6}
-    problem, truth = webkb.build("mtc/webkb4", originals("mtc/webkb4"), **every)
-    at = truth.names.index(name)
-    X, Y = problem.domains[at].X, truth.Y[at]
-    items = [
-        (problem.classes[Y[i].argmax()], int(np.diff(X.indptr)[i]), int(X[[i]].sum()))
-        for i in (0, 9, -1)
-    ]
-    assert items == ITEMS[name]
 
 
 @pytest.mark.slow

@@ -7,21 +7,12 @@ import pytest
 from conftest import originals
 
 from transferbench import api
-from transferbench.data import tasks
 from transferbench.data.text import document_frequency
 from transferbench.datasets import zhuang
 from transferbench.datasets.newsgroups import GROUPS
 from transferbench.datasets.newsgroups_bydate import FILES, recipe, rennie
 
 PAIRS = [("comp-vs-sci", 16), ("rec-vs-sci", 16), ("sci-vs-talk", 6)]
-
-
-def test_names_and_files():
-    assert list(zhuang.TASKS) == [f"zhuang/{pair}" for pair, _ in PAIRS]
-    assert tasks.Task.named("comp-vs-sci").base == "gtl/comp-vs-sci"
-    folder = "zhuang-newsgroups/rec-vs-sci"
-    expected = [f"{folder}/TrainSelect_{i}.data" for i in range(8, 16)]
-    assert list(tasks.needed(tasks.Task.named("zhuang/rec-vs-sci"))) == expected
 
 
 @pytest.mark.slow
@@ -46,6 +37,7 @@ def test_the_files_are_the_recipe_to_the_last_value(pair, least):
         np.testing.assert_array_equal(theirs.data, printed)
 
 
+@pytest.mark.slow
 def test_rennies_counts_have_their_published_size():
     counts, groups = rennie(*originals("gtl/comp-vs-rec-bydate").values())
     assert counts.shape == (18_774, 61_188)
@@ -55,17 +47,6 @@ def test_rennies_counts_have_their_published_size():
     sizes = dict(zip(*np.unique(groups, return_counts=True), strict=True))
     assert (sizes["alt.atheism"], sizes["rec.sport.hockey"]) == (798, 997)
     assert FILES.keys() == originals("mrtl/comp-vs-rec-bydate").keys()
-
-
-@pytest.mark.slow
-def test_rows_at_unit_length_have_the_same_directions():
-    name = "zhuang/rec-vs-sci"
-    raw, unit = (
-        zhuang.build(name, originals(name), unit_length=u)[0].domains[1].X for u in (False, True)
-    )
-    length = np.sqrt(raw.multiply(raw).sum(axis=1))
-    assert length.mean() > 50
-    np.testing.assert_allclose(unit.data, raw.data / np.repeat(length, np.diff(raw.indptr)), 1e-5)
 
 
 @pytest.mark.slow

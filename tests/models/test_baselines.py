@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_problem
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
@@ -94,18 +93,6 @@ def test_lr_kmeans_starts_at_the_means_of_decisions(parts, monkeypatch):
     monkeypatch.setattr("sklearn.cluster.KMeans", record)
     transferbench.fit("lr-kmeans", problem)
     np.testing.assert_allclose(starts, [means])
-
-
-def test_lr_kmeans_accepts_a_class_without_documents(parts):
-    problem, *_ = parts
-    source, target = problem.domains
-    # All target documents alike: logistic regression puts them into one class.
-    T = target.X[[0] * 60]
-    same = type(target)("target-1", (T,), target.Y, target.seen)
-    problem = type(problem)("p", "transfer", problem.classes, (source, same))
-    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
-        scores = transferbench.fit("lr-kmeans", problem).scores[1]
-    assert np.isfinite(scores).all()
 
 
 def test_nmf_ignores_the_source_and_its_columns_are_clusters(parts):

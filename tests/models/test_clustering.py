@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_clustering, reachable
+from conftest import make_clustering
 from oracles import dense_laplacian
 from sklearn.cluster import KMeans
 
-from transferbench import measures, models, settings
+from transferbench import measures, models
 from transferbench.core import spectral
-from transferbench.data import tasks
 from transferbench.models.clustering import _shared
 from transferbench.problem import Domain, Problem
 
@@ -208,12 +207,6 @@ def test_the_authors_update_of_lssmtc_leaves_w_at_the_first_features():
     assert not np.allclose(multiplicative_w(other, X, P, M), other, rtol=0.01)
 
 
-def test_lssmtc_with_more_dimensions_than_features_uses_all_features():
-    problem, _ = make_clustering(features=10)
-    ten, more = (models.load("lssmtc")(problem, l=size, seed=1).scores[0] for size in (10, 50))
-    np.testing.assert_array_equal(ten, more)
-
-
 def reordered(problem: Problem, orders: list[np.ndarray]) -> Problem:
     """Return the problem with the documents of each task in another order."""
     domains = [
@@ -286,20 +279,3 @@ def test_without_weights_lskmtc_has_the_kernel_of_lnkmtc_at_c_0():
     for C, order in ((1e6, "ascending"), (1e-6, "descending")):
         fit = models.load("lskmtc")(problem, C=C, r=12, order=order, seed=3)
         np.testing.assert_allclose(np.vstack(fit.scores) * np.sqrt(12), expected, atol=1e-9)
-
-
-def test_the_c_chosen_for_webkb4_leaves_the_distance_of_the_means():
-    """A note of mtc-table3: C acts from between 10 and 100."""
-    found = settings.load()
-    with reachable("mtc/webkb4"):
-        problem, _ = tasks.load(tasks.Task.named("mtc/webkb4"), found)
-    W = spectral.affinity([d.X for d in problem.domains], 10).W
-    G = spectral.mean_matching([len(d.seen) for d in problem.domains])
-
-    def distance(C):
-        return ((G.T @ spectral.smallest_eigenpairs(W, 30, G=G, C=C)[1]) ** 2).sum()
-
-    without = distance(0.0)
-    assert distance(0.1) == pytest.approx(without, rel=1e-3)
-    assert 0.9 * without < distance(10.0) < without
-    assert distance(100.0) < 0.01 * without

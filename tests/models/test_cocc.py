@@ -58,7 +58,7 @@ def test_the_objective_is_a_divergence_between_joint_distributions(seed):
         clustering.assign_words()
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.25, 3.0])
+@pytest.mark.parametrize("lam", [0.0, 3.0])
 def test_no_assignment_increases_the_objective(lam):
     fell = 0
     for seed in range(150):
@@ -118,13 +118,6 @@ def test_the_objective_falls_and_source_labels_stay():
     np.testing.assert_array_equal(fit.scores[0], truth.Y[0])
 
 
-def test_targets_are_clustered_separately():
-    problem, _ = make_problem(targets=2)
-    alone = Problem("p", "transfer", problem.classes, (problem.domains[0], problem.domains[2]))
-    one, two = (transferbench.fit("cocc", p, k=6).scores[-1] for p in (problem, alone))
-    np.testing.assert_array_equal(one, two)
-
-
 def test_seen_rows_of_a_target_keep_their_labels():
     problem, truth = make_problem(documents=60)
     source, target = problem.domains
@@ -133,30 +126,6 @@ def test_seen_rows_of_a_target_keep_their_labels():
     part = Domain("target-1", target.views, wrong, seen)
     fit = transferbench.fit("cocc", Problem("p", "transfer", problem.classes, (source, part)), k=6)
     np.testing.assert_array_equal(fit.scores[1][seen], wrong[seen])
-
-
-@pytest.mark.parametrize("k", [1, 2, 5, 20, 1000])
-def test_any_number_of_word_clusters(k):
-    problem, _ = make_problem(classes=3)
-    fit = transferbench.fit("cocc", problem, k=k)
-    assert np.isfinite(fit.scores[1]).all()
-    assert np.isfinite(fit.trace).all()
-
-
-def test_features_that_never_occur_do_not_matter():
-    problem, _ = make_problem(classes=3)
-    wide = Problem(
-        "p",
-        "transfer",
-        problem.classes,
-        tuple(
-            Domain(d.name, (sp.hstack([sp.csr_array((40, 7)), d.X], format="csr"),), d.Y, d.seen)
-            for d in problem.domains
-        ),
-    )
-    one, two = (transferbench.fit("cocc", p, k=6) for p in (problem, wide))
-    np.testing.assert_allclose(one.scores[1], two.scores[1], rtol=1e-9)
-    np.testing.assert_allclose(one.trace, two.trace, rtol=1e-9)
 
 
 @pytest.mark.slow

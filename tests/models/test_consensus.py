@@ -133,12 +133,6 @@ def test_its_machine_at_the_shares_of_the_labels_is_that_of_tsvm(tmp_path, monke
     assert len(list(tmp_path.glob("transduce-*"))) == 9
 
 
-def test_given_shares_hold_also_where_domains_are_alike():
-    problem, _ = mixture(0.5, shift=0.0, seed=3)
-    fit = transferbench.fit("consensus", problem, prior=(0.2, 0.8))
-    assert np.mean(fit.scores[1].argmax(axis=1) == 0) == pytest.approx(0.2, abs=0.01)
-
-
 @pytest.mark.parametrize("n", [1, 2, 19])
 def test_few_documents_are_decided_by_the_svm(n):
     """They have no shares to find."""
@@ -169,14 +163,6 @@ def test_given_shares_are_those_of_the_decisions(classes):
     fit = transferbench.fit("consensus", problem, prior=tuple(shares), alike=0.01)
     decided = np.bincount(fit.scores[-1].argmax(axis=1), minlength=classes)
     assert np.abs(decided / decided.sum() - shares).max() < 0.1
-
-
-def test_each_target_is_decided_alone():
-    problem, _ = mixture(0.3)
-    second, _ = mixture(0.7, seed=1)
-    both = replace(problem, domains=(*problem.domains, replace(second.domains[1], name="other")))
-    alone = transferbench.fit("consensus", problem).scores[1]
-    np.testing.assert_array_equal(transferbench.fit("consensus", both).scores[1], alone)
 
 
 def test_a_sample_of_each_domain_is_enough():

@@ -135,8 +135,3 @@ def test_a_document_without_words_has_equal_probabilities(name):
     fit = transferbench.fit(name, replace(problem, domains=(source, target)), max_iter=5, seed=0)
     np.testing.assert_array_equal(fit.scores[1][4], [0.5, 0.5])
     np.testing.assert_allclose(fit.scores[0], source.Y, atol=1e-12)
-
-
-def test_hidc_without_concepts_is_refused():
-    with pytest.raises(ValueError, match="expected one or more concepts"):
-        transferbench.fit("hidc", make_problem()[0], k1=0, k2=0, k3=0, seed=0)

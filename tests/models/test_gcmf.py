@@ -134,29 +134,6 @@ def test_permuting_classes_with_their_start_permutes_the_scores():
     np.testing.assert_allclose(got[1], plain[1][:, order], rtol=1e-6)
 
 
-def test_columns_of_v_sum_to_one_and_source_labels_stay():
-    problem, truth = make_problem()
-    source, target = fit(problem).scores
-    np.testing.assert_allclose(target.sum(axis=0), 1)
-    np.testing.assert_allclose(source, truth.Y[0] / truth.Y[0].sum(axis=0))
-
-
-@pytest.mark.slow
-def test_float32_agrees_with_float64_on_real_data(real):
-    from transferbench.data import tasks
-
-    problem, _ = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
-    fits = {
-        dtype: transferbench.fit("gcmf", problem, max_iter=25, seed=0, dtype=dtype)
-        for dtype in ("float32", "float64")
-    }
-    one, two = (fits[dtype].scores[1] for dtype in ("float32", "float64"))
-    assert one.dtype == np.float32
-    assert two.dtype == np.float64
-    np.testing.assert_allclose(one, two, atol=1e-5 * two.max())
-    np.testing.assert_allclose(fits["float32"].trace, fits["float64"].trace, rtol=1e-5)
-
-
 def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():
     from transferbench.models.transfer.gcmf import _graph_of
 

@@ -80,10 +80,3 @@ def test_decisions_of_one_class_are_taken_as_they_are(monkeypatch):
     monkeypatch.setitem(inductive.MODELS, "lr", first_class)
     scores = inductive.fit(problem, model="lr", seed=0).scores[-1]
     np.testing.assert_array_equal(scores, np.eye(2)[np.zeros(len(scores), int)])
-
-
-def test_one_unlabelled_document_is_too_few():
-    problem, _ = make_problem(documents=30)
-    alone = inductive._rows(problem.domains[1], np.arange(30) == 0)
-    with pytest.raises(ValueError, match="two or more unlabelled documents"):
-        inductive.fit(replace(problem, domains=(problem.domains[0], alone)), seed=0)

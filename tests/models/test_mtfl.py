@@ -57,7 +57,7 @@ def objective(X, Y, W, gamma, epsilon) -> float:
     return float(loss + gamma * np.sqrt(values**2 + epsilon).sum() ** 2)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", slow_unless([2].__contains__, [2, 3]))
 def test_equals_the_papers_alternation_with_a_dense_d(classes):
     """With as many features as tasks, ε has the same effect on D and on Ω."""
     problem, _ = labelled_twice(features=2 * classes, classes=classes)
@@ -97,12 +97,11 @@ def test_one_domain_of_two_classes_is_ridge_regression(gamma):
     )
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("epsilon", [[1e-8], [1e-1], [1e-1, 1e-2, 1e-8]])
+@pytest.mark.parametrize("gamma", [0.01, 100.0])
+@pytest.mark.parametrize("epsilon", [[1e-1], [1e-1, 1e-2, 1e-8]])
 @pytest.mark.parametrize("seed", slow_unless([0].__contains__, range(5)))
-def test_the_objective_never_rises(classes, gamma, epsilon, seed):
-    problem, _ = labelled_twice(features=50, classes=classes, seed=seed)
+def test_the_objective_never_rises(gamma, epsilon, seed):
+    problem, _ = labelled_twice(features=50, classes=3, seed=seed)
     trace = np.array(transferbench.fit("mtfl", problem, gamma=gamma, epsilon=epsilon).trace)
     assert (np.diff(trace) <= 1e-7 * trace[:-1]).all()
     assert trace[-1] < trace[0]
@@ -139,7 +138,7 @@ def test_every_epsilon_continues_from_the_one_before():
     np.testing.assert_allclose(got, W, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_cheapest_epsilon_is_kept(seed):
     problem, _ = labelled_twice(seed=seed)
     X, Y = parts(problem)
@@ -176,15 +175,6 @@ def test_an_epsilon_that_does_more_harm_than_good_is_not_kept(monkeypatch):
 def test_values_of_epsilon_must_fall(epsilon):
     with pytest.raises(ValueError, match="falling values"):
         transferbench.fit("mtfl", labelled_twice()[0], epsilon=epsilon)
-
-
-def test_the_reported_objective_is_that_of_the_problem():
-    problem, _ = labelled_twice()
-    X, Y = parts(problem)
-    fit = transferbench.fit("mtfl", problem, gamma=2.0, epsilon=[0.01], max_iter=3)
-    # With more documents than features, the predictions determine W.
-    W = np.hstack([np.linalg.lstsq(x, fit.scores[i], rcond=None)[0] for i, x in enumerate(X)])
-    assert fit.trace[-1] == pytest.approx(objective(X, Y, W, 2.0, 0.01), rel=1e-9)
 
 
 def test_tasks_that_share_a_direction_learn_from_each_other():

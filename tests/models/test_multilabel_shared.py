@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import make_multilabel
 
 from transferbench.models.multilabel._shared import FOLDS, best_setting, tuned_fit
 from transferbench.problem import Domain, Problem
@@ -15,16 +14,6 @@ def tuned(settings, predict, Y, seen, ensure_one_label=False):
     domain = Domain("all", (np.ones((len(Y), 2)),), np.where(seen[:, None], Y, 0), seen)
     problem = Problem("p", "multilabel", tuple("abcd"[: Y.shape[1]]), (domain,))
     return tuned_fit(problem, settings, predict, ensure_one_label).scores[0]
-
-
-def test_every_document_gets_a_label_and_scores_are_split_by_domain():
-    problem, _ = make_multilabel(documents=2)
-    scores = np.array([[0.1, 0.4, 0.2], [0.9, 0.7, 0.0], [0.3, 0.3, 0.3], [0.0, 0.0, 0.5]])
-    expected = scores.copy()
-    expected[0, 1] = expected[2, 0] = 0.5
-    for ensure, wanted in ((False, scores), (True, expected)):
-        fit = tuned_fit(problem, [1], lambda *_: scores, ensure)
-        np.testing.assert_array_equal(fit.scores, np.split(wanted, 2))
 
 
 def test_the_best_setting_is_chosen_on_held_out_rows_not_on_others():
@@ -65,11 +54,6 @@ def test_cross_validation_hides_the_labels_of_the_fold_and_of_unseen_rows():
     assert sorted(hidden.sum(axis=1)) == [6, 6, 6, 7, 7]
     for first, mask in zip(masks, [mask for _, mask in calls[::4]], strict=True):
         np.testing.assert_array_equal(first, mask)
-
-
-def test_on_a_tie_the_first_setting_is_taken():
-    Y, seen = np.ones((10, 1)), np.ones(10, bool)
-    assert best_setting(["b", "a"], lambda *_: Y, Y, seen, [np.arange(4)]) == "b"
 
 
 def test_cross_validation_needs_two_documents_a_fold_unless_there_is_one_setting():

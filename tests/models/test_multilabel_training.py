@@ -89,11 +89,6 @@ def test_columns_of_C_start_with_length_or_sum_one():
     np.testing.assert_allclose(plan.start_C(X, 4, 0).sum(axis=0), 1)
 
 
-def test_p_and_q_of_different_length_raise():
-    with pytest.raises(ValueError, match="same layers"):
-        replace(PLAN, p=(5,))
-
-
 def test_each_pair_of_weights_is_tried_with_its_own_training(monkeypatch):
     """The trials see the kept rows; the last training has the chosen pair and every seen row."""
     problem, _ = make_multilabel(0)

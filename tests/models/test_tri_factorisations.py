@@ -63,7 +63,7 @@ def agree(got, V, objectives):
 
 @at_both
 @both_axes
-@pytest.mark.parametrize(("targets", "classes"), [(1, 2), (1, 3), (3, 2)])
+@pytest.mark.parametrize(("targets", "classes"), [(1, 3), (3, 2)])
 def test_dtl_equals_algorithm_1(targets, classes, axis, at):
     """Columns of U, normalised at each update, are the paper's; the others are readings."""
     now, later = moments(at)
@@ -278,19 +278,7 @@ def test_a_document_without_words_has_uniform_scores(name):
     np.testing.assert_allclose(scores[6], 1 / 3)
 
 
-@pytest.mark.parametrize("name", ["mtrick", "dkt"])
-def test_topics_differ_between_seeds_and_from_the_random_start(name):
-    problem, _ = make_problem()
-    one = fit(name, problem, k=4, start_features="plsa").scores[1]
-    random = fit(name, problem, k=4, start_features="random").scores[1]
-    settings = {"k": 4, "max_iter": ITERATIONS, "start_features": "plsa"}
-    other = transferbench.fit(name, problem, **settings, seed=SEED + 1).scores[1]
-    for scores in (random, other):
-        assert np.abs(scores - one).max() > 1e-3
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 3)])
 def test_tritl_equals_its_authors_updates_from_old_values(classes, seed):
     problem, _ = make_problem(seed, targets=2, classes=classes)
     k1, k2, k3, c = 3, 4, 2, classes
@@ -329,11 +317,6 @@ def test_tritl_equals_its_authors_updates_from_old_values(classes, seed):
             )
         )
     agree(fit("tritl", problem, k1=k1, k2=k2, k3=k3), V, objectives)
-
-
-def test_tritl_without_identical_or_alike_concepts():
-    got = fit("tritl", make_problem()[0], k1=0, k2=0, k3=2)
-    assert np.isfinite(got.scores[1]).all()
 
 
 @at_both
@@ -430,21 +413,6 @@ def test_every_source_is_used(name):
     assert np.abs(one.scores[-1] - two.scores[-1]).max() > 1e-4
 
 
-@pytest.mark.parametrize("kappa", [0, 6])
-def test_dtl_accepts_extreme_kappa(kappa):
-    """κ = 0: no common feature clusters; κ = k: all are common."""
-    fit_ = fit("dtl", make_problem()[0], k=6, kappa=kappa)
-    assert np.isfinite(fit_.scores[1]).all()
-
-
-def test_more_common_clusters_than_clusters_is_an_error():
-    problem, _ = make_problem()
-    with pytest.raises(ValueError, match="kappa must be at most k"):
-        fit("dtl", problem, k=3, kappa=4)
-    with pytest.raises(ValueError, match="k1 must be at most k2"):
-        fit("mrtl", problem, k1=4, k2=3)
-
-
 def test_mrtl_without_relatedness_fits_each_pair_alone():
     """With λ = 0 no term joins two targets, so another target does not matter."""
     problem, _ = make_problem(targets=2)
@@ -490,15 +458,6 @@ def test_the_iteration_of_the_least_objective_is_reported(name, options, targets
     assert result.diagnostics == {"least_objective_iteration": least} | (
         {"graph_recall": 1.0} if name == "gcmf" else {}
     )
-
-
-@pytest.mark.parametrize(("name", "options"), VARIANTS[1:])
-def test_float32_agrees_with_float64(name, options):
-    problem, _ = make_problem(targets=2)
-    one, two = (fit(name, problem, dtype=dtype, **options) for dtype in ("float32", "float64"))
-    for a, b in zip(one.scores, two.scores, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-4)
-    np.testing.assert_allclose(one.trace, two.trace, rtol=1e-4)
 
 
 @pytest.mark.slow

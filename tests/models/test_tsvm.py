@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -159,39 +158,6 @@ def test_targets_are_fitted_separately():
     alone = type(problem)("p", "transfer", problem.classes, problem.domains[::2])
     one, two = (transferbench.fit("tsvm", p).scores[-1] for p in (problem, alone))
     np.testing.assert_array_equal(one, two)
-
-
-def test_a_larger_share_puts_more_documents_in_the_second_class():
-    problem, _ = make_problem(documents=60)
-    few, half, many = (
-        (transferbench.fit("tsvm", problem, prior=prior).scores[1].argmax(axis=1)).mean()
-        for prior in ((0.9, 0.1), "source", (0.1, 0.9))
-    )
-    assert few < half < many
-
-
-def test_the_default_share_is_that_of_the_second_class_in_unbalanced_sources():
-    problem, _ = make_problem(documents=60)
-    source, target = problem.domains
-    first, second = (np.flatnonzero(source.Y[:, c]) for c in (0, 1))
-    kept = np.concatenate([first, second[: len(first) // 3]])
-    few = Domain("source", (source.X[kept],), source.Y[kept], source.seen[kept])
-    problem = replace(problem, domains=(few, target))
-    default, quarter, rest = (
-        transferbench.fit("tsvm", problem, prior=prior).scores[1]
-        for prior in ("source", (0.75, 0.25), (0.25, 0.75))
-    )
-    np.testing.assert_array_equal(default, quarter)
-    assert (default.argmax(axis=1) != rest.argmax(axis=1)).any()
-
-
-def test_each_of_three_classes_has_its_share():
-    problem, _ = make_problem(classes=3, documents=90)
-    rare, common = (
-        transferbench.fit("tsvm", problem, prior=prior).scores[1].argmax(axis=1)
-        for prior in ((0.1, 0.45, 0.45), (0.8, 0.1, 0.1))
-    )
-    assert np.mean(rare == 0) < np.mean(common == 0)
 
 
 @pytest.mark.slow

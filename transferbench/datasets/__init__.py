@@ -19,17 +19,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-from transferbench import parameters, plugins
-from transferbench.data.fetch import File
+from transferbench import plugins
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
-#: A task name without a prefix means the first of these that has it.
-PREFIXES = (
-    *("gtl", "dtl", "dai", "mrtl", "mtc", "zhuang", "reuters", "amazon", "email-spam"),
-    *("generated", "rcv1", "eurlex", "mulan", "multilabel"),
-    *("crisislex", "germeval", "webkb", "mtc-counts"),
-)
 
 
 @cache
@@ -40,34 +33,19 @@ def modules() -> dict[str, ModuleType]:
     for point in entry_points(group="transferbench.datasets"):
         with plugins.left_out_if_broken(point.name):
             module = point.load()
-            taken = {task for dataset in by_name.values() for task in dataset.TASKS}
-            _check(module, taken)
+            for name in ("FILES", "TASKS", "FACTS", "build"):
+                getattr(module, name)
             by_name.setdefault(point.name, module)
     return by_name
-
-
-def _check(module: ModuleType, taken: set[str]) -> None:
-    """Raise an error if a module is not a dataset as described above.
-
-    taken: names of other tasks.
-    """
-    parameters.schema(module.build)
-    if not all(isinstance(file, File) for file in module.FILES.values()):
-        raise TypeError("expected a fetch.File for each name in FILES")
-    if twice := taken & module.TASKS.keys():
-        raise ValueError(f"tasks of another dataset: {', '.join(twice)}")
-    if stray := module.FACTS.keys() - module.TASKS.keys():
-        raise ValueError(f"FACTS of other tasks: {', '.join(stray)}")
-    if hasattr(module, "needed"):
-        lost = {name for task in module.TASKS for name in module.needed(task)} - module.FILES.keys()
-        if lost:
-            raise ValueError(f"needed: {', '.join(lost)} not in FILES")
 
 
 @cache
 def tasks() -> dict[str, ModuleType]:
     """Return the dataset module of every task, by full task name."""
-    return {task: module for module in modules().values() for task in module.TASKS}
+    by_task: dict[str, ModuleType] = {}
+    for module in modules().values():  # our own first: no plug-in takes their tasks
+        by_task |= {task: module for task in module.TASKS if task not in by_task}
+    return by_task
 
 
 def full_name(name: str) -> str:
@@ -78,9 +56,11 @@ def full_name(name: str) -> str:
     UserError
         For an unknown task.
     """
-    for candidate in (name, *(f"{prefix}/{name}" for prefix in PREFIXES)):
-        if candidate in tasks():
-            return candidate
+    if name in tasks():
+        return name
+    alike = [task for task in tasks() if task.partition("/")[2] == name]
+    if alike:  # of several papers' tasks, the first of these is meant
+        return next((f"{p}/{name}" for p in ("gtl", "dtl") if f"{p}/{name}" in alike), alike[0])
     short = {task.rpartition("/")[2] for task in tasks()}
     # dtl/comp-vs-rec: the same of a named collection.
     longer = {task for task in tasks() if task.startswith(f"{name}-")}
