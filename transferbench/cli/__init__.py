@@ -125,10 +125,3 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return f"Error: {place}{error.strerror or error}", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1
-
-
-def entry() -> None:
-    """Run the script of an installation that names this function."""
-    from transferbench import __main__
-
-    __main__.entry()
