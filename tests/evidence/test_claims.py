@@ -652,8 +652,6 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "}}", "}, read_with: {gtl-figure2a: s}}", "unknown claim of gtl-figure2a 's'"),
         (TABLE, "[B]", "[B], by: 1.0e+308", "expected less than 1000"),
         (TABLE, "}}", "}, among: [comp-vs-rex]}", "Did you mean 'comp-vs-rec'?"),
-        (SWEEP, "[B]", "[C], x: [1, 3]", "no value of the figure lies from 1 to 3"),
-        (SWEEP, "[B]", "[C], x: [7, 5]", "no value of the figure lies from 7 to 5"),
     ],
 )
 def test_an_error_in_a_claim_names_its_line(text, old, new, message):

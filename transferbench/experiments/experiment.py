@@ -298,12 +298,9 @@ class Claim(StrictModel):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the predicate names."""
-        predicate = self.predicate
-        return (
-            (*predicate.columns, *predicate.over)
-            if isinstance(predicate, Better)
-            else (predicate.column,)
-        )
+        if isinstance(self.predicate, Better):
+            return (*self.predicate.columns, *self.predicate.over)
+        return (self.predicate.column,)
 
     def matters_on(self, ratio: bool, unit: int) -> float:
         """Return the smallest difference that matters, on the scale that is compared.
@@ -311,14 +308,10 @@ class Claim(StrictModel):
         ratio: True for costs and objectives, compared by log10; unit: the table's, 100 or 1. It is
         0 if the predicate states how large a difference must be, or may be.
         """
-        predicate = self.predicate
-        if isinstance(predicate, Better) and (
-            predicate.value is not None or predicate.fewer_errors
-        ):
-            return 0.0
-        if isinstance(predicate, Stable) or predicate.by or getattr(predicate, "times", 1.0) != 1:
-            return 0.0
-        return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
+        match self.predicate:
+            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher(by=0):
+                return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
+        return 0.0
 
 
 class Schema(StrictModel):
