@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment, Figure, Schema
 from transferbench.files import write_text
@@ -82,7 +83,9 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
     figure = experiment.spec.figure
     if figure is None or figure.levels is None or figure.objective:
         return {}
-    return experiment.printed(figure.levels)
+    table, column = experiments.load(figure.levels.experiment), figure.levels.column
+    cells = {row: table.published(row, column) for row in experiment.spec.rows}
+    return {row: cell[0] for row, cell in cells.items() if cell}
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:

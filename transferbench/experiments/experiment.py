@@ -445,27 +445,19 @@ class Experiment:
         """Return the measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric
 
-    def problem(self, row: str) -> str:
-        """Return the task of a row without options; that of the user's own files is their path."""
+    def unit(self, row: str) -> str:
+        """Return the unit that a row is a sample of, "" without units."""
+        if self.spec.units == "group":
+            return self.spec.rows[row].group
         task = tasks.Task.named(self.spec.rows[row].task)
-        return str(task.options.get("path") or task.base)
+        without_options = str(task.options.get("path") or task.base)  # the path of a user's file
+        units = {None: "", "task": without_options, "corpus": task.base.split("/")[0]}
+        return units[self.spec.units]
 
     def least_documents(self, row: str) -> int | None:
         """Return the documents of the smallest domain of a row's dataset, None if not stated."""
         uncut = tasks.Task.named(tasks.Task.named(self.spec.rows[row].task).base)
         return min(tasks.documents(uncut).values(), default=None)
-
-    def unit(self, row: str) -> str:
-        """Return the unit that a row is a sample of, "" without units."""
-        match self.spec.units:
-            case "group":
-                return self.spec.rows[row].group
-            case "task":
-                return self.problem(row)
-            case "corpus":
-                return tasks.Task.named(self.spec.rows[row].task).base.split("/")[0]
-            case None:
-                return ""
 
     def corpus(self, row: str) -> str:
         """Return the corpus of a row: its group, or of a paper's table the name of its dataset."""
@@ -504,12 +496,6 @@ class Experiment:
         repeats = self.compared.published_repeats
         stated = repeats is not None and self.read_column(column) not in repeats.unstated
         return (std or 0.0) / math.sqrt(repeats.number if repeats and stated else 1)
-
-    def printed(self, levels: Levels) -> dict[str, float]:
-        """Return the printed means that `levels` refers to, by row."""
-        table = experiments.load(levels.experiment)
-        printed = {row: table.published(row, levels.column) for row in self.spec.rows}
-        return {row: value[0] for row, value in printed.items() if value}
 
     def read_column(self, column: str) -> str:
         """Return the column of which this is a second reading, or the column itself."""
