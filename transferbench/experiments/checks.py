@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
@@ -165,7 +165,7 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     if spec.figure and spec.figure.varies(column):
         points = list(enumerate(spec.figure.values))
         settings += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
-    with suppress(UserError):  # an unknown model is reported already
+    with errors.at(*keys, "model"):  # an unknown one is reported once
         fit = models.load(column.model)
         for place, name, value in settings:
             with errors.at(*place):
