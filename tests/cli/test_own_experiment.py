@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 import transferbench
 from transferbench import experiments
+from transferbench.cli import invoke
 
 MINE = """\
 title: My clusters
@@ -21,15 +23,22 @@ columns:
 """
 
 
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """A folder with the file of an experiment, and the data and results of its runs."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "mine.yaml").write_text(MINE)
+    folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
+    assert invoke([*folders, "reproduce", str(folder / "mine.yaml")]) == 0
+    return folder
+
+
 @pytest.fixture
-def mine(tmp_path, call):
+def mine(reproduced, home, tmp_path):
     """The file of an experiment that has been reproduced."""
-    path = tmp_path / "mine.yaml"
-    path.write_text(MINE)
-    code, out, err = call("reproduce", str(path))
-    assert (code, "mine: 1 of 1 runs finished" in out) == (0, True), err
-    assert err == "1 experiment: 1 run to do, 0 finished; no times of earlier runs\n"
-    return path
+    shutil.copytree(reproduced / "data", home.data)
+    shutil.copytree(reproduced / "results", home.results)
+    return shutil.copy(reproduced / "mine.yaml", tmp_path / "mine.yaml")
 
 
 @pytest.mark.parametrize("given", ["name", "path"])
@@ -47,7 +56,7 @@ def test_every_command_knows_it_by_name_and_by_path(call, home, mine, given, mon
 
 def test_commands_without_names_include_it(call, home, mine):
     assert call("tables", "--check") == (
-        0, "1 experiment: every table is what its runs.csv yields\n", ""
+        0, "1 experiment: every table is what its runs yield\n", ""
     )  # fmt: skip
     assert call("verify")[0] == 0
     assert call("report")[0] == 0

@@ -129,9 +129,8 @@ def test_documents_without_a_label_are_predicted_but_not_scored(call, folder):
     rows = sentences(1, 30, 2)
     labelled = [(text, label if i < 10 else "") for i, (text, label) in enumerate(rows)]
     write_csv(folder / "t.csv", labelled)
-    out = call("compare", *FILES, "-m", "lr")[1]
+    out = call("compare", *FILES[:4], "-m", "lr")[1]
     assert "Scored on 10 of 30 documents, those with a label; [ ] is the 95 % interval" in out
-    assert "Scored on 20 of 20 documents" in out
     write_csv(folder / "t.csv", [(text, "") for text, _ in rows])
     first, *_, last = scored(call, *FILES, "-m", "lr")
     assert first["accuracy"] is None
