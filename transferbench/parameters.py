@@ -11,7 +11,7 @@ import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
@@ -39,6 +39,7 @@ Params: TypeAlias = Mapping[str, Value]
 
 #: Arguments that the runner sets, not the user.
 RESERVED = ("seed", "watch")
+SIGNS = {Ge: "≥", Gt: ">", Lt: "<"}
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
 
 
@@ -159,20 +160,11 @@ def describe_type(annotation: Any) -> str:
     base = getattr(annotation, "__origin__", annotation)
     choices = getattr(annotation, "__args__", ())
     if base in WORDS:
-        return WORDS[base] + _bounds(annotation)
+        bounds = [b for b in getattr(annotation, "__metadata__", ()) if type(b) in SIGNS]
+        limits = [(SIGNS[type(bound)], *astuple(bound)) for bound in bounds]
+        return WORDS[base] + "".join(f" {s} {limit}" for s, limit in limits if limit != math.inf)
     if base is tuple:
         return f"list of {describe_type(next(iter(choices)))}"
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)
-
-
-def _bounds(annotation: Any) -> str:
-    """Return the finite bounds of a number: ' ≥ 0 < 1'."""
-    signs = {Ge: ("≥", "ge"), Gt: (">", "gt"), Lt: ("<", "lt")}
-    words = ""
-    for bound in getattr(annotation, "__metadata__", ()):
-        sign, attribute = signs.get(type(bound), ("", ""))
-        if sign and (limit := getattr(bound, attribute)) != math.inf:
-            words += f" {sign} {limit}"
-    return words
