@@ -47,12 +47,6 @@ def test_numbers_are_scaled_from_0_to_1_in_order(task):
         assert abs(np.corrcoef(X[:, column], scaled[:, column])[0, 1] - 1) < 1e-6
 
 
-def test_a_constant_number_becomes_0():
-    X = mulan.scale(np.float32([[3, -1], [3, 1], [3, 0]]))
-    assert X.dtype == np.float32
-    np.testing.assert_array_equal(X, [[0, 0], [0, 1], [0, 0.5]])
-
-
 def test_words_and_labels_are_as_published_and_unseen_labels_hidden():
     task = "mulan/medical"
     X, Y, labels = published(task)
@@ -66,17 +60,3 @@ def test_words_and_labels_are_as_published_and_unseen_labels_hidden():
     assert domain.seen.sum() == 489
     np.testing.assert_array_equal(domain.Y, Y * domain.seen[:, None])
     np.testing.assert_array_equal(truth.scored[0], ~domain.seen)
-
-
-def test_label_names_flat_and_nested(tmp_path):
-    path = tmp_path / "made-up.xml"
-    path.write_text(
-        '<?xml version="1.0" encoding="utf-8"?>\n'
-        '<labels xmlns="http://mulan.sourceforge.net/labels">\n'
-        '<label name="a"><label name="b&amp;c"><label name="d"/></label></label>\n'
-        '<other name="x"/><label name="é"></label></labels>',
-        encoding="utf-8",
-    )
-    assert mulan.label_names(path) == ["a", "b&c", "d", "é"]
-    path.write_text('<labels><label name="a"/></labels>', encoding="utf-8")
-    assert mulan.label_names(path) == ["a"]

@@ -14,7 +14,6 @@ from transferbench.data.problems import (
     assign_tasks_from,
     largest_categories,
     problem_from_views,
-    topic_view,
     train_mask,
 )
 from transferbench.errors import Unavailable, UserError
@@ -83,13 +82,6 @@ def test_labels_of_unseen_documents_change_no_task(seed, sparse, how):
     assert assigned(other) == assigned(erased) == assigned(complement) == assigned(Y)
 
 
-def test_more_tasks_than_documents_are_refused():
-    with pytest.raises(ValueError, match="tasks = 4, expected at most the 3 documents"):
-        assign_tasks_from(
-            "random", np.ones((3, 1)), "a", 4, seen=np.ones(3, bool), X=np.ones((3, 1)), split=0
-        )
-
-
 def test_random_tasks_are_of_equal_size_and_depend_on_the_split():
     def assigned(split, how="random"):
         Y, seen = np.zeros((999, 2)), train_mask(999, 0.5, split)
@@ -101,13 +93,6 @@ def test_random_tasks_are_of_equal_size_and_depend_on_the_split():
     in_training = np.bincount(assigned(0)[train_mask(999, 0.5, 0)])
     assert in_training.min() > 130  # tasks do not separate training from test documents
     assert in_training.max() - in_training.min() > 1  # and are no part of the same draw
-
-
-def test_the_training_documents_depend_on_the_split():
-    one, same, other = train_mask(1000, 0.3, 0), train_mask(1000, 0.3, 0), train_mask(1000, 0.3, 1)
-    assert one.sum() == other.sum() == 300
-    np.testing.assert_array_equal(one, same)
-    assert (one != other).any()
 
 
 def test_unseen_labels_are_hidden_and_the_truth_is_complete():
@@ -126,13 +111,6 @@ def test_unseen_labels_are_hidden_and_the_truth_is_complete():
         np.testing.assert_array_equal(truth.scored[t], ~seen[rows])
         np.testing.assert_array_equal(domain.X.toarray(), np.eye(6)[rows])  # 3 features never occur
         np.testing.assert_array_equal(domain.views[1], dense[rows])
-
-
-def test_topics_are_positive_probabilities():
-    X = sp.csr_array(np.random.default_rng(0).poisson(0.5, (30, 40)).astype(np.float32))
-    topics = topic_view(X, 4)
-    assert topics.min() > 0
-    np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["multilabel/own", "nus-wide"])

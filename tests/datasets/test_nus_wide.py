@@ -80,12 +80,6 @@ def test_known_files_pass_and_a_clone_holds_them_in_a_folder(images, tmp_path):
     assert [view.shape[1] for view in build(clone, views="tags")[0].domains[0].views] == [2]
 
 
-def test_tasks_need_no_labels_of_test_images(images):
-    problem, _ = build(images, tasks=2, tasks_from="random")
-    assert sorted(len(domain.seen) for domain in problem.domains) == [2, 3]
-    assert build(images, tasks=2, tasks_from="train-labels")[0].domains
-
-
 @pytest.mark.parametrize("file", ["CH_Lite_Train", "CORR_Lite_Test"])
 def test_a_changed_or_missing_features_file_is_refused(images, file):
     path = images / f"NUS-WIDE-Lite_features/Normalized_{file}.dat"
@@ -119,33 +113,6 @@ def test_labels_that_are_not_the_known_ones_are_refused(images, file, text, mess
         build(images)
 
 
-@pytest.mark.parametrize("at", range(6))
-def test_every_fact_of_the_labels_is_checked(images, monkeypatch, at):
-    facts = list(nus_wide.LABEL_FACTS)
-    facts[at] = 7
-    monkeypatch.setattr(nus_wide, "LABEL_FACTS", tuple(facts))
-    with pytest.raises(ValueError, match=r"expected .*7"):
-        build(images)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("-1 0 1 1\n1 1 1 1\n", "view 0 has"),
-        ("inf 0 1 1\n1 1 1 1\n", "view 0 has"),
-        ("1 0 0 0\n", r"features BoW: expected lines for \[3, 2\] images"),
-        ("1\n1\n", "must match exactly"),
-        ("a b\n", "BoW_Lite_Test.dat: not a table of numbers"),
-    ],
-)
-def test_visual_words_in_another_format_are_refused(images, home, text, message):
-    (images / "NUS-WIDE-Lite_features/Normalized_BoW_Lite_Test.dat").write_text(text)
-    task = tasks.Task.named("nus-wide", path=str(images), views="BoW+CH", tasks=1)
-    with pytest.raises(UserError, match=message) as error:
-        tasks.load(task, home)
-    assert "\n" not in str(error.value)
-
-
 def test_a_folder_without_features_or_labels_is_refused(tmp_path, images, home):
     task = tasks.Task.named("nus-wide", path=str(tmp_path / "empty"))
     (tmp_path / "empty").mkdir()
@@ -155,14 +122,6 @@ def test_a_folder_without_features_or_labels_is_refused(tmp_path, images, home):
         file.unlink()
     with pytest.raises(UserError, match=r"NUS-WIDE-Lite_groundtruth: numbers \(0, 0, "):
         tasks.load(tasks.Task.named("nus-wide", path=str(images)), home)
-
-
-@pytest.mark.parametrize("views", ["", "CH+CH", "../CH", "CH+"])
-def test_misspelt_views_are_refused(images, views):
-    with pytest.raises(
-        ValueError, match=r"expected different ones of CH, CORR, EDH, .*, joined by"
-    ):
-        build(images, views=views)
 
 
 def test_only_regular_files_are_the_users_files(images):

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import originals
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import LinearSVC
 
-from transferbench import measures
 from transferbench.data.problems import train_mask
 from transferbench.datasets import rcv1
 from transferbench.datasets._term_counts import recover_counts
@@ -162,47 +159,6 @@ def test_only_tasks_from_labels_depend_on_labels_of_test_stories(how, leaks, mon
         for one, other in zip(before, built(), strict=True)
     ]
     assert all(same) != leaks
-
-
-def test_options_have_their_documented_effect():
-    files = originals(NAMES[0])
-
-    def built(**options):
-        return rcv1.build(NAMES[0], files, **{"views": "tf-idf"} | options)[0].domains
-
-    one = built(tasks=1)
-    assert [domain.name for domain in one] == ["all"]
-    assert one[0].seen.sum() == 3000
-    assert built(tasks=1, train=0.1)[0].seen.sum() == 600
-    other = built(tasks=1, split=1)[0].seen
-    assert other.sum() == 3000
-    assert 1200 < (other & one[0].seen).sum() < 1800
-    four = built()  # the same stories are seen, whatever their tasks
-    assert sum(domain.seen.sum() for domain in four) == 3000
-    seen = sp.csr_array(one[0].X[one[0].seen]).sum(axis=0)
-    np.testing.assert_allclose(sum(d.X[d.seen].sum(axis=0) for d in four), seen, rtol=1e-3)
-    topics = built(views="topics", topics=3)[0].views
-    assert [view.shape[1] for view in topics] == [3]
-    np.testing.assert_allclose(topics[0].sum(axis=1), 1, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("views", "expected"), [("tf-idf", (0.897, 0.876, 0.061)), ("topics", (0.860, 0.835, 0.083))]
-)
-def test_a_linear_svm_reaches_the_known_scores(views, expected):
-    name = "rcv1/subset1"
-    problem, truth = rcv1.build(name, originals(name), views=views, tasks=1)
-    domain, Y = problem.domains[0], truth.Y[0]
-    if sp.issparse(domain.X):  # LIBLINEAR needs 32-bit indices, as a loaded task has
-        domain.X.indices, domain.X.indptr = (
-            array.astype(np.int32) for array in (domain.X.indices, domain.X.indptr)
-        )
-    C = 1 if views == "tf-idf" else 10
-    svm = OneVsRestClassifier(LinearSVC(C=C)).fit(domain.X[domain.seen], Y[domain.seen])
-    D = svm.predict(domain.X[~domain.seen])
-    chosen = measures.example_f1, measures.jaccard, measures.hamming_loss
-    scores = [measure(Y[~domain.seen], D) for measure in chosen]
-    assert scores == pytest.approx(expected, abs=0.02 if views == "topics" else 0.01)
 
 
 def made_up(shift: int, n: int = 40, d: int = 60) -> tuple[sp.csr_array, np.ndarray]:

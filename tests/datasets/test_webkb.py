@@ -42,11 +42,6 @@ def test_html_is_parsed_by_the_standard():
     assert webkb._text("").split() == []
 
 
-def test_the_text_for_browsers_without_frames_is_read():
-    html = "<html><frameset cols=2><frame src=no><noframes><!WA1><b>In&uuml; words</b></noframes>"
-    assert webkb._text(html).split() == ["Inü", "words"]
-
-
 @pytest.fixture
 def made_up(tmp_path):
     """Writes an archive of four pages a university; returns the builder's files."""
@@ -79,31 +74,6 @@ def test_made_up_pages_are_ordered_by_path(made_up):
         ],
     )
     np.testing.assert_array_equal(truth.Y[1].argmax(axis=1), [2, 2, 1, 3, 0, 0])
-
-
-def test_one_university_is_the_source_and_another_the_target(made_up):
-    problem, truth = webkb.build("webkb/wisconsin-vs-texas", made_up, **PLAIN)
-    every, every_truth = webkb.build("mtc/webkb4", made_up, **PLAIN)
-    assert (problem.family, truth.names) == ("transfer", ("source", "target"))
-    for at, university in enumerate(("wisconsin", "texas")):
-        same = every.domains[webkb.UNIVERSITIES.index(university)].X
-        same = same[:, [0, 1, 3, 4, 5, 6, 8]]  # without cornell and washington
-        np.testing.assert_array_equal(problem.domains[at].X.toarray(), same.toarray())
-        np.testing.assert_array_equal(
-            truth.Y[at], every_truth.Y[webkb.UNIVERSITIES.index(university)]
-        )
-    assert [len(domain.seen) for domain in problem.sources] == [4]
-
-
-def test_options_have_their_documented_effect(made_up):
-    def built(**options):
-        return webkb.build("mtc/webkb4", made_up, **PLAIN | options)[0].domains[1].X
-
-    assert built(min_df=2).shape[1] == 8
-    assert built(max_features=1).toarray().ravel().tolist() == [2, 1, 0, 0, 0, 0]  # exam
-    assert built(token_pattern="[a-z]{7,}").shape[1] == 3
-    lengths = built(unit_length=True).multiply(built(unit_length=True)).sum(axis=1)
-    np.testing.assert_allclose(lengths, [1, 1, 1, 1, 1, 0], atol=1e-6)
 
 
 @pytest.mark.slow
