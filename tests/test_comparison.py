@@ -188,7 +188,7 @@ def test_the_range_of_the_evidence_is_that_of_the_experiment():
         task, asked = Task.named(row.task), row.variant["documents"]
         if row.group == "WebKB" or asked == "100":
             continue
-        facts = datasets.tasks()[task.base].FACTS[task.base]
+        facts = datasets.facts(task.base)
         limit = task.cut.get("documents", math.inf)
         sizes[label] = [min(limit, size) for size in facts["documents"].values()]
         classes.add(len(facts["classes"]))

@@ -17,7 +17,7 @@ def fit(problem, *, seed: int = 0, watch=None):
 """
 DATASET = """
 from transferbench.errors import Unavailable
-FILES, TASKS, FACTS = {}, {"good/one": "made up"}, {}
+FILES, TASKS = {}, {"good/one": "made up"}
 def build(task, files):
     raise Unavailable("good/one: unavailable; bring it.")
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transferbench import __version__, datasets, experiments, models
 from transferbench.data import fetch, tasks
-from transferbench.datasets._published import dataset_of
+from transferbench.datasets import dataset_of
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import originals, reachable
 
-from transferbench import settings
+from transferbench import datasets, settings
 from transferbench.baselines import embedded
 from transferbench.data import fetch, tasks
 from transferbench.data.tasks import Facts
@@ -64,17 +64,18 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
     monkeypatch.setattr(embedded, "embed", count_words)
     gtl = task.replace("embedded/", "gtl/")
     problem, truth = embedded.build(task, files)
-    plain, expected = newsgroups.build(gtl, files)
-    counts, _ = newsgroups.build(
-        gtl, files, stop_words="none", min_df=1, weighting="tf", unit_length=False
-    )
-    Facts.of(problem, truth).check(task, embedded.FACTS[task])
+    corpus = {name: files[name] for name in newsgroups.FILES}
+    groups, texts = newsgroups.posts(corpus.values())
+    plain, expected = newsgroups.build(gtl, corpus)
+    Facts.of(problem, truth).check(task, datasets.facts(task))
     assert (problem.name, problem.classes) == (task, plain.classes)
-    for domain, same, words in zip(problem.domains, plain.domains, counts.domains, strict=True):
+    for domain, same in zip(problem.domains, plain.domains, strict=True):
         assert (domain.X != same.X).nnz == 0
         np.testing.assert_array_equal(domain.Y, same.Y)
         np.testing.assert_array_equal(domain.seen, same.seen)
-        np.testing.assert_array_equal(domain.views[1][:, 0], words.X.sum(axis=1) + 1)
+        rows = newsgroups.labels(newsgroups.SPLITS[gtl][domain.name], groups) >= 0
+        words = count_words([text for text, row in zip(texts, rows, strict=True) if row])
+        np.testing.assert_array_equal(domain.views[1], words)
     for Y, other in zip(truth.Y, expected.Y, strict=True):
         np.testing.assert_array_equal(Y, other)
 

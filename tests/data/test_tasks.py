@@ -143,14 +143,13 @@ def test_options_change_the_task_and_defaults_do_not(own, home):
 def test_default_options_are_not_part_of_the_name(own):
     assert tasks.Task.named("own/small:documents=40").name == "own/small"
     assert tasks.Task.named("own/small", documents=50).name == "own/small:documents=50"
-    text = "comp-vs-rec:token_pattern=[a-z]{3,},min_df=7"
-    assert tasks.Task.named(text).options["token_pattern"] == "[a-z]{3,}"
-    assert tasks.Task.named(text).options["min_df"] == 7
+    options = tasks.Task.named("nus-wide:views=one,two,split=7").options
+    assert (options["views"], options["split"]) == ("one,two", 7)
 
 
 def test_options_that_cannot_be_built_are_a_user_error(real):
     with pytest.raises(UserError, match="try other options"):
-        tasks.load(tasks.Task.named("gtl/comp-vs-rec:token_pattern=("), real)
+        tasks.load(tasks.Task.named("gtl/comp-vs-rec:min_df=100000"), real)
 
 
 def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch):

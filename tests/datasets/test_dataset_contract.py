@@ -24,9 +24,8 @@ FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED, *ALIKE}]
 @pytest.mark.parametrize("name", datasets.tasks())
 def test_a_task_states_its_files_and_facts(name):
     module = datasets.tasks()[name]
-    assert name in module.FACTS
     if name not in {*ELSEWHERE, *OWN}:
-        assert "digest" in module.FACTS[name]
+        assert "digest" in datasets.facts(name)
     assert tasks.Task.named(name).has_default_options
     needed = tasks.needed(tasks.Task.named(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
@@ -38,10 +37,17 @@ def test_a_task_states_its_files_and_facts(name):
 
 
 @pytest.mark.parametrize("module", datasets.modules().values(), ids=list(datasets.modules()))
-def test_every_original_and_every_fact_belongs_to_a_task(module):
-    assert set(module.FACTS) <= set(module.TASKS)
+def test_every_original_belongs_to_a_task(module):
     used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.named(name))}
     assert used == set(module.FILES)
+
+
+def test_facts_are_of_tasks_and_short_names_are_of_the_first():
+    assert datasets.read_json("facts.json").keys() <= datasets.tasks().keys()
+    assert datasets.full_name("comp-vs-sci") == "gtl/comp-vs-sci"  # zhuang/, mtc/ have it, too
+    assert datasets.full_name("rec-vs-talk") == "gtl/rec-vs-talk"
+    assert datasets.full_name("comp-vs-rec-19997") == "dtl/comp-vs-rec-19997"
+    assert datasets.full_name("webkb4") == "mtc/webkb4"
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -64,7 +70,7 @@ def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]
     problem, truth = module.build(name, originals(name), **tasks.Task.named(name).options)
-    Facts.of(problem, truth).check(name, module.FACTS[name])
+    Facts.of(problem, truth).check(name, datasets.facts(name))
 
     transfer = problem.family == "transfer"
     unit_length = tasks.Task.named(name).options.get("unit_length", False)

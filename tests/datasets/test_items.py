@@ -9,7 +9,6 @@ from transferbench import datasets
 
 COUNTS = {"weighting": "tf", "unit_length": False}
 EVERY = COUNTS | {"min_df": 1}
-PAGES = COUNTS | {"stop_words": "none", "max_features": 10**6}
 #: Task → its options and, by domain, class and number of words of the documents 0, 9 and last.
 ITEMS = {
     "reuters/orgs-vs-people": (COUNTS, {
@@ -19,11 +18,6 @@ ITEMS = {
     "reuters/people-vs-places": (COUNTS, {
         "source": "places 52, places 342, people 201",
         "target": "places 290, places 82, people 43"}),
-    "mtc/webkb4": (PAGES, {  # by html5lib
-        "cornell": "course 94, course 1189, student 3",
-        "texas": "course 31, course 115, student 203",
-        "washington": "course 224, course 120, student 1003",
-        "wisconsin": "course 253, course 1247, student 32"}),
     "mtc/webkb4-linqs": (COUNTS, {
         "cornell": "student 71, project 151, course 93",
         "texas": "course 54, course 91, project 83",

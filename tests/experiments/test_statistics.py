@@ -19,10 +19,9 @@ def test_committed_pages_are_what_the_facts_yield():
 
 
 def test_a_page_is_outdated_once_a_fact_changes(monkeypatch):
-    module = datasets.tasks()["mtc/webkb4"]
-    facts = copy.deepcopy(module.FACTS)
-    facts["mtc/webkb4"]["documents"]["cornell"] = 227
-    monkeypatch.setattr(module, "FACTS", facts)
+    facts = copy.deepcopy(datasets.facts("mtc/webkb4"))
+    facts["documents"]["cornell"] = 227
+    monkeypatch.setitem(datasets.read_json("facts.json"), "mtc/webkb4", facts)
     assert [path.name for path in pages.changed_files(FOLDER, statistics.render())] == [
         "table.csv",
         "table.md",

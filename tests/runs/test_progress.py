@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 
 import pytest
 
@@ -30,10 +29,10 @@ def clock(monkeypatch) -> Clock:
 
 def perform(bar: ProgressBar, clock: Clock, run: str, seconds: float) -> None:
     """Perform a run in so many seconds, with a sign of life each second."""
-    bar.update(run)
+    bar.start(run, run)
     for _ in range(int(seconds)):
         clock.now += 1
-        bar.update()
+        bar.update(None, 0, 1)
     bar.end(run)
 
 
@@ -85,7 +84,7 @@ def test_reused_runs_take_no_time(clock):
 
 def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
     bar = ProgressBar("ab", True)
-    bar.update("a")
+    bar.start("a", "a")
     clock.now += 10
     assert math.isnan(bar.remaining())
     assert str(bar) == "0/2 runs: a"
@@ -108,14 +107,3 @@ def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
 )
 def test_a_duration_in_words(seconds, text):
     assert duration(seconds) == text
-
-
-def test_late_progress_of_an_ended_run_is_not_shown():
-    with closing(ProgressBar(["one", "two"], True)) as bar:
-        bar.update("one", 1, 2)
-        bar.update("two")
-        assert bar.tqdm.n == 0.5
-        bar.end("one")
-        bar.update("one", 2, 2)
-        bar.update()
-        assert bar.tqdm.n == 1

@@ -19,6 +19,7 @@ with them. NumPy is enough for 23 million weights.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -27,9 +28,8 @@ import numpy as np
 from scipy.special import erf
 
 from transferbench.baselines import need
-from transferbench.datasets import newsgroups
-from transferbench.datasets._published import facts, originals
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.datasets import newsgroups, originals
+from transferbench.problem import Problem, Truth
 
 Weights: TypeAlias = dict[str, np.ndarray]
 
@@ -41,8 +41,6 @@ TASKS = {
     for name, line in newsgroups.TASKS.items()
     if name.startswith("gtl/") and name.count("-vs-") == 1
 }
-#: All entries of an embedding count as nonzeros.
-FACTS = facts(TASKS)
 
 SIZE = 384  # of an embedding
 LAYERS, HEADS = 6, 12
@@ -60,24 +58,19 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
         Without the extra `modern`.
     """
     gtl = task.replace("embedded/", "gtl/")
-    paths = tuple(files[name] for name in newsgroups.FILES)
-    model = tuple(files[name] for name in MODEL)
+    corpus = {name: files[name] for name in newsgroups.FILES}
+    paths, model = tuple(corpus.values()), tuple(files[name] for name in MODEL)
     groups, _ = newsgroups.posts(paths)
-
-    def embeddings(domain: Domain) -> np.ndarray:
+    problem, truth = newsgroups.build(gtl, corpus)
+    domains = []
+    for domain in problem.domains:
         labels = newsgroups.labels(newsgroups.SPLITS[gtl][domain.name], groups)
         group_of_post = groups[labels >= 0]
         view = np.empty((len(group_of_post), SIZE), np.float32)
         for group in np.unique(group_of_post):
             view[group_of_post == group] = _embed_group(paths, model, str(group))
-        return view
-
-    problem, truth = newsgroups.build(gtl, files)
-    domains = tuple(
-        Domain(domain.name, (domain.X, embeddings(domain)), domain.Y, domain.seen)
-        for domain in problem.domains
-    )
-    return Problem(task, problem.family, problem.classes, domains), truth
+        domains.append(replace(domain, views=(domain.X, view)))
+    return replace(problem, name=task, domains=tuple(domains)), truth
 
 
 @cache

@@ -88,10 +88,9 @@ def _task(name: str, settings: Settings) -> list[str]:
         f"{f.name}, {f'{f.size:,} bytes' if f.size else 'of unknown size'}, {f.digest}"
         for f in files
     ] or ["your own files" if "path" in options else "nothing: it is generated"]
-    facts_of_build = module.FACTS.get(name, {})
     return [
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
-        *_section("Facts, checked at every build with the default options", facts_of_build),
+        *_section("Facts, checked at every build with the default options", datasets.facts(name)),
         *_section(f"Options ({name}:NAME=VALUE,…)", [*options.values(), order]),
         *_section("Options of every transfer task, to use some documents", tasks.CUT.values()),
         *_section("Built from", built_from), "",

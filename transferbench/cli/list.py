@@ -84,7 +84,7 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
         lists["tasks"] = [
             {
                 "name": name,
-                "documents": sum(module.FACTS.get(name, {}).get("documents", {}).values()) or None,
+                "documents": sum(datasets.facts(name).get("documents", {}).values()) or None,
                 "cached": _cached(settings, name),
                 "summary": module.TASKS[name],
             }

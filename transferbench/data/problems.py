@@ -94,10 +94,10 @@ def text_builder(read: Reader[Texts]) -> Builder:
     """Return the function `build` of a transfer dataset of texts."""
 
     def read_counts(
-        task: str, files: dict[str, Path], *, token_pattern: str = r"[^\W_]{2,}"
+        task: str, files: dict[str, Path]
     ) -> tuple[Sequence[str], Mapping[str, Counts]]:
         classes, parts = read(task, files)
-        counts, _ = count((text for texts, _ in parts.values() for text in texts), token_pattern)
+        counts, _ = count((text for texts, _ in parts.values() for text in texts), r"[^\W_]{2,}")
         ends = np.cumsum([len(y) for _, y in parts.values()])
         return classes, {
             name: (counts[end - len(y) : end], y)
@@ -427,11 +427,11 @@ def assign_tasks(category: np.ndarray, tops: Sequence[str], tasks: int) -> np.nd
     return task
 
 
-def topic_view(counts: sp.csr_array, topics: int) -> np.ndarray:
-    """Return P(z|d) (n, topics) by PLSA, never zero, so that no zero depends on rounding."""
+def topic_view(counts: sp.csr_array) -> np.ndarray:
+    """Return P(z|d) (n, 100) by PLSA, never zero, so that no zero depends on rounding."""
     from transferbench.core.plsa import plsa  # loads scipy.special, which takes long
 
-    topics_of_documents, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
+    topics_of_documents, _, _ = plsa([counts], 100, max_iter=100, tol=1e-4, seed=0)
     return np.asarray(np.maximum(topics_of_documents, np.float32(1e-6)))
 
 

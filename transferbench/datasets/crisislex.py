@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.problems import Texts, text_builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
 CLASSES = ("off-topic", "on-topic")
 FILES = originals("crisislex")
-#: Disasters, in the order of the files.
 DISASTERS = ("sandy", "alberta", "boston", "oklahoma", "queensland", "west-texas")
 FILE_OF = dict(zip(DISASTERS, FILES, strict=True))
 #: Task → source and target.
@@ -26,7 +25,6 @@ TASKS = {
     task: f"Tweets on disasters, {source} to {target}: 2 domains, the first labelled"
     for task, (source, target) in PAIRS.items()
 }
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -36,8 +34,8 @@ def needed(task: str) -> list[str]:
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
     parts = {}
-    for domain, name in zip(("source", "target"), needed(task), strict=True):
-        with files[name].open(encoding="utf-8", newline="") as stream:
+    for domain, path in zip(("source", "target"), files.values(), strict=True):
+        with path.open(encoding="utf-8", newline="") as stream:
             _, *rows = csv.reader(stream, skipinitialspace=True)
         y = np.array([CLASSES.index(label) for *_, label in rows])
         parts[domain] = [text for _, text, _ in rows], y

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
 FILES = originals("email-spam")
 #: The public mails and the inboxes of the tasks A and B.
@@ -28,26 +28,24 @@ PUBLIC_A, *USERS_A = [name for name in FILES if "task_a" in name]
 PUBLIC_B, *USERS_B = [name for name in FILES if "task_b" in name]
 
 
-def _split(source: str, users: list[str]) -> dict[str, str]:
-    return {"source": source} | {f"user-{i}": name for i, name in enumerate(users, 1)}
-
-
+INBOXES_A, INBOXES_B = (
+    {f"user-{i}": name for i, name in enumerate(users, 1)} for users in (USERS_A, USERS_B)
+)
 #: Task → domain → file, the source first.
-SPLITS: dict[str, dict[str, str]] = {
-    "email-spam": _split(PUBLIC_A, USERS_A),
-    "email-spam/inboxes": {f"user-{i}": name for i, name in enumerate(USERS_A, 1)},
+SPLITS = {
+    "email-spam": {"source": PUBLIC_A, **INBOXES_A},
+    "email-spam/inboxes": INBOXES_A,
     **{
         f"email-spam/inbox-{i}-to-{j}": {"source": USERS_A[i], "target": USERS_A[j]}
         for i, j in permutations(range(len(USERS_A)), 2)
     },
-    "email-spam/task-b": _split(PUBLIC_B, USERS_B),
+    "email-spam/task-b": {"source": PUBLIC_B, **INBOXES_B},
 }
 TASKS = {
     task: f"Email spam, {'inbox to inbox' if '/inbox-' in task else 'public mails to inboxes'}: "
     f"{len(split)} domains, the first labelled"
     for task, split in SPLITS.items()
 } | {"email-spam/inboxes": "Email spam, the inboxes of task A: 3 domains, none labelled"}
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -59,12 +57,11 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
     from sklearn.datasets import load_svmlight_files
 
     # Read together, so that all have the same number of columns.
-    paths = [str(files[name]) for name in needed(task)]
-    arrays = load_svmlight_files(paths, zero_based=False)
-    parts = {}
-    for domain, counts, labels in zip(SPLITS[task], arrays[::2], arrays[1::2], strict=True):
-        parts[domain] = sp.csr_array(counts), (labels > 0).astype(np.intp)
-    return ("ham", "spam"), parts
+    arrays = load_svmlight_files([str(path) for path in files.values()], zero_based=False)
+    return ("ham", "spam"), {
+        domain: (sp.csr_array(counts), (labels > 0).astype(np.intp))
+        for domain, counts, labels in zip(SPLITS[task], arrays[::2], arrays[1::2], strict=True)
+    }
 
 
 #: By default, words of a single mail are dropped.

@@ -25,39 +25,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.formats import read_arff
-from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
+from transferbench.data.problems import Labelled, multilabel_builder, topic_view
 from transferbench.data.text import weight
-from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
-from transferbench.problem import Matrix
+from transferbench.datasets import originals
 
 FILES = originals("eurlex")
-(CODES,) = FILES
-TASKS = {
-    "eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks",
-}
-FACTS = facts(TASKS)
+TASKS = {"eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks"}
 #: The first numbers of a directory code.
 Code = tuple[int, ...]
 
 
-def _read(
-    task: str, files: dict[str, Path], *, views: Views = "both", topics: Count = 100
-) -> Labelled:
-    """Read one task. views, topics: see `rcv1/subset1`."""
-    table, Y_all, labels = read_arff(files[CODES])
+def _read(task: str, files: dict[str, Path]) -> Labelled:
+    (path,) = files.values()
+    table, Y_all, labels = read_arff(path)
     # The first two levels of each code: tag_11.30.40.0 → (11, 30).
     numbers = [label.removeprefix("tag_").split(".") for label in labels]
-    parts: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
-    second, Y_sub = _union(Y_all, parts)
-    tops = [str(code[0]) for code in second]
-    first, Y = _union(Y_all, [code[:1] for code in parts])
-    classes = [str(code[0]) for code in first]
+    codes: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
+    second, Y_sub = _union(Y_all, codes)
+    first, Y = _union(Y_all, [code[:1] for code in codes])
     X = sp.csr_array(table)
-    matrices: list[Matrix] = [] if views == "topics" else [weight(X, "tf", True)]
-    if views != "tf-idf":
-        matrices.append(topic_view(X, topics))
-    return Labelled(classes, matrices, Y, Y_sub, tops, X)
+    views = [weight(X, "tf", True), topic_view(X)]
+    return Labelled([str(c) for (c,) in first], views, Y, Y_sub, [str(c) for c, _ in second], X)
 
 
 build = multilabel_builder(_read)

@@ -17,7 +17,6 @@ import scipy.sparse as sp
 
 from transferbench.data.fetch import File
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets._published import facts
 from transferbench.parameters import Count, CountOrZero
 
 FILES: dict[str, File] = {}  # nothing to fetch
@@ -31,7 +30,6 @@ TASKS = {
     + ("2 domains, the first labelled" if task.endswith("transfer") else "2 clustering tasks")
     for task, documents in DOCUMENTS.items()
 }
-FACTS = facts(TASKS)
 
 
 def _read(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.problems import Texts, text_builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
 FILES = originals("germeval")
 #: Prefix of a task → its classes.
@@ -29,13 +29,12 @@ TASKS = {
     "2 domains, the first labelled"
     for task, (prefix, source, target) in PARTS.items()
 }
-FACTS = facts(TASKS)
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
-    prefix, *names = PARTS[task]
+    prefix, source, target = PARTS[task]
     parts = {}
-    for domain, name in zip(("source", "target"), names, strict=True):
+    for domain, name in (("source", source), ("target", target)):
         content = files[f"germeval-2018/germeval2018.{name}.txt"].read_text(encoding="utf-8")
         rows = [line.split("\t") for line in content.strip().split("\n")]
         labels = [(fine if prefix else coarse).lower() for _, coarse, fine in rows]

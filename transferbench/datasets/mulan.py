@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from transferbench.data.formats import read_arff
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 
@@ -39,7 +39,6 @@ TASKS = {
     "mulan/enron": "Mulan, enron: 1,702 e-mails, 1,001 words, 53 labels",
     "mulan/bibtex": "Mulan, bibtex: 7,395 entries, 1,836 words, 159 labels",
 }
-FACTS = facts(TASKS)
 #: Sets whose features are numbers, not words.
 NUMERIC = ("mulan/emotions", "mulan/yeast")
 
@@ -66,7 +65,7 @@ def build(
     split
         Number of the draw.
     """
-    data, labels = (files[name] for name in needed(task))
+    data, labels = files.values()
     table, Y, classes = read_arff(data, label_names(labels))
     X: Matrix = scale(np.asarray(table)) if task in NUMERIC else sp.csr_array(table)
     everything, seen = np.zeros(len(Y), np.intp), train_mask(len(Y), train, split)

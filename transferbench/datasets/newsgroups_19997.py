@@ -27,10 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
-from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import count, document_frequency, select
-from transferbench.datasets import newsgroups
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import newsgroups, originals
 from transferbench.problem import Problem, Truth
 
 #: Lines of a post's header that a word is taken from: all, all but those that name the group, none.
@@ -47,7 +45,6 @@ TASKS = {
     for name, split in newsgroups.SPLITS.items()
     if name.startswith(("dtl/", "dai/"))
 }
-FACTS = facts(TASKS)
 
 
 def build(
@@ -55,7 +52,6 @@ def build(
     files: dict[str, Path],
     *,
     headers: Headers = "all",
-    encoded: bool = False,
     weighting: Literal["tf", "tf-idf"] = "tf-idf",
     unit_length: bool = False,
 ) -> tuple[Problem, Truth]:
@@ -65,34 +61,24 @@ def build(
     ----------
     headers
         Lines of the header whose words count; unnamed leaves out the four that name the group.
-    encoded
-        Keep posts that are no plain text.
     weighting
         Counts alone, or times the idf above.
     unit_length
         Divide each row by its Euclidean length.
     """
-    weights, plain, groups = _corpus(*files.values(), headers)
+    weights, groups = _corpus(*files.values(), headers)
     if weighting == "tf-idf":
-        N = plain & np.isin(groups, newsgroups.SIXTEEN)
+        N = np.isin(groups, newsgroups.SIXTEEN)
         df = document_frequency(weights[np.flatnonzero(N)])
         weights = sp.csr_array(weights.multiply(np.log(N.sum() / np.maximum(df, 1))))
         weights.eliminate_zeros()  # words of every post, such as "subject"
-    parts = {}
-    for domain, classes in newsgroups.SPLITS[task.removesuffix("-19997")].items():
-        y = newsgroups.labels(classes, groups)
-        rows = np.flatnonzero((y >= 0) & (plain | encoded))
-        parts[domain] = weights[rows], y[rows]
-    names = list(classes)
-    # "tf": the weights as they are.
-    return problem_from_counts(
-        task, "transfer", names, parts, weighting="tf", unit_length=unit_length
-    )
+    split = newsgroups.SPLITS[task.removesuffix("-19997")]
+    return newsgroups.build_weighted(task, split, weights, groups, unit_length)
 
 
 @lru_cache(maxsize=1)
-def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Return counts (n, d) of the posts, (n,) True for plain text, and the group of each."""
+def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray]:
+    """Return counts (n, d) of the posts that are plain text, and the group of each."""
     posts = dict(sorted(members(path)))
 
     def words(post: bytes) -> str:
@@ -104,7 +90,8 @@ def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray, np.
     counts, vocabulary = count(map(words, posts.values()), "[a-z]{2,}")
     counts = counts[:, select(counts, vocabulary, stop_words="english", min_df=15)]
     groups = np.array([name.split("/")[1] for name in posts])
-    return counts, np.array([is_plain(post) for post in posts.values()]), groups
+    plain = np.array([is_plain(post) for post in posts.values()])
+    return counts[np.flatnonzero(plain)], groups[plain]
 
 
 def is_plain(post: bytes) -> bool:

@@ -36,11 +36,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
-from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import document_frequency
-from transferbench.datasets import newsgroups
+from transferbench.datasets import newsgroups, originals
 from transferbench.datasets import newsgroups_19997 as originally
-from transferbench.datasets._published import facts, originals
 from transferbench.problem import Problem, Truth
 
 FILES = originals("newsgroups-bydate") | originally.FILES
@@ -49,7 +47,6 @@ TASKS = {
     for name, split in newsgroups.SPLITS.items()
     if name.startswith("mrtl/") or (name.startswith("gtl/") and name.count("-vs-") == 1)
 }
-FACTS = facts(TASKS)
 
 DATE = re.compile(r"^Date:(.*)$", re.M)
 #: Posts of the same second whose published order is not that of their numbers.
@@ -57,33 +54,16 @@ TIED = ("51584 51556", "53668 53665", "54304 54306 54303 54305", "76169 76168", 
 RANK = {number: i for tied in TIED for i, number in enumerate(tied.split())}
 
 
-def build(
-    task: str, files: dict[str, Path], *, unit_length: bool | None = None
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    Parameters
-    ----------
-    unit_length
-        Divide each row by its Euclidean length; by default in mrtl/, not in gtl/.
-    """
+def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
+    """Build one task."""
     name = task.removesuffix("-bydate")
-    counts, groups = rennie(*(files[name] for name in FILES))
-    classes = next(iter(newsgroups.SPLITS[name].values()))
-    if name.startswith("gtl/"):
-        weights, rows = recipe(counts, groups, classes, document_frequency(counts) >= 6)
+    split, is_gtl = newsgroups.SPLITS[name], name.startswith("gtl/")
+    weights, groups = rennie(*files.values())
+    if is_gtl:
+        kept = document_frequency(weights) >= 6
+        weights, rows = recipe(weights, groups, next(iter(split.values())), kept)
         groups = groups[rows]
-    else:
-        weights = counts
-    parts = {}
-    for domain, members_of in newsgroups.SPLITS[name].items():
-        y = newsgroups.labels(members_of, groups)
-        parts[domain] = weights[np.flatnonzero(y >= 0)], y[y >= 0]
-    scaled = name.startswith("mrtl/") if unit_length is None else unit_length
-    # "tf": the weights as they are.
-    return problem_from_counts(
-        task, "transfer", list(classes), parts, weighting="tf", unit_length=scaled
-    )
+    return newsgroups.build_weighted(task, split, weights, groups, unit_length=not is_gtl)
 
 
 def recipe(

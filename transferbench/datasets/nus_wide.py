@@ -37,7 +37,6 @@ parts are joined and split again at random.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,23 +44,21 @@ import scipy.sparse as sp
 from transferbench.data.archive import digest
 from transferbench.data.fetch import File
 from transferbench.data.problems import Labelled, multilabel_builder
-from transferbench.datasets._published import originals
+from transferbench.datasets import originals
 from transferbench.datasets.user import check_users_files, user_folder
 from transferbench.problem import Matrix
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}
-FACTS: dict[str, dict[str, Any]] = {"nus-wide": {}}
 PARTS = ("Train", "Test")
 # Paths of the files by name (concept or kind) and part.
 LABELS = "NUS-WIDE-Lite_groundtruth/Lite_Labels_{}_{}.txt"
 FEATURES = "NUS-WIDE-Lite_features/Normalized_{}_Lite_{}.dat"
 TAGS = "NUS-WIDE-Lite_tags/Lite_Tags1k_{1}.txt"
-KINDS = ("CH", "CORR", "EDH", "WT", "CM55", "tags", "BoW")
 #: Digests of the files of all kinds but BoW.
 KNOWN = originals("nus-wide")
-#: Train images, Test images, concepts, labels an image, label sets, images without a label.
-LABEL_FACTS = (27_807, 27_808, 81, 4.211, 15_114, 2_989)
+#: Images, concepts, labels an image, label sets, images without a label.
+LABEL_FACTS = (55_615, 81, 4.211, 15_114, 2_989)
 REMEDY = (
     "run `git clone https://github.com/Umauro/Taller2-Machine-Learning FOLDER` and "
     "`git -C FOLDER checkout 8bf9e9bcdf4934ccf0cd81d5e968ac84f587e5b3`, or unpack NUS-WIDE-LITE"
@@ -82,16 +79,10 @@ def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH
     Raise Unavailable without a path, ValueError for files that are missing or not the known ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
-    kinds = views.split("+")
-    if not {*kinds} <= {*KINDS} or len({*kinds}) < len(kinds):
-        raise ValueError(
-            f"views={views}: expected different ones of {', '.join(KINDS)}, joined by +"
-        )
-    for kind in kinds:
-        _check_files(folder, kind)
-    concepts, parts = _labels(folder)
-    matrices = [_features(folder, kind, [len(part) for part in parts]) for kind in kinds]
-    Y = np.vstack(parts)
+    matrices = [_features(folder, kind) for kind in views.split("+")]
+    concepts, Y = _labels(folder)
+    if any(X.shape[0] != len(Y) for X in matrices):
+        raise ValueError(f"views={views}: expected a line for each of the {len(Y)} images")
     return Labelled(concepts, matrices, Y, Y, [""] * len(concepts), matrices[0])
 
 
@@ -104,41 +95,42 @@ def _unpacked(folder: Path) -> Path:
     return inside if inside.is_dir() else folder
 
 
-def _paths(folder: Path, kind: str) -> list[Path]:
-    """Return the Train and the Test file of a kind of features, or of the tags."""
-    pattern = TAGS if kind == "tags" else FEATURES
-    return [folder / pattern.format(kind, part) for part in PARTS]
+def _features(folder: Path, kind: str) -> Matrix:
+    """Return the features (n, d) of the Train images, then of the Test images.
 
-
-def _check_files(folder: Path, kind: str) -> None:
-    """Raise ValueError if a file of a kind is missing or not the known one."""
-    for file in _paths(folder, kind):
+    Raise ValueError if a file is missing or not the known one.
+    """
+    tables = []
+    for part in PARTS:
+        file = folder / (TAGS if kind == "tags" else FEATURES).format(kind, part)
         if not file.is_file():
-            raise ValueError(f"{file.name} is missing (views: {', '.join(KINDS)}); {REMEDY}")
+            raise ValueError(
+                f"{file.name} is missing (views: CH, CORR, EDH, WT, CM55, tags, BoW); {REMEDY}"
+            )
         check_users_files([file])
         original = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
         if original and (actual := digest(file, "git-blob")) != original.digest:
             raise ValueError(f"{file.name} is {actual}, expected {original.digest}; {REMEDY}")
+        tables.append(_numbers(file))
+    X = np.vstack(tables)
+    return sp.csr_array(X) if kind == "tags" else X
 
 
-def _labels(folder: Path) -> tuple[list[str], list[np.ndarray]]:
-    """Return the concepts and, of the Train and the Test part, the labels (n, m) 0/1.
+def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
+    """Return the concepts and the labels (n, m) 0/1, Train part first.
 
     Raise ValueError if a fact of the labels does not hold.
     """
     files = [sorted(folder.glob(LABELS.format("*", part))) for part in PARTS]
     concepts = [file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files[0]]
-    parts = [
-        np.stack([_numbers(file)[:, 0] for file in each] or [np.empty(0)], axis=1) for each in files
-    ]
-    Y = np.vstack(parts)
+    Y = np.vstack([np.hstack([_numbers(f) for f in part] or [np.empty((0, 0))]) for part in files])
     sets = len(np.unique(np.packbits(Y > 0, axis=1), axis=0))
     mean = round(float(Y.sum()) / max(len(Y), 1), 3)
-    label_facts = (*map(len, parts), Y.shape[1], mean, sets, int((~Y.any(axis=1)).sum()))
-    if label_facts != LABEL_FACTS:
+    facts = (*Y.shape, mean, sets, int((~Y.any(axis=1)).sum()))
+    if facts != LABEL_FACTS:
         place = LABELS.partition("/")[0]
-        raise ValueError(f"{place}: numbers {label_facts}, expected {LABEL_FACTS}; {REMEDY}")
-    return concepts, [part.astype(np.int8) for part in parts]
+        raise ValueError(f"{place}: numbers {facts}, expected {LABEL_FACTS}; {REMEDY}")
+    return concepts, Y.astype(np.int8)
 
 
 def _numbers(file: Path) -> np.ndarray:
@@ -147,15 +139,3 @@ def _numbers(file: Path) -> np.ndarray:
         return np.loadtxt(file, np.float32, ndmin=2, comments=None, encoding="utf-8")
     except ValueError as error:
         raise ValueError(f"{file.name}: not a table of numbers ({error})") from error
-
-
-def _features(folder: Path, kind: str, sizes: list[int]) -> Matrix:
-    """Return the features (n, d) of the Train images, then of the Test images.
-
-    Raise ValueError unless they are of so many images, as a file that is not verified may be.
-    """
-    parts = [_numbers(file) for file in _paths(folder, kind)]
-    if [len(part) for part in parts] != sizes:
-        raise ValueError(f"features {kind}: expected lines for {sizes} images, as of the labels")
-    X = np.vstack(parts)
-    return sp.csr_array(X) if kind == "tags" else X

@@ -34,19 +34,18 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.term_counts import recover_counts
 from transferbench.data.formats import read_rda
 from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
-from transferbench.datasets._published import facts, originals
-from transferbench.datasets._term_counts import recover_counts
-from transferbench.parameters import Count
+from transferbench.datasets import originals
 from transferbench.problem import Matrix
 
 FILES = originals("rcv1")
 TASKS = {
-    **{f"rcv1/subset{n}": f"RCV1-v2, subset {n}: four top topics, 4 tasks" for n in range(1, 6)},
-    **{f"rcv1/subset{n}-101": f"RCV1-v2, subset {n}: 101 topics, 4 tasks" for n in range(1, 6)},
+    f"rcv1/subset{n}{suffix}": f"RCV1-v2, subset {n}: {labels}, 4 tasks"
+    for suffix, labels in (("", "four top topics"), ("-101", "101 topics"))
+    for n in range(1, 6)
 }
-FACTS = facts(TASKS)
 
 NUMBERS = {
     "C": "11 12 13 14 15 151 1511 152 16 17 171 172 173 174 18 181 182 183 21 22 23 24 31 311 312 "
@@ -70,15 +69,13 @@ def needed(task: str) -> list[str]:
     return [f"rcv1/rcv1sub{task.removeprefix('rcv1/subset')[0]}.rda"]
 
 
-def _read(
-    task: str, files: dict[str, Path], *, views: Views = "both", topics: Count = 100
-) -> Labelled:
+def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Labelled:
     """Read one task.
 
     views: the published weights ("tf-idf"), the topics P(z|d) of every document of the subset, or
-    both. topics: their number.
+    both.
     """
-    path = files[needed(task)[0]]
+    (path,) = files.values()
     X, Y = _corrected(path)
     classes = TOPICS
     below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
@@ -89,7 +86,7 @@ def _read(
         Y = np.stack([Y[:, part].any(axis=1) for part in columns], axis=1)
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
-        matrices.append(_topics(path, topics))
+        matrices.append(_topics(path))
     return Labelled(classes, matrices, Y, Y_sub, tops, X)
 
 
@@ -105,10 +102,10 @@ def _corrected(path: Path) -> Table:
 
 
 @lru_cache(maxsize=5)
-def _topics(path: Path, topics: int) -> np.ndarray:
+def _topics(path: Path) -> np.ndarray:
     """Return P(z|d) (6000, topics) of a subset."""
     counts, _ = recover_counts(_corrected(path)[0], IDF_DOCUMENTS)
-    return topic_view(counts, topics)
+    return topic_view(counts)
 
 
 @lru_cache(maxsize=5)

@@ -13,7 +13,7 @@ import numpy as np
 
 from transferbench.data.formats import read_counts
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
 FILES = originals("reuters")
 
@@ -27,7 +27,6 @@ TASKS = {
     task: f"Reuters-21578, {' against '.join(sorted(names))}: 2 domains, the first labelled"
     for task, (_, names) in LABELS.items()
 }
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -40,9 +39,8 @@ def _read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Count
     classes = sorted(names)  # in the order of the task's name
     class_of_label = np.array([classes.index(name) for name in names])
     parts = {}
-    for domain, name in zip(("source", "target"), needed(task), strict=True):
-        stem = Path(name).stem
-        counts, y = read_counts(files[name], f"{stem}_data", f"{stem}_label")
+    for domain, path in zip(("source", "target"), files.values(), strict=True):
+        counts, y = read_counts(path, f"{path.stem}_data", f"{path.stem}_label")
         parts[domain] = counts, class_of_label[y]
     return classes, parts
 

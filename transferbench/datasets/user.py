@@ -54,7 +54,6 @@ TASKS = {
     "own": "A task of your own, described by a YAML file: FILE.yaml or own:path=FILE.yaml",
     "multilabel/own": "Your own multi-label data: multilabel/own:path=FOLDER",
 }
-FACTS: dict[str, dict[str, Any]] = {"own": {}, "multilabel/own": {}}
 LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 

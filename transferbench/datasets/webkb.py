@@ -5,7 +5,9 @@ Of the "4 Universities" set, the classes student, faculty, course and project ar
 of one university as source and those of another as target. A file is the server's header, an empty
 line and HTML, parsed by the HTML standard: text without markup, comments, scripts and styles,
 separated at tags, and the text for browsers without frames. Pages of a task are in the order of
-their paths; some contain only a redirection and may have no feature.
+their paths; some contain only a redirection and may have no feature. Features are the 2,000 words
+of highest document frequency over the universities of the task together, two letters a to z or
+more, without scikit-learn's English stop words.
 """
 
 import re
@@ -16,12 +18,12 @@ import numpy as np
 
 from transferbench.data.archive import members
 from transferbench.data.problems import Counts, builder
-from transferbench.data.text import StopWords, count, select
-from transferbench.datasets._published import facts, originals
-from transferbench.parameters import Count
+from transferbench.data.text import count, select
+from transferbench.datasets import originals
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
+MAX_FEATURES = 2000
 FILES = originals("webkb")
 #: Task → domain → university.
 SPLITS = {"mtc/webkb4": {name: name for name in UNIVERSITIES}} | {
@@ -34,36 +36,25 @@ TASKS = {
     else f"WebKB pages, {split['source']} to {split['target']}: 2 domains, the first labelled"
     for task, split in SPLITS.items()
 }
-FACTS = facts(TASKS)
 
 
-def _read(
-    task: str,
-    files: dict[str, Path],
-    *,
-    stop_words: StopWords = "english",
-    token_pattern: str = "[a-z]{2,}",
-    max_features: Count = 2000,
-) -> tuple[tuple[str, ...], dict[str, Counts]]:
-    """Read one task.
-
-    stop_words, token_pattern: tokens to count. max_features: keep only so many, of highest document
-    frequency over the universities of the task together.
-    """
+def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
     split = SPLITS[task]
     texts, labels, universities = [], [], []
     for path, page in sorted(members(*files.values())):
         _, label, university, _ = path.split("/")
-        if university not in split.values():
-            continue
-        texts.append(_text(re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]))
-        labels.append(CLASSES.index(label))
-        universities.append(university)
-    counts, vocabulary = count(texts, token_pattern)
-    columns = select(counts, vocabulary, stop_words=stop_words, min_df=1, max_features=max_features)
-    y, university_of = np.array(labels), np.array(universities)
-    rows = {domain: np.flatnonzero(university_of == name) for domain, name in split.items()}
-    return CLASSES, {domain: (counts[r][:, columns], y[r]) for domain, r in rows.items()}
+        if university in split.values():
+            html = re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]
+            texts.append(_text(html))
+            labels.append(CLASSES.index(label))
+            universities.append(university)
+    counts, words = count(texts, "[a-z]{2,}")
+    columns = select(counts, words, stop_words="english", min_df=1, max_features=MAX_FEATURES)
+    y, of = np.array(labels), np.array(universities)
+    return CLASSES, {
+        domain: (counts[np.flatnonzero(of == name)][:, columns], y[of == name])
+        for domain, name in split.items()
+    }
 
 
 build = builder(_read, lambda task: "clustering" if task == "mtc/webkb4" else "transfer")

@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import problem_from_counts
-from transferbench.datasets import newsgroups
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import newsgroups, originals
 from transferbench.problem import Problem, Truth
 
 FILES = originals("zhuang")
@@ -29,7 +27,6 @@ TASKS = {
     f"zhuang/{pair}": newsgroups.line(newsgroups.SPLITS[f"gtl/{pair}"], "Zhuang and Luo's weights")
     for pair in PAIRS
 }
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -46,31 +43,19 @@ def build(task: str, files: dict[str, Path], *, unit_length: bool = False) -> tu
     unit_length
         Divide each row by its Euclidean length.
     """
-    weights, parts = distributed(task, files), {}
-    for domain, classes in newsgroups.SPLITS[task.replace("zhuang/", "gtl/")].items():
-        blocks = [
-            (weights[group], c) for c, groups in enumerate(classes.values()) for group in groups
-        ]
-        X = sp.vstack([X for X, _ in blocks], format="csr")
-        parts[domain] = X, np.repeat([c for _, c in blocks], [X.shape[0] for X, _ in blocks])
-    # "tf": the weights as they are.
-    return problem_from_counts(
-        task, "transfer", list(classes), parts, weighting="tf", unit_length=unit_length
-    )
+    split = newsgroups.SPLITS[task.replace("zhuang/", "gtl/")]
+    return newsgroups.build_weighted(task, split, *distributed(task, files), unit_length)
 
 
-def distributed(task: str, files: dict[str, Path]) -> dict[str, sp.csr_array]:
-    """Return by sub-category the weights (documents, words) of a pair's files."""
-    pair, weights = task.removeprefix("zhuang/"), {}
-    groups = [
-        group
-        for group, name in newsgroups.GROUPS.items()
-        if name.split(".")[0] in pair.split("-vs-") and name in newsgroups.SIXTEEN
-    ]
-    # Both are in alphabetical order of 20 Newsgroups.
-    for group, name in zip(groups, needed(task), strict=True):
-        lines = np.fromfile(files[name], sep=" ").reshape(-1, 3)
+def distributed(task: str, files: dict[str, Path]) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the weights (documents, words) of a pair's files, and the group of each document."""
+    pair = task.removeprefix("zhuang/")
+    # The files are in alphabetical order of 20 Newsgroups, as GROUPS is.
+    groups = [name for name in newsgroups.SIXTEEN if name.split(".")[0] in pair.split("-vs-")]
+    weights = []
+    for path in files.values():
+        lines = np.fromfile(path, sep=" ").reshape(-1, 3)
         words, rows = lines[:, :2].astype(np.intp).T - 1
         shape = (rows.max() + 1, PAIRS[pair])
-        weights[group] = sp.csr_array((lines[:, 2], (rows, words)), shape=shape)
-    return weights
+        weights.append(sp.csr_array((lines[:, 2], (rows, words)), shape=shape))
+    return sp.vstack(weights, format="csr"), np.repeat(groups, [len(X.indptr) - 1 for X in weights])

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import slow_unless
 
-from transferbench.datasets._term_counts import recover_counts
+from transferbench.core.term_counts import recover_counts
 
 DOCUMENTS = 23_307
 

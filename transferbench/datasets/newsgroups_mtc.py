@@ -14,14 +14,13 @@ from pathlib import Path
 
 from transferbench.data.formats import read_counts
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets._published import facts, originals
+from transferbench.datasets import originals
 
-FILES = originals("mtc-newsgroups")
+FILES = originals("newsgroups-mtc")
 TASKS = {
     f"mtc/{P}-vs-{Q}": f"20 Newsgroups, {P} against {Q}, the paper's counts: 2 clustering tasks"
     for P, Q in (("rec", "talk"), ("comp", "sci"))
 }
-FACTS = facts(TASKS)
 
 
 def needed(task: str) -> list[str]:
@@ -30,10 +29,10 @@ def needed(task: str) -> list[str]:
     return [name for name in FILES if name.startswith(f"mtc-newsgroups/{folder}/")]
 
 
-def _read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Counts]]:
-    names = enumerate(needed(task), 1)
-    parts = {f"task-{i}": read_counts(files[name], "fea", "gnd") for i, name in names}
+def read(task: str, files: dict[str, Path]) -> tuple[list[str], dict[str, Counts]]:
+    """Return the classes, and the counts and classes of each task, in the order of the files."""
+    parts = {f"task-{i}": read_counts(p, "fea", "gnd") for i, p in enumerate(files.values(), 1)}
     return task.removeprefix("mtc/").split("-vs-"), parts
 
 
-build = builder(_read, "clustering", weighting="tf", unit_length=False)
+build = builder(read, "clustering", weighting="tf", unit_length=False)
