@@ -253,7 +253,7 @@ def test_a_cell_opens_and_closes(look, small):
     said = dialog.inner_text()
     for text in (
         "transferbench run gtl/comp-vs-rec-bydate --model gcmf --repeats 5",
-        "4: 97.9", "1d1935b6ec4517fc", "scikit-learn", "5 of 5 runs", "MiB",
+        "4: 97.9", "5a6238a02d162fd1", "scikit-learn", "5 of 5 runs", "MiB",
     ):  # fmt: skip
         assert text in said
     page.keyboard.press("Escape")

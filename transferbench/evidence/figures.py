@@ -246,12 +246,14 @@ def style(name: str) -> Iterator[None]:
         "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
+        "axes.titlepad": 8,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "grid.color": "#8a8a8a",
         "grid.alpha": 0.25,
         "legend.frameon": False,
+        "figure.constrained_layout.h_pad": 0.08,
     }
     with plt.rc_context(settings):
         yield
@@ -281,4 +283,9 @@ def for_both_schemes(svg: str) -> str:
     )
     rules = f"@media screen and (prefers-color-scheme:dark){{\n{rules}}}\n</style>"
     svg = svg.replace("</style>", rules, 1)
-    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)
+    return re.sub(r' (?:d|x|y)="[^"]*"', _rounded, svg)
+
+
+def _rounded(attribute: re.Match[str]) -> str:
+    """Return an attribute of an SVG element with at most two decimals."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])

@@ -56,9 +56,14 @@ class Entry:
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """The blocks of all pages on one page, the sections of the main one last."""
+        """The blocks of all pages on one page: the board first, sections of the main one last."""
         main, *others = self.pages
-        yield from (block for block in main.blocks if not isinstance(block, Section))
+        values = [block for block in main.blocks if not isinstance(block, Section)]
+        if self.evidence.board:
+            yield from others.pop(0).blocks
+            yield Section("Values", values)
+        else:
+            yield from values
         yield from (Section(page.title.capitalize(), page.blocks) for page in others)
         yield from (block for block in main.blocks if isinstance(block, Section))
 

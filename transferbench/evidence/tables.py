@@ -142,7 +142,7 @@ def points_table(
         if cell.row in levels and not figure.rows:
             text = spec.value_unit.text(levels[cell.row])
             published[row, "published"] = Value(text, sort=levels[cell.row])
-    return _grid(spec.title, values | published)
+    return _grid(f"{spec.title}: values", values | published)
 
 
 def _grid(
