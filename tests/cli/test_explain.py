@@ -61,12 +61,6 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
             assert [cell.identity for cell in again] == [cell.identity for cell in cells]
 
 
-def test_lists_are_parameters_of_the_command_line():
-    assert parameters.convert("200,40", tuple[parameters.Count, ...], "p") == (200, 40)
-    assert explaining._text((200, 40)) == "200,40"
-    assert [explaining._text(value) for value in (None, True, 0.5)] == ["none", "true", "0.5"]
-
-
 @pytest.mark.slow
 def test_the_command_makes_the_number_again(real, tmp_path, capfd):
     file = experiments.load("gtl-table3")
@@ -174,12 +168,6 @@ def test_a_mistake_is_one_line(explain, arguments, message):
     code, out, err = explain(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
-
-
-def test_a_row_is_measured_by_its_own_tolerance(explain):
-    code, out, _ = explain("himls-table6", "Hamming loss", "HiMLS")
-    assert code == 0
-    assert "tolerance ±0.01\n" in out
 
 
 def test_without_a_row_the_rows_and_columns_are_named(explain):

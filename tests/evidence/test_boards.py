@@ -145,21 +145,6 @@ def test_a_method_whose_every_run_failed_has_a_row_of_dashes(tmp_path, monkeypat
     boards.draw(board, tmp_path)
 
 
-def test_labels_are_text_on_every_page(tmp_path, monkeypatch):
-    label = "<b>$\\frac$"
-    for by_method in VALUES.values():
-        monkeypatch.setitem(by_method, label, by_method["SVM"])
-    board = read(TEXT.replace("SVM", f"'{label}'"))
-    assert "| &lt;b>$\\frac$ " in markdown(boards.page(board))
-    assert boards.draw(board, tmp_path).is_file()
-
-
-def test_pages_show_every_method():
-    text = markdown(boards.page(read()))
-    assert "| SVM ◆ | 1.5 | 2.50 | 10.00 |" in text
-    assert text.index("SVM") < text.index("LR 2")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -47,15 +47,6 @@ def points(file, found) -> list:
     return list(made.rename(columns={"mean": "average"}).itertuples())
 
 
-def test_a_sweep_varies_what_has_the_parameter_and_draws_the_rest_as_levels():
-    file = experiments.read(SWEEP, PATH)
-    planned = [(p.column, p.x, p.run.params.get("kappa"), p.run.seed) for p in file.runs()]
-    assert planned[:5] == [
-        ("DTL", 0.0, 0, 0), ("DTL", 0.0, 0, 1), ("DTL", 10.0, 10, 0), ("DTL", 10.0, 10, 1),
-        ("LG", None, None, None),
-    ]  # fmt: skip
-
-
 def test_points_of_a_sweep(tmp_path):
     file = experiments.read(SWEEP, PATH)
     found = runs(file, tmp_path, lambda p: 0.5 + (p.x or 0) / 100 + (p.run.seed or 0) / 10)
@@ -207,27 +198,6 @@ def test_bars_start_at_zero_on_a_linear_axis(drawn):
 def test_a_figure_without_finished_runs_is_drawn(drawn, text):
     axes, _ = drawn(text, lambda p: None)
     assert axes
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance by WCAG 2."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def test_every_colour_is_read_on_a_light_and_on_a_dark_page():
-    for light in figures.COLOURS:
-        assert contrast(light, figures.PAPER) >= 4.5
-        assert contrast(figures.DARK[light], figures.DARK[figures.PAPER]) >= 4.5
-    assert len({figures.DARK[light] for light in figures.COLOURS}) == len(figures.COLOURS)
 
 
 def test_an_svg_has_the_colours_of_both_schemes():

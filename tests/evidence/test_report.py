@@ -67,11 +67,6 @@ def facts(page: str) -> dict[str, dict[str, str]]:
     return json.loads(text[1])
 
 
-def test_the_same_results_give_the_same_pages(small):
-    pages = {path.name: path.read_text(encoding="utf-8") for path in small.iterdir()}
-    assert pages == report.render(small.parent)[0]
-
-
 def test_a_page_needs_nothing_but_links_to_the_others(pages):
     for text in pages.values():
         for target in re.findall(r'(?:src|href|action)="(?!#|data:)([^"#]*)[^"]*"', text):
@@ -128,13 +123,6 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
         assert pages[name].count("</script>") == scripts
     titles = [each["title"] for each in facts(pages["gtl-table3.html"]).values()]
     assert "gtl-table3: GCMF, <b>'c' vs r" in titles
-
-
-def test_the_command_writes_the_same_pages_again(small, capsys):
-    pages = {path: path.read_bytes() for path in small.iterdir()}
-    assert invoke(["--results", str(small.parent), "report"]) == 0
-    assert capsys.readouterr().out == f"{small / 'index.html'}\n"
-    assert {path: path.read_bytes() for path in small.iterdir()} == pages
 
 
 def test_without_results_the_remedy_is_named(tmp_path, capsys):
@@ -205,16 +193,6 @@ def test_pages_fit_a_phone(look, small):
         page.evaluate(UNFOLD)
         assert page.evaluate(WIDTH) == 360
         page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # or it fails
-
-
-def test_links_lead_from_page_to_page(look, small):
-    page = look(small / "index.html")
-    assert page.title().startswith("transferbench")
-    page.locator("#gtl-figure2a").get_by_role("link").click()
-    assert page.url.endswith("/gtl-figure2a.html")
-    page.locator("[rel=prev]").click()
-    page.get_by_role("link", name="All results").click()
-    assert page.url.endswith("/index.html")
 
 
 def column(page, number: int) -> list[float]:
@@ -301,24 +279,6 @@ def test_experiments_are_filtered(look, small, choices, expected):
     assert shown(page) == set(SOME)
 
 
-def count(page, word: str) -> str:
-    """Return the number of published cells with a verdict, as the index shows it."""
-    return page.locator(f"[data-counts=judged] [data-word={word}] b").text_content()
-
-
-def test_counts_follow_the_filter(look, small):
-    page = look(small / "index.html")
-    badge = page.locator("#gtl-table3 .tally .below").inner_text().split()[-1]
-    assert count(page, "below") != badge
-    page.locator("#by-text").fill("gtl-table3")
-    assert count(page, "below") == badge
-    page.locator("#by-method").select_option("gcmf")
-    written = (small.parent / "gtl-table3" / "table.csv").read_text("utf-8").splitlines()
-    below = [line for line in written if ",GCMF," in line and ",below," in line]
-    rows = [line for line in below if not re.match('average|"', line)]
-    assert count(page, "below") == str(len(rows)) != "0"
-
-
 def test_a_cell_is_found_and_marked(look, small):
     page = look(small / "index.html", width=1400)
     page.locator("#by-text").fill("GCMF comp vs rec")
@@ -337,16 +297,6 @@ def test_a_cell_is_found_and_marked(look, small):
     page.wait_for_url("**/gtl-figure2a.html")
 
 
-def test_every_cell_that_the_search_finds_has_its_address(pages):
-    data = facts(pages["index.html"])
-    for name, each in data.items():
-        ids = re.findall(r'<td id="([^"]*)"', html.unescape(pages[f"{name}.html"]))
-        assert len(ids) == len(set(ids))
-        for row, texts in each["rows"].items():
-            for column, text in zip(each["columns"], texts, strict=True):
-                assert not text or "-".join(f"{row}-{column}".split()) in ids
-
-
 def test_badges_add_up_to_the_published_cells(results, pages):
     printed = 0
     for path in results.glob("*/runs.jsonl"):
@@ -362,35 +312,6 @@ def test_badges_add_up_to_the_published_cells(results, pages):
         pages["index.html"],
     )
     assert sum(of_verdicts) == total == printed == sum(map(int, small))
-
-
-ONE_LINE = """() => [...document.querySelectorAll(".results .ours")]
-    .every((one) => one.getClientRects().length === 1 && one.offsetHeight < 30)"""
-
-
-def test_a_cell_takes_one_line_where_there_is_room(look, small, tmp_path_factory):
-    """A table of ten columns has room on a wide screen; gtl-table3 has more."""
-    results = copied(("gtl-unit-length",), tmp_path_factory)
-    assert report.write(results, results / "report") == []
-    page = look(results / "report" / "gtl-unit-length.html", width=1400)
-    assert page.evaluate(ONE_LINE)
-    heights = page.locator(".results td > button").evaluate_all(
-        "(all) => all.map((b) => b.scrollHeight)"
-    )
-    assert max(heights) < 40
-    page.wait_for_function(HINTS_ARE_RIGHT)
-    assert not page.locator(".hint").first.is_visible()
-    assert look(small / TABLE, width=360).evaluate(ONE_LINE)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="no FIFO")
-def test_a_picture_that_is_no_regular_file_is_refused(tmp_path, capsys):
-    shutil.copytree(RESULTS / "gtl-figure2a", tmp_path / "gtl-figure2a")
-    picture = tmp_path / "gtl-figure2a" / "figure.svg"
-    picture.unlink()
-    os.mkfifo(picture)
-    assert invoke(["--results", str(tmp_path), "report"]) == 2
-    assert capsys.readouterr().err == f"Error: {picture}: no regular file\n"
 
 
 def test_a_report_of_own_experiments_shows_these_alone(tmp_path):
@@ -447,10 +368,6 @@ def test_figures_follow_the_colour_scheme(look, small):
         assert page.evaluate(BACKGROUND) == expected
 
 
-def test_exponents_of_growth_are_shown(pages):
-    assert "Exponents of growth" in pages["transfer-scaling.html"]
-
-
 def test_regret_is_shown(tmp_path):
     file = experiments.load("choice")
 
@@ -468,17 +385,6 @@ def test_regret_is_shown(tmp_path):
     )
     assert ">0.00 [0.00, 0.00] / 0.00</td>" in reference
     assert ">10.00 [10.00, 10.00] / 10.00</td>" in other
-
-
-def test_folded_parts_are_printed(look, small):
-    page = look(small / TABLE)
-    folded = "document.querySelectorAll('details:not([open])').length"
-    before = page.evaluate(folded)
-    assert before > 0
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(folded) == 0
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.evaluate(folded) == before
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])

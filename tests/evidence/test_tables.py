@@ -68,12 +68,6 @@ def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
     assert tables.totals(file, made) == {("lr", "below"): 1, ("nmf", "within"): 1}
 
 
-def test_a_deterministic_model_needs_one_run(tmp_path):
-    found = entry({"LG": [0.8171], "NMF": OK}, tmp_path, "LG")
-    assert (found.verdict, found.runs, found.planned) == ("within", 1, 1)
-    assert math.isnan(found.std)
-
-
 def test_costs_are_shown_in_their_own_units(tmp_path):
     rows = """\
   one: {task: gtl/comp-vs-rec, group: shares}
@@ -151,22 +145,6 @@ def test_every_committed_verdict_follows_from_its_line():
                 assert again.verdict == line["verdict"], (name, line)
                 seen.add(again.verdict)
     assert seen == {"within", "above", "below", "inconclusive"}
-
-
-def test_noise_leaves_a_verdict_open_but_the_cell_counts_elsewhere(tmp_path):
-    found = runs({"LG": [0.5], "NMF": [0.79, 0.80, 0.78]}, tmp_path)
-    made = cells_of(FILE, found)
-    assert tables.best(FILE, made) == {("one", "NMF")}
-    assert tables.problems(FILE, made) == [f"{tables.NOISY}: one NMF (about 6)"]
-
-
-def test_one_run_of_a_random_method_has_no_verdict(tmp_path):
-    file = experiments.read(GOOD.replace("repeats: 3", "repeats: 1"), PATH)
-    found = entries(file, write_runs(tmp_path, file, lambda planned: 0.79))
-    assert found["one", "LG"].verdict == "below"
-    nmf = found["one", "NMF"]
-    reason = "one run of a random method has no standard error"
-    assert (nmf.verdict, nmf.why, nmf.unfinished) == ("inconclusive", reason, "")
 
 
 def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
@@ -275,18 +253,6 @@ def test_a_forecast_counts_the_process_of_a_run_but_not_what_was_reused(tmp_path
     runs = batch.rebuilds[0].runs
     assert expected["seconds"]["mine"] == pytest.approx(each * len(runs))
     assert seconds == pytest.approx(dict.fromkeys(runs, each))
-
-
-def test_the_lowest_is_chosen_if_lower_is_better(tmp_path):
-    text = CLUSTERS.replace("[accuracy, explained]", "[seconds]")
-    file = experiments.read(text, PATH)
-    metrics = {task: {"accuracy": 0.5, "nmi": 0.5} for task in ("task-1", "task-2")}
-
-    def outcome(planned):
-        return {"metrics": metrics, "seconds": 10 - planned.run.params["sigma"]}
-
-    found = entries(file, write_runs(tmp_path, file, outcome))
-    assert found["A accuracy", "KKM"].setting == "sigma=3"
 
 
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
