@@ -99,15 +99,14 @@ def killed(folder: Path, seconds: float, rng: random.Random) -> int:
 
 def main(seconds: float) -> None:
     """Print what was done in this time."""
-    rng, until = random.Random(0), time.monotonic() + seconds
-    kills = rounds = 0
+    rng, kills, rounds = random.Random(0), 0, 0
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name, "whole")
         whole.mkdir()
         began = time.monotonic()
         complete(start(whole))
         undisturbed = time.monotonic() - began
-        while time.monotonic() < until:
+        while time.monotonic() < began + seconds or not rounds:
             folder = Path(name, f"{rounds}")
             folder.mkdir()
             kills += killed(folder, undisturbed, rng)

@@ -75,7 +75,7 @@ class Cells(SphinxDirective):
         text = (RESULTS / self.arguments[0] / "table.md").read_text("utf-8")
         table = re.search(r"(?m)(^\|.*\n)+", text)[0]  # the first one
         cells = [re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| *(.*?) *\|$", table)]
-        rows, columns = (["", *line.split("; ")] for line in self.content)
+        rows, columns = (["row", *line.split("; ")] for line in self.content)
         places = [cells[0].index(column) for column in columns]
         chosen = [[line[place] for place in places] for line in cells if line[0] in [*rows, "---"]]
         assert len(chosen) == len(rows) + 1, f"{self.arguments[0]} lacks a row of {rows}"

@@ -19,7 +19,7 @@ from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, pages, report
 from transferbench.evidence import stats as tests_of
-from transferbench.evidence.stats import Comparison, PairedTest, sign_flip_p
+from transferbench.evidence.stats import PairedTest, PairedTests, sign_flip_p
 from transferbench.runs import store
 
 PATH = Path("mine.yaml")
@@ -302,7 +302,7 @@ def test_p_over_seeds_is_the_paired_t_test():
 
 def over_units(*means: float, extent: str = "average", contrary: bool = False) -> float:
     rows = (PairedTest(f"{i}", (mean,), seeds=(0,), unit=f"{i}") for i, mean in enumerate(means))
-    return Comparison("A over B", tuple(rows)).decision(extent, 1, contrary).p
+    return PairedTests("A over B", tuple(rows)).decision(extent, 1, contrary).p
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
@@ -329,7 +329,7 @@ def test_signs_of_many_units_are_drawn_at_random(monkeypatch):
 
 def false_claims(rows: list[PairedTest], extent: str) -> tuple[bool, bool]:
     """Return whether a claim holds over these rows, and whether its contrary does."""
-    compared = Comparison("A over B", tuple(rows))
+    compared = PairedTests("A over B", tuple(rows))
     return tuple(compared.decision(extent, 1, side).p <= 0.05 for side in (False, True))
 
 

@@ -144,18 +144,6 @@ def test_few_documents_are_decided_by_the_svm(n):
     np.testing.assert_array_equal(found, transferbench.fit("svm", small).scores[1])
 
 
-def test_a_sample_has_documents_of_a_rare_class():
-    problem, _ = mixture(0.5, n=1000)
-    source = problem.domains[0]
-    Y = np.zeros((1000, 2))
-    Y[:, 0] = 1
-    Y[-25:] = [0, 1]
-    rare = replace(problem, domains=(replace(source, Y=Y), problem.domains[1]))
-    part = consensus.sampled(rare, 100, 0)
-    assert part.domains[0].Y[:, 1].sum() == 20
-    assert [len(domain.seen) for domain in part.domains][1] == 100
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_given_shares_are_those_of_the_decisions(classes):
     problem, _ = make_problem(seed=3, classes=classes)
@@ -163,12 +151,6 @@ def test_given_shares_are_those_of_the_decisions(classes):
     fit = transferbench.fit("consensus", problem, prior=tuple(shares), alike=0.01)
     decided = np.bincount(fit.scores[-1].argmax(axis=1), minlength=classes)
     assert np.abs(decided / decided.sum() - shares).max() < 0.1
-
-
-def test_a_sample_of_each_domain_is_enough():
-    problem, y = mixture(0.25, n=400)
-    decided = transferbench.fit("consensus", problem, sample=150).scores[1].argmax(axis=1)
-    assert np.mean(decided == y) > 0.9
 
 
 def test_the_order_of_documents_hardly_matters():

@@ -271,13 +271,6 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, sta
     agree(transferbench.fit(name, problem, seed=seed, **settings), V, objectives)
 
 
-@pytest.mark.parametrize("name", ["mtrick", "dkt"])
-def test_a_document_without_words_has_uniform_scores(name):
-    scores = fit(name, with_gaps(0), k=4).scores[1]
-    np.testing.assert_allclose(scores.sum(axis=1), 1)
-    np.testing.assert_allclose(scores[6], 1 / 3)
-
-
 @pytest.mark.parametrize(("seed", "classes"), [(0, 2), (1, 3)])
 def test_tritl_equals_its_authors_updates_from_old_values(classes, seed):
     problem, _ = make_problem(seed, targets=2, classes=classes)
@@ -400,19 +393,6 @@ def test_without_pooling_each_target_is_fitted_alone(name, options):
     assert not np.allclose(got.scores[2], fit(name, problem).scores[2])
 
 
-@pytest.mark.parametrize("name", ["dtl", "tritl", "mtrick", "dkt"])
-def test_every_source_is_used(name):
-    problem, truth = make_problem(targets=2)
-    first, second, target = problem.domains
-    labelled = Domain("more", second.views, truth.Y[1], np.ones(len(second.seen), bool))
-    both = Problem("p", "transfer", problem.classes, (first, labelled, target))
-    # C is tiny, so the start hardly depends on the sources.
-    alone = Problem("p", "transfer", problem.classes, (first, target))
-    one, two = (fit(name, given, C=1e-12) for given in (alone, both))
-    assert len(two.scores) == 3
-    assert np.abs(one.scores[-1] - two.scores[-1]).max() > 1e-4
-
-
 def test_mrtl_without_relatedness_fits_each_pair_alone():
     """With λ = 0 no term joins two targets, so another target does not matter."""
     problem, _ = make_problem(targets=2)
@@ -489,3 +469,16 @@ def test_probabilities_that_are_rounded_to_zero_do_not_stay_zero():
     empty = [replace(d, Y=np.pad(d.Y, ((0, 0), (0, 1)))) for d in problem.domains]
     problem = replace(problem, classes=(*problem.classes, "other"), domains=tuple(empty))
     assert not label_factors(problem, 1.0, "columns")[1].value[:, -1].any()
+
+
+@pytest.mark.parametrize("name", ["dtl", "tritl", "mtrick", "dkt"])
+def test_every_source_is_used(name):
+    problem, truth = make_problem(targets=2)
+    first, second, target = problem.domains
+    labelled = Domain("more", second.views, truth.Y[1], np.ones(len(second.seen), bool))
+    both = Problem("p", "transfer", problem.classes, (first, labelled, target))
+    # C is tiny, so the start hardly depends on the sources.
+    alone = Problem("p", "transfer", problem.classes, (first, target))
+    one, two = (fit(name, given, C=1e-12) for given in (alone, both))
+    assert len(two.scores) == 3
+    assert np.abs(one.scores[-1] - two.scores[-1]).max() > 1e-4

@@ -6,13 +6,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from conftest import make_problem
 from sklearn.svm import LinearSVC
 
 import transferbench
 from transferbench.models.transfer import tsvm
-from transferbench.problem import Domain, Problem
 
 LEVELS = 2.0 ** np.arange(-6, 1)
 
@@ -91,7 +89,7 @@ def test_the_objective_is_between_the_best_labelling_and_the_start(small):
     X, sign, T = small
     for first in range(0, 36, 6):
         few = T[first : first + 6]
-        both = tsvm.stack([X, few])
+        both = tsvm.stack_matrices([X, few])
         weight = np.ones(len(sign) + 6)
         values = {}
         for chosen in combinations(range(6), 3):
@@ -134,30 +132,6 @@ def test_the_boundary_moves_to_the_gap_between_clusters():
     w, _ = tsvm.transduce(X, sign, T, 40, 1.0, 2.0 ** np.arange(-10, 1))
     assert (plain == truth).mean() < 0.9
     assert (np.sign(tsvm.values(T, w)) == truth).all()
-
-
-def test_the_defaults_decide_nearly_as_small_steps_and_a_small_tolerance_do():
-    """The settings of the papers' experiments, on classes that overlap."""
-    rng = np.random.default_rng(0)
-    y = np.arange(300) % 2
-    X, T = (sp.csr_array(rng.poisson(0.3 + 0.3 * (y[:, None] == np.arange(60) % 2))) for _ in "st")
-    target = Domain("t", (T,), np.zeros((300, 2)), np.zeros(300, bool))
-    source = Domain("s", (X,), np.eye(2)[y], np.ones(300, bool))
-    problem = Problem("p", "transfer", ("a", "b"), (source, target))
-    exact = {"start": 1e-5, "factor": 1.5, "pairs": 1, "tol": 1e-4}
-    quick, slow, svm = (
-        transferbench.fit(name, problem, **params).scores[1].argmax(axis=1)
-        for name, params in (("tsvm", {}), ("tsvm", exact), ("svm", {}))
-    )
-    assert (quick == slow).mean() >= 0.98
-    assert (quick == slow).mean() > (svm == slow).mean()
-
-
-def test_targets_are_fitted_separately():
-    problem, _ = make_problem(targets=2)
-    alone = type(problem)("p", "transfer", problem.classes, problem.domains[::2])
-    one, two = (transferbench.fit("tsvm", p).scores[-1] for p in (problem, alone))
-    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.slow

@@ -7,17 +7,12 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import toys
 
 import transferbench
-from transferbench.data.tasks import Facts
-from transferbench.problem import Truth
-from transferbench.runs import process, worker
-from transferbench.runs.record import Job, Run, TaskFile
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked here")
 
@@ -29,12 +24,8 @@ BODIES = {
     "trace-nan": ("trace = (1.0, np.nan)", "failed", "an objective that is NaN or infinite"),
     "trace-object": ("trace = (object(),)", "failed", "TypeError"),
     "trace-large": ("trace = (10**400,)", "failed", "OverflowError"),
-    "trace-long": ("trace = np.random.rand(10**6)", "failed", "its record cannot be written"),
     # What it passes to `watch`.
-    "watch-zero": ("watch(1, 0, scores); watch(0, 0, scores)", "done", ""),
-    "watch-text": ("watch('a', 'b', scores); watch('a', 'a', scores)", "done", ""),
-    "watch-past": ("watch(9, 3, scores); watch(-1, -1, scores); watch(5.5, 5.5, 0)", "done", ""),
-    "watch-large": ("watch(10**9999, 10**9999, scores)", "done", ""),
+    "watch-odd": ("watch(1, 0, scores); watch(9, 3, scores); watch(5.5, 5.5, scores)", "done", ""),
     # What it raises.
     "surrogate": ("raise ValueError('\\udcff\\x1b[2J')", "failed", r"ValueError: \udcff\u001b[2J"),
     "long-text": ("raise ValueError('x' * 50_000_000)", "failed", "ValueError: xxx"),
@@ -130,10 +121,10 @@ def test_every_run_has_its_own_record_whatever_a_model_does(shell):
         name: status for name, (_, status, _) in BODIES.items()
     }
     for name, (_, _, reason) in BODIES.items():
-        assert reason in records[name]["reason"], name
-        assert len(records[name]["reason"]) <= 500
-        assert len(records[name]["traceback"]) < 2**15
-    assert records["trace32"]["trace"] == [0.0, 1.0, 2.0]
+        assert reason in records[name].get("reason", ""), name
+        assert len(records[name].get("reason", "")) <= 500
+        assert len(records[name].get("traceback", "")) < 2**15
+    assert records["trace32"]["objective"] == 2.0
     assert records["prints"]["output"] == "printed\nbell\\u0007\nraw"
     assert records["c-prints"]["output"] == "from C\n"
     assert records["warns"]["output"] == "UserWarning: take care\n"
@@ -154,52 +145,4 @@ def test_output_of_a_model_does_not_stand_among_the_records(shell):
     code, records, err = shell("prints", "loud", "nan-param", "cries")
     assert (code, len(records)) == (0, 4), "each line of the output is a record"
     assert "prints printed: printed" in err
-    assert records["cries"]["doubts"] == []
-
-
-@linux
-def test_a_call_returns_result_messages_and_output():
-    def function(send) -> str:
-        send("one")
-        os.write(1, b"own ")
-        os.system("printf child")
-        return "result"
-
-    messages: list[str] = []
-    ended = process.call(function, messages.append, 60.0)
-    assert (ended.result, ended.output, messages) == ("result", "own child", ["one"])
-
-
-@linux
-def test_a_fork_whose_parent_is_gone_ends(monkeypatch):
-    pid = os.getpid()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "getpid", lambda: pid + 1)
-        ended = process.call(lambda send: "went on", print, 60.0)
-    assert (ended.result, ended.exitcode) == (None, 1)
-
-
-@linux
-def test_a_result_that_is_no_record_is_a_crash(tmp_path):
-    facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
-    job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
-    other = replace(job, key="other").record("done").to_json(indent=None)
-    for result in ("junk", "[]", other):
-        record = worker._record(job, job.record("done"), process.Ended(result, "", None))
-        assert (record.key, record.status) == ("key", "crashed")
-        assert record.reason == "its process ended without a record"
-
-
-@linux
-def test_progress_that_cannot_be_shown_is_not_sent(tmp_path):
-    facts = Facts("transfer", (), {}, {}, (), 0, 0.0, "")
-    job = Job("key", Run("t", "lr", {}, 0), TaskFile("t", tmp_path, b"", facts))
-    sent: list[str] = []
-    watch = worker._Watch(job, Truth("transfer", (), (), (), ()), sent.append)
-    for progress in (("a", 2), (-1, -1), (0, 0), (5.5, 5.5), (2**70, 2**70), (2, 2)):
-        watch(*progress, ())
-    watch.sent = 0  # long ago
-    for progress in ((9, 3), (-1, 3), (1, 3)):
-        watch(*progress, ())
-        watch.sent = 0
-    assert sent == ["2 2", "3 3", "0 3", "1 3"]
+    assert "doubts" not in records["cries"]

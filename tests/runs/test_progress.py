@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 
 import pytest
 
@@ -29,10 +30,10 @@ def clock(monkeypatch) -> Clock:
 
 def perform(bar: ProgressBar, clock: Clock, run: str, seconds: float) -> None:
     """Perform a run in so many seconds, with a sign of life each second."""
-    bar.start(run, run)
+    bar.update(run)
     for _ in range(int(seconds)):
         clock.now += 1
-        bar.update(None, 0, 1)
+        bar.update()
     bar.end(run)
 
 
@@ -84,7 +85,7 @@ def test_reused_runs_take_no_time(clock):
 
 def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
     bar = ProgressBar("ab", True)
-    bar.start("a", "a")
+    bar.update("a")
     clock.now += 10
     assert math.isnan(bar.remaining())
     assert str(bar) == "0/2 runs: a"
@@ -107,3 +108,14 @@ def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
 )
 def test_a_duration_in_words(seconds, text):
     assert duration(seconds) == text
+
+
+def test_late_progress_of_an_ended_run_is_not_shown():
+    with closing(ProgressBar(["one", "two"], True)) as bar:
+        bar.update("one", 1, 2)
+        bar.update("two")
+        assert bar.tqdm.n == 0.5
+        bar.end("one")
+        bar.update("one", 2, 2)
+        bar.update()
+        assert bar.tqdm.n == 1

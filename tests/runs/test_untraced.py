@@ -53,7 +53,7 @@ def here(tmp_path, monkeypatch):
 def weight(call, *options):
     code, out, err = call("run", TASK, "-m", "./reading.py", "--json", *options)
     assert code == 0, err
-    assert ("see --reuse" in err) == (not options)
+    assert ("--rerun missing keeps them" in err) == (not options)
     return strict_json(out)["diagnostics"]["weight"]
 
 
@@ -61,13 +61,14 @@ def test_runs_of_a_file_are_repeated_unless_asked(call, home, here):
     """A module that it loads and a file that it reads may have changed."""
     assert weight(call) == 1
     (here / "weight.json").write_text("2.0")
-    assert weight(call, "--reuse") == 1
+    assert weight(call, "--rerun", "missing") == 1
     assert weight(call) == 2
     # Of another size: within a second of its last import Python would take the old bytecode.
     (here / "beside.py").write_text("WEIGHT = 30.0\n")
     assert weight(call) == 60
-    for option, state in ((), "to run"), (("--reuse",), "done"), (("--force", "--reuse"), "to run"):
-        out = call("run", TASK, "-m", "./reading.py", "--no-reference", "--dry-run", *option)[1]
+    for rerun, state in ("outdated", "to run"), ("missing", "done"), ("all", "to run"):
+        options = ("--no-reference", "--dry-run", "--rerun", rerun)
+        out = call("run", TASK, "-m", "./reading.py", *options)[1]
         assert out.splitlines()[-1].endswith(state)
 
 
@@ -91,7 +92,7 @@ registered = models.registry()
 
 def test_numbers_that_json_lacks_are_null_in_records(call, home, here):
     (here / "weight.json").write_text("NaN")
-    assert weight(call, "--force", "--set", "power=inf") is None
+    assert weight(call, "--rerun", "all", "--set", "power=inf") is None
 
 
 def test_numbers_that_json_lacks_are_null(here, capsys):

@@ -7,37 +7,32 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_problem
+from conftest import make_multilabel, make_problem
 
-from transferbench import artefacts, measures, models, parameters
+from transferbench import artefacts, models, parameters
 from transferbench.artefacts import Folder
 from transferbench.core import graph
+from transferbench.data import tasks
 from transferbench.data.tasks import Facts
-from transferbench.problem import Fit, Truth
+from transferbench.problem import Truth
 from transferbench.runs import worker
-from transferbench.runs.record import Job, Record, Run, TaskFile
-
-
-def test_the_scored_documents_of_each_measured_domain_are_counted():
-    Y = np.eye(3)[[0, 1, 2, 0, 1]]
-    scored = np.array([1, 1, 0, 0, 1], bool), np.ones(5, bool), np.zeros(5, bool)
-    truth = Truth("multilabel", ("p", "q", "r"), ("x", "y", "seen"), (Y,) * 3, scored)
-    measured = measures.evaluate(Fit((Y,) * 3), truth)
-    assert worker._documents(truth, measured) == {"x": 3, "y": 5, "all": 8}
+from transferbench.runs.record import Job, Run, TaskFile
+from transferbench.runs.store import from_json
 
 
 @pytest.fixture
 def perform(home, monkeypatch):
-    """Function that performs a run of GCMF on a small problem: (truth, folder) → record."""
+    """Function that performs a run of GCMF on a small problem: (folder, truth) → record."""
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, right = make_problem()
-    task = worker.TaskFile("own/small", home.data, b"", Facts.of(problem, right))
-    run = Run(task.name, "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0)
+    run = Run("own/small", "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0, curve=True)
+    home.data.mkdir()
 
     def of(folder: Folder | None, truth: Truth = right, **params):
-        monkeypatch.setattr(worker, "_load", lambda task: (problem, truth))
+        tasks.write(path := home.data / "small.task", problem, truth)
+        task = TaskFile.of(run.task, path, Facts.of(problem, right))
         changed = replace(run, params=run.params | params)
-        record = worker.perform(worker.Job("k", changed, task, artefacts=folder))
+        record = from_json(worker.perform(Job(changed, task, artefacts=folder), lambda line: None))
         assert record.done, record.traceback
         return record
 
@@ -115,9 +110,10 @@ def test_memory_counts_as_if_every_artefact_had_been_made(perform, folder, monke
 
 
 def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "_load", lambda task: make_problem())
+    problem, truth = make_problem()
+    tasks.write(tmp_path / "t", problem, truth)
+    task = TaskFile.of("t", tmp_path / "t", Facts.of(problem, truth))
     monkeypatch.setattr(graph, "_recall", lambda *_: 0.96)
-    task = TaskFile("t", tmp_path, b"", Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
     for model, search, expected in (
         ("graph-only", "rare-words", {"graph_recall": 0.96}),
         ("graph-only", "auto", {"graph_recall": 1.0}),
@@ -125,7 +121,17 @@ def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeyp
     ):
         given = {"search": search} if search else {}
         params = parameters.resolve(models.load(model), given, model)
-        job = Job("key", Run("t", model, params, None), task)
-        record = worker._measure(job.record("done"), job, 0.0, lambda message: None)
+        job = Job(Run("t", model, params, None), task)
+        record = from_json(worker.perform(job, lambda line: None))
         assert record.diagnostics == expected
-        assert Record.from_json(record.to_json()).diagnostics == expected
+
+
+def test_the_scored_documents_of_each_measured_domain_are_counted(tmp_path):
+    problem, truth = make_multilabel(tasks=3)
+    truth = replace(truth, scored=(*truth.scored[:2], np.zeros_like(truth.scored[2])))
+    tasks.write(tmp_path / "t", problem, truth)
+    task = TaskFile.of("t", tmp_path / "t", Facts.of(problem, truth))
+    params = parameters.resolve(models.load("linear-svm"), {}, "linear-svm")
+    record = from_json(worker.perform(Job(Run("t", "linear-svm", params, None), task), print))
+    one, two = (int(rows.sum()) for rows in truth.scored[:2])
+    assert record.documents == {"task-1": one, "task-2": two, "all": one + two}

@@ -1,5 +1,6 @@
 """transferbench clean."""
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -7,17 +8,19 @@ import click
 
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.errors import UserError
-from transferbench.files import remove_unlocked
+from transferbench.files import TEMPORARY
 from transferbench.settings import Settings
 
 KINDS = ("built", "originals", "artefacts", "temporary")
+#: A temporary file that was not written for so long is no longer being written.
+IDLE_SECONDS = 3600.0
 
 
 def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     """Return the files of each kind, searched when they are asked for; all others are the user's.
 
-    originals : those of all datasets, whole or in part.
-    temporary : files that are being written, or were when their process was killed.
+    originals : those of all datasets.
+    temporary : files that were being written when their process was killed.
     """
     from transferbench import datasets
     from transferbench.artefacts import NAMES
@@ -26,9 +29,14 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     folders = (settings.data, settings.results)
     return {
         "built": (settings.data / "built").rglob("*.task"),
-        "originals": (settings.data / "raw" / f"{n}{e}" for n in originals for e in ("", ".part")),
+        "originals": (settings.data / "raw" / name for name in originals),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
-        "temporary": (path for each in folders for path in each.rglob(".*.????????.part")),
+        "temporary": (
+            path
+            for folder in folders
+            for path in folder.rglob(TEMPORARY)
+            if path.stat().st_mtime < time.time() - IDLE_SECONDS
+        ),
     }
 
 
@@ -41,9 +49,9 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
 
     \b
     built      built tasks; they are built again when they are needed
-    originals  original files, whole or in part; they are fetched again when they are needed
+    originals  original files; they are fetched again when they are needed
     artefacts  what runs share; it is made again
-    temporary  what killed commands left; files that are being written stay
+    temporary  what killed commands left, an hour ago or earlier
     """
     if yes and not kinds:
         raise UserError("name what to remove, for example `transferbench clean built --yes`.")
@@ -53,8 +61,7 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
         files = [path for path in by_kind[kind] if path.is_file()]
         size = sum(path.stat().st_size for path in files)
         lines.append([kind, f"{len(files)}", f"{size / 1e6:.1f}"])
-        remove = remove_unlocked if kind == "temporary" else Path.unlink
         for path in files if yes else ():
-            remove(path)
+            path.unlink()
     echo_table(lines)
     echo("removed" if yes else "nothing is removed without --yes")

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from transferbench.errors import UserError
 
@@ -74,8 +73,7 @@ def _tarred(path: Path) -> Iterator[tuple[str, bytes]]:
     with (gzip.open if is_gzip else open)(path, "rb") as stream:
         unpacked = stream.read(MAX_UNPACKED + 1)
     _check_size(len(unpacked))
-    options: Any = {"encoding": "utf-8", "errors": "surrogateescape"}
-    with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:", **options) as archive:
+    with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:", encoding="utf-8") as archive:
         for info in archive:
             if info.isreg() and (content := archive.extractfile(info)):
                 yield info.name, content.read()

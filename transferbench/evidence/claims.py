@@ -29,7 +29,7 @@ from transferbench.evidence.frame import (
     read_cells,
     summarise,
 )
-from transferbench.evidence.stats import ALPHA, Comparison, Decision, Extent, PairedTest
+from transferbench.evidence.stats import ALPHA, Decision, Extent, PairedTest, PairedTests
 from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
@@ -56,7 +56,7 @@ class ClaimResult:
 
     claim: Claim
     outcome: Outcome
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PairedTests, ...]
     reason: str = ""
     decisions: tuple[tuple[Decision, Decision], ...] = ()
     matters: float = 0.0
@@ -225,9 +225,9 @@ def _rows(
             cell, by_seed=scaled, published=scale(cell.published, avoided)
         )
         if better and better.value is not None:
-            stated = {None: scale(better.value, better.fewer_errors)}
-            row.cells[f"{better.value:g}"] = {None: replace(NO_RUNS, reason="", by_seed=stated,
-                                                            variance=0.0)}  # fmt: skip
+            stated: dict[int | None, float] = {None: scale(better.value, better.fewer_errors)}
+            cell = replace(NO_RUNS, reason="", by_seed=stated, variance=0.0)
+            row.cells[f"{better.value:g}"] = {None: cell}
     return list(rows.values())
 
 
@@ -239,30 +239,34 @@ def _compares_ratios(claim: Claim, file: Experiment) -> bool:
 
 def _comparisons(
     claim: Claim, rows: Sequence[ClaimRow], competitors: list[str]
-) -> tuple[Comparison, ...]:
-    given = claim.predicate
-    if isinstance(given, Better):
-        pairs = product(given.columns, given.rivals(competitors))
-        return tuple(_better(given, rows, *pair) for pair in pairs)
-    if isinstance(given, Higher):
+) -> tuple[PairedTests, ...]:
+    predicate = claim.predicate
+    if isinstance(predicate, Better):
+        pairs = product(predicate.columns, predicate.rivals(competitors))
+        return tuple(_better(predicate, rows, *pair) for pair in pairs)
+    if isinstance(predicate, Higher):
         tests = [
-            row.test(row.mean(given.column, given.at), row.mean(given.column, given.than), given.by)
+            row.test(
+                row.mean(predicate.column, predicate.at),
+                row.mean(predicate.column, predicate.than),
+                predicate.by,
+            )
             for row in rows
         ]
-        label = f"{given.column} at {_span(given.at)} over {_span(given.than)}"
-        return (Comparison(label, tuple(tests), given.by),)
-    label = f"{given.column} at {_span(given.x)}"
-    return (Comparison(label, tuple(_stable(given, row) for row in rows), -given.within),)
+        label = f"{predicate.column} at {_span(predicate.at)} over {_span(predicate.than)}"
+        return (PairedTests(label, tuple(tests), predicate.by),)
+    label = f"{predicate.column} at {_span(predicate.x)}"
+    return (PairedTests(label, tuple(_stable(predicate, row) for row in rows), -predicate.within),)
 
 
-def _better(given: Better, rows: Sequence[ClaimRow], column: str, rival: str) -> Comparison:
-    margin = given.by + math.log10(given.times)
+def _better(predicate: Better, rows: Sequence[ClaimRow], column: str, rival: str) -> PairedTests:
+    margin = predicate.by + math.log10(predicate.times)
     tests: list[PairedTest] = []
     printed: list[float] = []
     for row in rows:
-        theirs = row.at(rival, given.x)
+        theirs = row.at(rival, predicate.x)
         same = any(column in group and rival in group for group in row.identical)
-        for x, ours in row.at(column, given.x).items():
+        for x, ours in row.at(column, predicate.x).items():
             test = row.test(ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin)
             tests.append(replace(test, identical=same))
         ends = [
@@ -270,35 +274,35 @@ def _better(given: Better, rows: Sequence[ClaimRow], column: str, rival: str) ->
         ]
         printed.append(ends[0].published - ends[1].published - margin)
     compared = tuple(difference for difference in printed if not math.isnan(difference))
-    return Comparison(f"{column} over {rival}", tuple(tests), margin, compared)
+    return PairedTests(f"{column} over {rival}", tuple(tests), margin, compared)
 
 
-def _stable(given: Stable, row: ClaimRow) -> PairedTest:
+def _stable(predicate: Stable, row: ClaimRow) -> PairedTest:
     """Compare one point, plus the range allowed, with another: the least favourable pair by t.
 
     It may be another pair than that of the lowest and the highest mean. Only seeds are tested:
     the method and the documents are the same at every x, so an error of independent documents
     would be far too large.
     """
-    points = list(row.at(given.column, given.x).values())
+    points = list(row.at(predicate.column, predicate.x).values())
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
     values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
-    gaps = values[:, None] - values + given.within
+    gaps = values[:, None] - values + predicate.within
     # Without a spread it is the pair of the lowest and the highest mean.
     t = gaps.mean(axis=-1) / (gaps.std(axis=-1) + 1e-9)
     low, high = (complete[i] for i in np.unravel_index(t.argmin(), t.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
     first = next((point for point in points if point.reason), low)
     n_comparisons = max(1, math.perm(len(points), 2))
-    test = row.test(first, high, -given.within)
+    test = row.test(first, high, -predicate.within)
     return replace(test, n_comparisons=n_comparisons, error=math.nan)
 
 
 def _extent(claim: Claim) -> Extent:
     """Return on which rows the claim is to be true: every, some, most, or their average."""
-    given = claim.predicate
-    return given.rows if isinstance(given, Better) else "every"
+    predicate = claim.predicate
+    return predicate.rows if isinstance(predicate, Better) else "every"
 
 
 def _span(x: Span) -> str:
@@ -340,33 +344,36 @@ def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def meaning(claim: Claim) -> str:
     """Return the predicate of a claim in words."""
-    given = claim.predicate
-    if isinstance(given, Better):
-        words = _better_words(given, claim)
-    elif isinstance(given, Higher):
-        words = f"{given.column} higher at x = {_span(given.at)} than at {_span(given.than)}"
-        words += f" by more than {given.by:g}" if given.by else ""
+    predicate = claim.predicate
+    if isinstance(predicate, Better):
+        words = _better_words(predicate, claim)
+    elif isinstance(predicate, Higher):
+        words = f"{predicate.column} higher at x = {_span(predicate.at)}"
+        words += f" than at {_span(predicate.than)}"
+        words += f" by more than {predicate.by:g}" if predicate.by else ""
     else:
-        words = f"{given.column} at x = {_span(given.x)} within {given.within:g}"
+        words = f"{predicate.column} at x = {_span(predicate.x)} within {predicate.within:g}"
     words += f"; among {', '.join(claim.among)}" if claim.among else ""
     words += f"; by {TITLES[claim.measure]}" if claim.measure else ""
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
 
-def _better_words(given: Better, claim: Claim) -> str:
+def _better_words(predicate: Better, claim: Claim) -> str:
     relation = "ahead of"
-    if given.times != 1:
+    if predicate.times != 1:
         adjective = "small" if claim.measure == "peak_mib" else "fast"
-        relation = f"at least {given.times:g} times as {adjective} as"
-    elif given.fewer_errors:
-        relation = f"with at least {given.fewer_errors:.1%} fewer errors than"
-    elif given.by:
-        margin = f"{abs(given.by):g}"
-        relation = f"more than {margin} ahead of" if given.by > 0 else f"less than {margin} behind"
-    over = " and ".join(given.over) if given.over else "every other method"
-    over = over if given.value is None else f"{given.value:g}"
-    place = f", at x = {_span(given.x)}" if given.x is not None else ""
-    return f"{' and '.join(given.columns)} {relation} {over} {ROWS[given.rows]}{place}"
+        relation = f"at least {predicate.times:g} times as {adjective} as"
+    elif predicate.fewer_errors:
+        relation = f"with at least {predicate.fewer_errors:.1%} fewer errors than"
+    elif predicate.by:
+        margin = f"{abs(predicate.by):g}"
+        relation = (
+            f"more than {margin} ahead of" if predicate.by > 0 else f"less than {margin} behind"
+        )
+    over = " and ".join(predicate.over) if predicate.over else "every other method"
+    over = over if predicate.value is None else f"{predicate.value:g}"
+    place = f", at x = {_span(predicate.x)}" if predicate.x is not None else ""
+    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{place}"
 
 
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:

@@ -25,15 +25,15 @@ def find(
     of_row = [cell for cell in cells if cell.row == row]
     if not of_row:
         raise unknown("row", row, {cell.row for cell in cells})
-    here = [cell for cell in of_row if cell.column == column]
-    if not here:
+    of_column = [cell for cell in of_row if cell.column == column]
+    if not of_column:
         raise unknown("column", column, {cell.column for cell in of_row})
     if x is None and experiment.spec.figure and experiment.spec.figure.iterations:
-        here = here[-1:]
-    at_x = here if x is None else [cell for cell in here if cell.x == x]
+        of_column = of_column[-1:]
+    at_x = of_column if x is None else [cell for cell in of_column if cell.x == x]
     if len(at_x) == 1:
         return at_x[0]
-    places = [cell.x for cell in here if not math.isnan(cell.x)]
+    places = [cell.x for cell in of_column if not math.isnan(cell.x)]
     if not places:
         raise UserError("there is no x; leave out --x.")
     nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:MAX_LISTED]
@@ -67,14 +67,14 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
-    found = {
+    facts_of_run = {
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
     }
     if not cell.records:  # an average
-        return {name: text for name, text in found.items() if text}
+        return {name: text for name, text in facts_of_run.items() if text}
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
     peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -83,7 +83,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     took += "".join(f", {counted(n, 'thread')}" for n in threads)
     column = spec.columns.get(cell.column)
     days = sorted(record.finished[:10] for record in cell.records if record.finished)
-    found |= {
+    facts_of_run |= {
         "again": command(each.run for each in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
@@ -95,7 +95,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "code": ", ".join(reported(cell, "code")),
         "versions": "; ".join(reported(cell, "versions")),
     }
-    return {name: text for name, text in found.items() if text}
+    return {name: text for name, text in facts_of_run.items() if text}
 
 
 def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]:
@@ -108,9 +108,13 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
     data: digest of the task built here, "" if none.
     """
-    here = worker.versions()
+    present_versions = worker.versions()
     then = [each.rpartition(" ") for each in cell.records[0].versions.split(", ")]
-    changed = [f"{n} {v} (here {here.get(n)})" for n, _, v in then if n and v != here.get(n)]
+    changed = [
+        f"{n} {v} (here {present_versions.get(n)})"
+        for n, _, v in then
+        if n and v != present_versions.get(n)
+    ]
     code = cell.records[0].run.code
     not_built = "task not built here; `transferbench run` builds it"
     return {
@@ -122,12 +126,12 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
 def command(runs: Iterable[Run]) -> str:
     """Return the command line that performs runs of one task, model and setting, and no others."""
-    first, *others = runs
+    first, *further = runs
     words = ["transferbench", "run", first.task, "--model", first.model]
-    for name, known in parameters.schema(models.load(first.model)).items():
-        if first.params.get(name, known.default) != known.default:
+    for name, parameter in parameters.schema(models.load(first.model)).items():
+        if first.params.get(name, parameter.default) != parameter.default:
             words += ["--set", f"{name}={_text(first.params[name])}"]
-    seeds = [run.seed for run in (first, *others) if run.seed is not None]
+    seeds = [run.seed for run in (first, *further) if run.seed is not None]
     if seeds == list(range(len(seeds))):
         words += ["--repeats", str(len(seeds))] if len(seeds) > 1 else []
     else:

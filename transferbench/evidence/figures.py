@@ -55,8 +55,8 @@ def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     x is NaN for a level line.
     """
     levels = published_levels(experiment)
-    shown = to_frame([cell for cell in cells if cell.runs])
-    return shown.assign(published=shown["row"].map(levels).astype(float))[POINT_COLUMNS]
+    frame = to_frame([cell for cell in cells if cell.runs])
+    return frame.assign(published=frame["row"].map(levels).astype(float))[POINT_COLUMNS]
 
 
 def growth(experiment: Experiment, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -108,12 +108,12 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
             down, across, figsize=size, squeeze=False, layout="constrained"
         )
         for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
-            shown = points[points["row"] == row] if row else points
+            panel = points[points["row"] == row] if row else points
             if bars:
-                _bars(experiment, ax, shown)
+                _bars(experiment, ax, panel)
             else:
-                _lines(experiment, figure, ax, shown)
-                _ticks(figure, ax, shown["x"].dropna().unique(), most=11 if across == 1 else 6)
+                _lines(experiment, figure, ax, panel)
+                _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
             level = published_levels(experiment).get(row)
             if level is not None:
                 ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
@@ -156,31 +156,31 @@ def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Art
     return [*drawn.values(), *band, *published]
 
 
-def _bars(experiment: Experiment, ax: Axes, shown: pd.DataFrame) -> None:
+def _bars(experiment: Experiment, ax: Axes, panel: pd.DataFrame) -> None:
     """Draw a group of bars for each row, a bar for each column, from zero on a linear axis."""
     rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
     width = 0.8 / len(columns)
     for i, column in enumerate(columns):
-        here = shown[shown["column"] == column]
+        of_column = panel[panel["column"] == column]
         ax.bar(
-            [rows.index(name) - 0.4 + (i + 0.5) * width for name in here["row"]],
-            list(here["mean"]), width, yerr=list(here["std"].fillna(0)), label=column,
+            [rows.index(name) - 0.4 + (i + 0.5) * width for name in of_column["row"]],
+            list(of_column["mean"]), width, yerr=list(of_column["std"].fillna(0)), label=column,
             color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)],
             edgecolor=PAPER, ecolor=INK,
         )  # fmt: skip
-    if not shown.empty:
-        ax.set_ylim(0, 1.05 * float((shown["mean"] + shown["std"].fillna(0)).max()))
+    if not panel.empty:
+        ax.set_ylim(0, 1.05 * float((panel["mean"] + panel["std"].fillna(0)).max()))
     ax.set_xticks(range(len(rows)), rows)
     ax.tick_params(axis="x", length=0)
 
 
-def _lines(experiment: Experiment, figure: Figure, ax: Axes, shown: pd.DataFrame) -> None:
+def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
     """Draw a line, or a level line, for each column."""
     for i, column in enumerate(experiment.spec.columns):
-        here = shown[shown["column"] == column]
-        line = here[here["x"].notna()].sort_values("x", kind="stable")
+        of_column = panel[panel["column"] == column]
+        line = of_column[of_column["x"].notna()].sort_values("x", kind="stable")
         style, colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
-        for mean in here.loc[here["x"].isna(), "mean"]:
+        for mean in of_column.loc[of_column["x"].isna(), "mean"]:
             ax.axhline(mean, linewidth=1, label=column, linestyle=style, color=colour)
         if line.empty:
             continue
@@ -192,7 +192,7 @@ def _lines(experiment: Experiment, figure: Figure, ax: Axes, shown: pd.DataFrame
         std = np.nan_to_num(std)
         ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
     if figure.objective or (figure.rows and figure.log):
-        _log_y(ax, shown["mean"])
+        _log_y(ax, panel["mean"])
 
 
 def _log_y(ax: Axes, means: pd.Series) -> None:
@@ -225,10 +225,10 @@ def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
         return
     if figure.iterations:
         nice = MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]).tick_values(0, values[-1])
-        shown = sorted({values[0], *(value for value in nice if value in values)})
+        ticks = sorted({values[0], *(value for value in nice if value in values)})
     else:
-        shown = values[:: -(-len(values) // most)]
-    ax.set_xticks(shown, [_plain(value) for value in shown])
+        ticks = values[:: -(-len(values) // most)]
+    ax.set_xticks(ticks, [_plain(value) for value in ticks])
 
 
 @contextmanager

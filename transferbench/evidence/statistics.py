@@ -28,16 +28,16 @@ def entries(row: dict[str, Any]) -> list[dict[str, str]]:
     verdict: equal, differs, rough (not judged) or unknown (here).
     """
     task = row.get("task", "")
-    known = of_task(task, row.get("domain"), row.get("class")) if task else {}
-    known |= row.get("measured", {})
+    ours = of_task(task, row.get("domain"), row.get("class")) if task else {}
+    ours |= row.get("measured", {})
     made = []
     for name, printed in row["printed"].items():
-        value = known.get(name, "")
+        value = ours.get(name, "")
         entry = {key: row[key] for key in ("paper", "place", "row")} | {
             "statistic": name,
             "printed": printed,
             "ours": f"{value:#.4g}" if isinstance(value, float) else str(value),
-            "verdict": judge(printed, value) if name in known else "unknown",
+            "verdict": judge(printed, value) if name in ours else "unknown",
             "task": task,
         }
         made.append(entry)
@@ -51,15 +51,15 @@ def of_task(task: str, domain: str | None = None, label: str | None = None) -> d
     """
     facts = datasets.facts(task)
     documents, classes = facts["documents"], facts.get("classes", ())
-    found = {"documents": documents[domain] if domain else sum(documents.values())}
-    found |= {"classes": len(classes)} if classes else {}
-    found |= {"features": facts["features"][0]} if "features" in facts else {}
+    of_dataset = {"documents": documents[domain] if domain else sum(documents.values())}
+    of_dataset |= {"classes": len(classes)} if classes else {}
+    of_dataset |= {"features": facts["features"][0]} if "features" in facts else {}
     if domain and label:
-        found["documents"] = facts["per_class"][domain][classes.index(label)]
+        of_dataset["documents"] = facts["per_class"][domain][classes.index(label)]
     if domain and (split := newsgroups.SPLITS.get(re.sub("-(bydate|19997)$", "", task))):
         parts = [split[domain][label]] if label else split[domain].values()
-        found["groups"] = ", ".join(group for part in parts for group in part)
-    return found
+        of_dataset["groups"] = ", ".join(group for part in parts for group in part)
+    return of_dataset
 
 
 def judge(printed: str, ours: float | str) -> str:
@@ -74,12 +74,12 @@ def judge(printed: str, ours: float | str) -> str:
 def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
     content = read()
-    found = [entry for row in content["rows"] for entry in entries(row)]
-    counts = Counter(entry["verdict"] for entry in found)
+    every_entry = [entry for row in content["rows"] for entry in entries(row)]
+    counts = Counter(entry["verdict"] for entry in every_entry)
     blocks: list[Block] = [words("statistics", counts)]
     heads = ["place", "row", "statistic", "printed", "ours", "verdict"]
     for paper, title in PAPERS.items():
-        rows = [[entry[head] for head in heads] for entry in found if entry["paper"] == paper]
+        rows = [[entry[head] for head in heads] for entry in every_entry if entry["paper"] == paper]
         notes = [
             f"{row['row']}: {row['note']}"
             for row in content["rows"]
@@ -87,4 +87,4 @@ def render() -> dict[str, str]:
         ]
         blocks.append(Section(title, [Table(title, heads, rows), Bullets(notes)]))
     page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
-    return {"table.csv": pages.to_csv(pd.DataFrame(found)), "table.md": markdown(page)}
+    return {"table.csv": pages.to_csv(pd.DataFrame(every_entry)), "table.md": markdown(page)}

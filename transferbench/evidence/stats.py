@@ -122,7 +122,7 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedTests:
     """Paired tests of one method against another, on all rows.
 
     margin: what was subtracted from the differences. printed: the same differences in the published

@@ -1,201 +1,215 @@
-"""Call a function in a forked process and end everything that it started.
+"""The process of a run: started, watched for its limits, and ended with all that it has started.
 
-The fork has a session and an output of its own and holds no other file of its parent. It sends
-messages, one a line, by a pipe that nobody else writes to; a line that is not a message is ignored.
+It is forked from a server that has the libraries imported (where the system cannot fork, it is
+spawned), and has a session of its own. It sends lines of JSON by one socket, and what it and its
+children print arrives by another (on Linux). A line that is no message is ignored, because a model
+may write into any file that is open.
 """
 
 import ctypes
+import json
 import multiprocessing
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import BaseContext
 from pathlib import Path
+from socket import socket, socketpair
+from typing import Any
 
 from transferbench.messages import EXCERPT_BYTES, excerpt
+from transferbench.runs.engines import OnProgress
+from transferbench.runs.record import Job, Record
+from transferbench.runs.store import from_json
 
-#: True if a process that has imported the numerical libraries can be forked safely.
-CAN_FORK = sys.platform == "linux"
-#: Largest result, in bytes.
-MAX_RESULT = 2**24
-#: Seconds between two checks whether a process still exists.
-PAUSE = 0.1
-#: Options of prctl: the signal to this process when its parent ends; whether this process becomes
-#: the parent of those that lose theirs below it.
-PDEATHSIG, CHILD_SUBREAPER = 1, 36
-
-Send = Callable[[str], None]
-#: The fork of the call in progress.
-_current: BaseProcess | None = None
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a call ended: the result (None if there is none), the output, and the exit code.
-
-    exitcode: None if the process had not ended by itself.
-    """
-
-    result: str | None
-    output: str
-    exitcode: int | None
+#: Imported once by the server, so that runs need not import them.
+PRELOAD = (
+    "transferbench.runs.server",
+    "transferbench.runs.worker",
+    "scipy.optimize",
+    "sklearn.cluster",
+    "sklearn.decomposition",
+    "sklearn.linear_model",
+    "sklearn.svm",
+    "sparse_dot_topn",
+)
+#: Option of prctl: this process becomes the parent of those that lose theirs below it.
+CHILD_SUBREAPER = 36
+BLOCK = 2**20  # bytes read at a time
 
 
-def call(
-    function: Callable[[Send], str], on_message: Callable[[str], None], seconds: float | None
-) -> Ended:
-    """Call `function(send)` in a fork and return its result, a line of text.
+class RunProcess:
+    """A process that performs a job."""
 
-    send    : sends a line to `on_message`, which is called in this process.
-    seconds : time limit; None for no limit.
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._lines, lines = socketpair()
+        self._output, output = socketpair()
+        self._open = [self._lines, self._output]
+        for each in self._open:
+            each.setblocking(False)
+        self._torn, self._printed = b"", b""  # the last line until it ends, the end of the output
+        self._deadline = float("inf")
+        self._process = start_server().Process(target=_main, args=(job, lines, output), daemon=True)  # type: ignore[attr-defined]
+        self._process.start()
+        lines.close()
+        output.close()
 
-    When the function has returned, the fork ends at once: threads and child processes that it left
-    are killed.
-    """
-    global _current
-    fork = multiprocessing.get_context("fork")
-    (inbox, outbox), (output, sink) = os.pipe(), os.pipe()
-    keep = (outbox, resource_tracker.getfd())
-    calling = _Calling(inbox, output, on_message)
-    others = _children()
-    try:
-        try:
-            _current = fork.Process(target=_run, args=(function, sink, keep, os.getpid()))
-            _current.start()
-        finally:
-            os.close(outbox)
-            os.close(sink)
-        exitcode = calling.wait(_current, seconds)
-    finally:
-        end_call(others)
-        calling.close()
-    return Ended(calling.result, excerpt(calling.printed), exitcode)
+    @property
+    def handles(self) -> list[Any]:
+        """What to wait for before the next `poll`."""
+        return [*self._open, self._process.sentinel]
 
+    def poll(self, on_progress: OnProgress) -> Record | None:
+        """Read what has arrived; return the record if the run has ended or exceeds its time."""
+        exitcode = self._process.exitcode  # first: after its end, nothing more arrives
+        record = self._messages(on_progress)
+        self._printed = (self._printed + self._receive(self._output))[-EXCERPT_BYTES:]
+        if record is None and exitcode is not None:
+            record = self.job.record("crashed", f"its process ended with code {exitcode}")
+        if record is None and time.monotonic() > self._deadline:
+            record = self.job.timed_out()
+        return record and replace(record, output=excerpt(self._printed))
 
-def end_call(others: frozenset[int] = frozenset()) -> None:
-    """Kill the fork of the call in progress, its session, and children it left to this process.
+    def end(self) -> None:
+        """Kill the process and all that it has started."""
+        kill_all([self._process.pid])
+        self._process.join()
+        self._process.close()
+        self._lines.close()
+        self._output.close()
 
-    others: children of this process that are not the call's.
-    """
-    global _current
-    process, _current = _current, None
-    if process is None or process.pid is None:
-        return
-    process.kill()
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.join()
-    # Children that left the session come to this process if it is a subreaper.
-    for _ in range(100):  # one that cannot be killed is left
-        orphans = _children() - others
-        if not orphans:
-            break
-        for pid in orphans:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-        time.sleep(0.01)
-
-
-class _Calling:
-    """The parent's side of a call: its pipes, and what has arrived by them."""
-
-    def __init__(self, inbox: int, output: int, on_message: Callable[[str], None]) -> None:
-        self.inbox, self.output, self.on_message = inbox, output, on_message
-        self.printed = b""  # the end of it
-        self.result: str | None = None
-        self._open = {inbox, output}
-        self._line = bytearray()
-
-    def wait(self, process: BaseProcess, seconds: float | None) -> int | None:
-        """Read until there is a result, the process ended, or the time is over.
-
-        Return the exit code of the process, None if it has not ended.
-        """
-        deadline = float("inf") if seconds is None else time.monotonic() + seconds
-        while self.result is None and (remaining := deadline - time.monotonic()) > 0:
-            pause = min(PAUSE, remaining)
-            if not self._read(pause) and process.exitcode is not None:
-                return process.exitcode
-            if not self._open:
-                time.sleep(pause)
+    def _messages(self, on_progress: OnProgress) -> Record | None:
+        """Pass progress on; return the record if it has arrived."""
+        part = self._receive(self._lines)
+        if part and self._deadline == float("inf") and self.job.limits.seconds is not None:
+            self._deadline = time.monotonic() + self.job.limits.seconds
+        *lines, self._torn = (self._torn + part).split(b"\n")
+        for line in lines:
+            with suppress(ValueError, TypeError):
+                match json.loads(line):
+                    case [int(iteration), int(planned)]:
+                        on_progress(self.job.run, iteration, planned)
+                    case dict():
+                        return from_json(line)
         return None
 
-    def close(self) -> None:
-        """Read what was sent before the end, and close the pipes."""
-        for _ in range(100):  # a process that could not be killed may send more
-            if not self._read(0):
-                break
-        os.close(self.inbox)
-        os.close(self.output)
-
-    def _read(self, seconds: float) -> bool:
-        """Wait for input and read some of it. Return False if there was none."""
-        ready = [pipe for pipe in wait(list(self._open), seconds) if isinstance(pipe, int)]
-        for pipe in ready:
-            part = os.read(pipe, 2**16)
-            if not part:
-                self._open.discard(pipe)
-            elif pipe == self.output:
-                self.printed = (self.printed + part)[-EXCERPT_BYTES:]
-            else:
-                self._receive(part)
-        return bool(ready)
-
-    def _receive(self, part: bytes) -> None:
-        self._line += part
-        if b"\n" not in part:
-            if len(self._line) > 2 * MAX_RESULT:  # no message is as long
-                self._open.discard(self.inbox)
-            return
-        *lines, self._line = self._line.split(b"\n")
-        for line in lines:
-            kind, text = line[:1], line[1:].decode("utf-8", "replace")
-            if kind == b"=" and self.result is None:
-                self.result = text
-            elif kind == b"+":
-                self.on_message(text)
+    def _receive(self, source: socket) -> bytes:
+        """Return what has arrived. Wait no longer for a socket that the process has closed."""
+        with suppress(BlockingIOError, ConnectionError):
+            if part := source.recv(BLOCK):
+                return part
+            if source in self._open:
+                self._open.remove(source)
+        return b""
 
 
-def _run(function: Callable[[Send], str], sink: int, keep: tuple[int, ...], parent: int) -> None:
-    """Call the function; called in the fork, which ends here."""
-    os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    prctl(PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
-        os._exit(1)
-    redirect(sink, sink)
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
-        if int(name) > 2 and int(name) not in keep:
-            with suppress(OSError):  # the one that listed them
-                os.close(int(name))
+def _main(job: Job, lines: socket, output: socket) -> None:
+    """Perform the job; called in the process, which ends here."""
+    from transferbench.runs.worker import perform
 
-    def send(message: str) -> None:
-        # A short line is one atomic write, so threads can share the pipe.
-        os.write(keep[0], f"+{message}\n".encode())
+    multiprocessing.current_process().daemon = False  # it may have children
+    if sys.platform != "win32":
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if sys.platform == "linux":
+        adopt_orphans()
+        redirect(output.fileno())
+        keep = (0, 1, 2, lines.fileno(), resource_tracker.getfd())
+        for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+            if descriptor not in keep:
+                with suppress(OSError):  # the one that listed them
+                    os.close(descriptor)
 
-    result = function(send)
+    def send(line: str) -> None:
+        # Begin with an end of line: a model may have written something.
+        lines.sendall(f"\n{line}\n".encode())
+
+    send("")  # the time of the run starts
+    line = perform(job, send)
     flush()
-    with os.fdopen(keep[0], "wb") as outbox:
-        outbox.write(f"\n={result}\n".encode())
+    send(line)
     os._exit(0)
 
 
-def redirect(output: int, errors: int) -> None:
-    """Send what this process and its children print to these open files."""
+def start_server() -> BaseContext:
+    """Return a context whose processes are forked from a server (on Windows: spawned).
+
+    Start the server unless it runs; do not wait for its imports. Processes are not forked from this
+    one: it may have threads, of which a fork would copy the locks and not the threads.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    # Without this, the server would import modules from the current folder first.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOAD))
+    resource_tracker.ensure_running()  # to start it unblocks signals
+    with block_interrupts():  # this process alone handles them
+        forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def block_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C and other signals to end in the block; processes started in it get none."""
+    if sys.platform == "win32":
+        yield
+        return
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
+def kill_all(pids: Sequence[int]) -> None:
+    """Kill processes, their groups, and on Linux all that descend from them."""
+    below = [child for pid in pids for child in _descendants(pid)]
+    for pid in (*pids, *below):
+        if sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):  # it leads no group
+                os.killpg(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _descendants(pid: int) -> list[int]:
+    below = children(pid)
+    return below + [each for child in below for each in _descendants(child)]
+
+
+def children(pid: int) -> list[int]:
+    """Return the child processes of a process; none if the system does not list them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, file.read_text().split())
+    return found
+
+
+def adopt_orphans() -> None:
+    """Become the parent of processes below this one that lose theirs (on Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def redirect(output: int) -> None:
+    """Send what this process and its children print to this open file."""
     flush()
-    os.dup2(output, 1)
-    os.dup2(errors, 2)
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # None, or an object of another kind
             stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    os.dup2(output, 1)
+    os.dup2(output, 2)
 
 
 def flush() -> None:
@@ -205,18 +219,3 @@ def flush() -> None:
             stream.flush()
     if sys.platform != "win32":
         ctypes.CDLL(None).fflush(None)
-
-
-def prctl(option: int, value: int) -> None:
-    """Set an option of this process (on Linux only)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _children() -> frozenset[int]:
-    """Return the child processes of this process; none if the system does not list them."""
-    found: set[int] = set()
-    for file in Path("/proc/self/task").glob("*/children"):
-        with suppress(OSError):
-            found.update(map(int, file.read_text().split()))
-    return frozenset(found)

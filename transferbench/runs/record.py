@@ -228,11 +228,6 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     artefacts: Folder | None = None
 
-    @property
-    def key(self) -> str:
-        """A text that identifies the run in messages between processes."""
-        return json.dumps([*self.run.identity, self.run.curve])
-
     def record(self, status: Status, reason: str = "") -> Record:
         """Return a record of this job, without measurements, as of now."""
         return Record.of(self.run, status, reason, self.task.facts.key)

@@ -5,7 +5,7 @@ An engine writes no results: the caller writes the records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,37 +16,29 @@ if TYPE_CHECKING:
     from transferbench.runs.record import Job, Record, Run
 
 
-class ProgressCallback(Protocol):
-    """Progress of a run: its key, the iteration, and how many are planned.
+class OnProgress(Protocol):
+    """Progress of a run: the iteration, and how many are planned.
 
-    Called without arguments it is a heartbeat. Raise KeyboardInterrupt if the user interrupted.
+    Called without arguments it is a heartbeat. May raise an error to end all runs.
     """
 
-    def __call__(self, key: str | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+    def __call__(self, run: Run | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Receive progress, or a heartbeat."""
 
 
-OnDone = Callable[["Run", "Record"], None]
 Records = Generator[tuple["Run", "Record"], None, None]
 
 
 class Engine(Protocol):
     """Performs runs; the base class of all engines."""
 
-    def records(
-        self, jobs: Iterable[Job], on_progress: ProgressCallback, on_done: OnDone
-    ) -> Records:
+    def records(self, jobs: Iterable[Job], on_progress: OnProgress) -> Records:
         """Perform the jobs and yield the record of each as it ends, in any order.
 
-        jobs        : an engine may take them one at a time, since the next may need a task that is
-                      built only then. Such an engine passes the record of a finished run to
-                      `on_done`, from any thread, before another run starts in its place.
-        on_progress : called at least every half second while no run ends. If it raises
-                      KeyboardInterrupt, the engine starts no more runs, yields the records of runs
-                      that are done by then, and raises KeyboardInterrupt.
+        on_progress : called at least every half second while no run ends.
 
-        Closing the generator early stops all running jobs. Raise UserError if the engine cannot be
-        used as requested, Failure if it breaks down.
+        Closing the generator early, or an error in it, stops all running jobs. Raise UserError if
+        the engine cannot be used as requested, Failure if it breaks down.
         """
 
 

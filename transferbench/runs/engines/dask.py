@@ -9,7 +9,7 @@ Jobs and records are pickled: scheduler, workers and caller trust each other.
 
 import hashlib
 import logging
-import threading
+import multiprocessing
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -26,12 +26,12 @@ from transferbench.errors import Failure, UserError
 from transferbench.fingerprint import PACKAGE
 from transferbench.messages import reason
 from transferbench.runs import worker
-from transferbench.runs.engines import Engine, OnDone, ProgressCallback, Records
-from transferbench.runs.engines.local import perform, run_slot, with_memory_limit
-from transferbench.runs.record import Job, Record
+from transferbench.runs.engines import Engine, OnProgress, Records
+from transferbench.runs.engines.local import Local, with_memory_limit
+from transferbench.runs.record import Job, Record, Run
 
 QUIET = logging.CRITICAL + 1  # level for dask's log: its errors are reported as records
-TOPIC = "transferbench"  # of dask's events: (key, iteration, planned)
+TOPIC = "transferbench"  # of dask's events: (key, (iteration, planned))
 
 
 @dataclass
@@ -45,9 +45,7 @@ class Dask(Engine):
     scheduler: str
     patience: float = 30.0
 
-    def records(
-        self, jobs: Iterable[Job], on_progress: ProgressCallback, on_done: OnDone
-    ) -> Records:
+    def records(self, jobs: Iterable[Job], on_progress: OnProgress) -> Records:
         """See Engine; take all jobs before the first starts."""
         jobs = list(jobs)
         if not jobs:
@@ -58,12 +56,13 @@ class Dask(Engine):
         try:
             with ExitStack() as stack:
                 client = self.connect(stack)
-                latest: dict[str, tuple[str, int, int]] = {}  # key → progress, filled by a thread
-                client.subscribe_topic(TOPIC, lambda event: latest.update({event[1][0]: event[1]}))
+                latest: dict[str, tuple[int, int]] = {}  # key → progress, filled by a thread
+                client.subscribe_topic(TOPIC, lambda event: latest.update([event[1]]))
                 futures = {
                     client.submit(_perform, job, identity(job.run.model), pure=False): job
                     for job in jobs
                 }
+                runs = {future.key: job.run for future, job in futures.items()}
                 arriving = as_completed(futures)
                 while not arriving.is_empty():
                     if arriving.has_ready():
@@ -72,7 +71,8 @@ class Dask(Engine):
                         future.release()
                         continue
                     while latest:
-                        on_progress(*latest.popitem()[1])
+                        key, progress = latest.popitem()
+                        on_progress(runs[key], *progress)
                     on_progress()
                     time.sleep(0.05)
         except OSError as error:
@@ -109,14 +109,8 @@ def _record(future: Future[Record], job: Job) -> Record:
     return job.record("crashed", why)
 
 
-# What a worker does:
-
-#: The slot of each thread that performs runs.
-_own = threading.local()
-
-
 def _perform(job: Job, caller: Mapping[str, str]) -> Record:
-    """Perform a job in a process of this worker. Raise UserError if its code is another."""
+    """Perform a job on a worker. Raise UserError if its code is another."""
     here = distributed.get_worker()
     check_identity(caller, identity(job.run.model), here.address)
     if not job.task.is_current():
@@ -124,24 +118,24 @@ def _perform(job: Job, caller: Mapping[str, str]) -> Record:
             f"{job.task.path} is not the same file on {here.address}; expected folders that all "
             "machines share, see --data."
         )
+    multiprocessing.current_process().daemon = False  # else it may not have children
     task, n_jobs = here.get_current_task(), here.state.nthreads
-    if not hasattr(_own, "slot"):
-        _own.slot = run_slot()
     job = with_memory_limit(job, n_jobs, here.memory_manager.memory_limit)
     reported = time.monotonic()
 
-    def on_progress(*progress: object) -> None:
+    def on_progress(run: Run | None = None, *progress: int) -> None:
         nonlocal reported
         if here.status not in (Status.running, Status.paused):  # this worker is being closed
             raise Reschedule
         known = here.state.tasks.get(task)
         if known is None or known.state == "cancelled":
             raise InterruptedError
-        if progress and time.monotonic() - reported >= 1:
+        if run and time.monotonic() - reported >= 1:
             reported = time.monotonic()
-            here.log_event(TOPIC, progress)
+            here.log_event(TOPIC, (task, progress))
 
-    return perform(_own.slot, job, on_progress)
+    ((_, record),) = Local().records([job], on_progress)
+    return record
 
 
 def identity(model: str) -> dict[str, str]:
