@@ -81,7 +81,7 @@ def killed(folder: Path, seconds: float, rng: random.Random) -> int:
     kills = before = 0
     while before < RUNS:
         processes = [start(folder) for _ in range(rng.choice((1, 1, 2)))]
-        time.sleep(rng.uniform(0, 1.2 * seconds))
+        time.sleep(rng.uniform(0, seconds))
         if processes[0].poll() is None:
             if rng.random() < 0.5:  # its runs must end by themselves
                 processes[0].kill()
@@ -106,7 +106,7 @@ def main(seconds: float) -> None:
         began = time.monotonic()
         complete(start(whole))
         undisturbed = time.monotonic() - began
-        while time.monotonic() < began + seconds or not rounds:
+        while time.monotonic() < began + seconds or not kills:
             folder = Path(name, f"{rounds}")
             folder.mkdir()
             kills += killed(folder, undisturbed, rng)
