@@ -10,7 +10,7 @@ so an artefact never becomes stale, and equal content shares it whatever the tas
 is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, damaged or cannot be
 read is made again; if none can be written, nothing is stored.
 
-Times of a run stay as if it had made every artefact itself, see `ArtefactCosts`.
+Times include the cost of reused artefacts, see `ArtefactCosts`.
 
 The files of built tasks have the same format, see `write_arrays`.
 """
@@ -41,8 +41,8 @@ from transferbench.fingerprint import fingerprint
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Part of every key; change it with the format of the files or of the keys.
-FORMAT = 3
+#: Part of every key and digest; change it with the format of the files or of the keys.
+FORMAT = 4
 #: Pattern of the names of artefacts; other files in their folder are the user's.
 NAMES = f"*-{'[0-9a-f]' * 32}.artefact"
 #: Libraries on which results depend.
@@ -64,16 +64,17 @@ class Folder:
 
 @dataclass
 class ArtefactCosts:
-    """Time (wall, in seconds) and memory that artefacts saved or added in a block.
+    """What it took to make the artefacts that a block reused.
 
-    reused     : what it took to make the artefacts that were reused.
-    correction : what to add to the times of the block so that they include `reused`, but not the
-               time to look up, read and write artefacts. May be negative.
-    peak_mib   : largest resident memory of the processes that made the reused artefacts, in MiB.
+    Parameters
+    ----------
+    reused
+        Wall time in seconds; with it, the time of the block does not depend on the folder.
+    peak_mib
+        Largest resident memory of the processes that made them, in MiB.
     """
 
     reused: float = 0.0
-    correction: float = 0.0
     peak_mib: float = 0.0
 
 
@@ -82,7 +83,7 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
 
     Arguments: arrays, sparse matrices, numbers, texts, None; tuples, lists and dataclasses of them.
     Results: the same, where dataclasses are names of the function's module. Returned arrays must be
-    new, and contiguous to be stored. The function must not change its arguments.
+    new and contiguous. The function must not change its arguments.
     """
 
     @wraps(function)
@@ -135,28 +136,21 @@ class _Cache:
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
-        costs, asked = self.costs, time.perf_counter()
         name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
         path = self.folder.path / name
         with suppress(Exception):  # whatever is wrong with the file, make it again
-            with open_arrays(path) as ((packed, cost, peak), arrays):
-                result = unpack(packed, arrays, function.__globals__)
-            costs.reused += cost
-            costs.peak_mib = max(costs.peak_mib, peak)
-            costs.correction += cost - (time.perf_counter() - asked)
+            result, cost, peak = read_value(path, function.__globals__)
+            self.costs.reused += cost
+            self.costs.peak_mib = max(self.costs.peak_mib, peak)
             return result
-        called = time.perf_counter()
-        costs.correction -= called - asked
-        before = costs.correction
+        start = time.perf_counter() + self.costs.reused
         result = function(*args, **kwargs)
-        returned = time.perf_counter()
-        # Artefacts made or reused by the function itself count in full, as if made here.
-        cost = returned - called + costs.correction - before
+        # Artefacts that the function itself reused count as if made here.
+        cost = time.perf_counter() + self.costs.reused - start
         if cost >= LEAST_SECONDS:
             # A full disk, a folder that is read-only, a result of another type.
             with suppress(UserError, MemoryError, NotImplementedError):
                 self._write(path, result, cost)
-        costs.correction -= time.perf_counter() - returned
         return result
 
     def _key(
@@ -166,43 +160,37 @@ class _Cache:
         bound.apply_defaults()
         code = fingerprint(Path(inspect.getfile(function)))
         name = f"{function.__module__}.{function.__qualname__}"
-        arrays: dict[str, np.ndarray] = {}
+        arrays: list[np.ndarray] = []
         parts = [name, code, environment(), self.threads, *bound.arguments.items()]
-        packed = pack(parts, arrays)
+        packed = _pack(parts, arrays)
         # Sums may be rounded otherwise in another layout, so strides are part of the key.
-        layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays.values()]
+        layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays]
         digest = hashlib.sha256(json.dumps([FORMAT, packed, layouts]).encode())
-        for array in arrays.values():
+        for array in arrays:
             ordered = array if array.flags.c_contiguous else array.T
             digest.update(np.ascontiguousarray(ordered).reshape(-1).data)
         return digest.hexdigest()[:32]
 
     def _write(self, path: Path, result: Any, cost: float) -> None:
-        arrays: dict[str, np.ndarray] = {}
-        packed = pack(result, arrays)
-        if not all(array.flags.forc for array in arrays.values()):
-            return  # such a layout would not come back as it is
-        header = [packed, cost, peak_mib() or 0.0]
-        size = sum(array.nbytes for array in arrays.values())
-        if size > self.folder.max_bytes:
-            return
-        self._make_room(size)
         with writing(path) as temporary:
-            write_arrays(temporary, header, arrays)
+            write_arrays(temporary, None, (result, cost, peak_mib() or 0.0))
+            if temporary.stat().st_size > self.folder.max_bytes:
+                raise UserError(f"{path} has no room in its folder.")
+        self._make_room()
 
-    def _make_room(self, size: int) -> None:
-        """Remove the oldest artefacts until `size` more bytes have room."""
+    def _make_room(self) -> None:
+        """Remove the oldest artefacts until the others have room."""
         files = []
         for path in self.folder.path.glob(f"{NAMES}*"):  # also what a killed process left
             with suppress(OSError):  # another process removed it
                 files.append((path.stat().st_mtime, path.stat().st_size, path))
-        excess = sum(each[1] for each in files) + size - self.folder.max_bytes
-        for _, freed, path in sorted(files):
+        excess = sum(size for _, size, _ in files) - self.folder.max_bytes
+        for _, size, path in sorted(files):
             if excess <= 0:
                 return
             with suppress(OSError):
                 path.unlink()
-                excess -= freed
+                excess -= size
 
 
 _cache: ContextVar[_Cache | None] = ContextVar("artefacts", default=None)
@@ -218,84 +206,94 @@ def peak_mib() -> float | None:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a description of a value as JSON, and add its arrays to `arrays`.
+def write_arrays(path: Path, header: Any, value: Any) -> None:
+    """Write a digest, then an npz with `header` as JSON and the value; no pickle.
 
     The value: numbers, texts, None, arrays, sparse matrices; tuples, lists and dataclasses of them.
     Raise NotImplementedError for others.
     """
-
-    def add(array: np.ndarray) -> str:
-        if array.dtype.hasobject:
-            raise NotImplementedError
-        arrays[f"{len(arrays)}"] = array
-        return f"{len(arrays) - 1}"
-
-    if value is None or type(value) in (bool, int, float, str):
-        return {"plain": value}
-    if type(value) is np.ndarray:
-        return {"array": add(value)}
-    if isinstance(value, np.generic):
-        return {"scalar": add(np.asarray(value))}
-    if type(value).__name__ in SPARSE:
-        parts = [add(part) for part in (value.data, value.indices, value.indptr)]
-        return {"sparse": type(value).__name__, "shape": list(value.shape), "parts": parts}
-    if type(value) in (tuple, list):
-        return {type(value).__name__: [pack(each, arrays) for each in value]}
-    if is_dataclass(value):
-        parts_by_name = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
-        return {"dataclass": type(value).__name__, "fields": parts_by_name}
-    raise NotImplementedError(f"a value of type {type(value).__name__} cannot be written")
-
-
-def unpack(packed: Any, arrays: Mapping[str, np.ndarray], names: Mapping[str, Any]) -> Any:
-    """Return the value of which `pack` returned this description and these arrays."""
-    match packed:
-        case {"plain": value}:
-            return value
-        case {"array": name}:
-            return arrays[name]
-        case {"scalar": name}:
-            return arrays[name][()]
-        case {"tuple": parts}:
-            return tuple(unpack(part, arrays, names) for part in parts)
-        case {"list": parts}:
-            return [unpack(part, arrays, names) for part in parts]
-        case {"sparse": cls, "shape": shape, "parts": parts}:
-            matrix = SPARSE[cls](tuple(shape))
-            # The constructor would narrow the indices.
-            matrix.data, matrix.indices, matrix.indptr = (arrays[part] for part in parts)
-            return matrix
-        case {"dataclass": cls, "fields": parts} if is_dataclass(names[cls]):
-            return names[cls](**{n: unpack(part, arrays, names) for n, part in parts.items()})
-    raise ValueError(f"unknown description: {packed}")
-
-
-def write_arrays(path: Path, header: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write the SHA-256 of an npz, then the npz with `header` as JSON and the arrays; no pickle."""
-    packed = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    arrays: list[np.ndarray] = []
+    texts = {"header": json.dumps(header), "value": json.dumps(_pack(value, arrays))}
+    encoded = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
     with path.open("w+b") as file:
         file.write(bytes(DIGEST_SIZE))
-        np.savez(file, header=packed, **arrays)  # type: ignore[arg-type]
+        np.savez(file, *arrays, **encoded)  # type: ignore[arg-type]
         file.seek(DIGEST_SIZE)
-        digest = hashlib.file_digest(file, "sha256").digest()
+        digest = _digest(file)
         file.seek(0)
         file.write(digest)
 
 
-@contextmanager
-def open_arrays(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Yield header and arrays, read on access, of a file made by `write_arrays`.
+def read_header(path: Path) -> Any:
+    """Return the header of a file made by `write_arrays`, without reading its arrays.
 
     Raise ValueError if its digest is wrong, OSError if it cannot be read.
     """
+    with _open(path) as arrays:
+        return json.loads(arrays["header"].tobytes())
+
+
+def read_value(path: Path, classes: Mapping[str, Any]) -> Any:
+    """Return the value of a file made by `write_arrays`. Raises as `read_header` does.
+
+    classes: names of dataclasses, and maybe others, which are refused.
+    """
+
+    def unpack(part: Any) -> Any:
+        match part:
+            case {"array": number}:
+                return arrays[f"arr_{number}"]
+            case {"scalar": number}:
+                return arrays[f"arr_{number}"][()]
+            case {"tuple": items}:
+                return tuple(items)
+            case {"sparse": name, "shape": shape, "parts": parts}:
+                matrix = SPARSE[name](tuple(shape))
+                # The constructor would narrow the indices.
+                matrix.data, matrix.indices, matrix.indptr = parts
+                return matrix
+            case {"dataclass": name, "values": values} if is_dataclass(classes[name]):
+                return classes[name](*values)
+        raise ValueError(f"unknown description: {part}")
+
+    with _open(path) as arrays:
+        return json.loads(arrays["value"].tobytes(), object_hook=unpack)
+
+
+def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Return a description of a value as JSON, and add its arrays to `arrays`."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [_pack(item, arrays) for item in value]
+    if type(value) is tuple:
+        return {"tuple": _pack([*value], arrays)}
+    if (type(value) is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
+        arrays.append(np.asarray(value))
+        return {"array" if type(value) is np.ndarray else "scalar": len(arrays) - 1}
+    name = type(value).__name__
+    if name in SPARSE:
+        parts = _pack([value.data, value.indices, value.indptr], arrays)
+        return {"sparse": name, "shape": value.shape, "parts": parts}
+    if is_dataclass(value):
+        values = [getattr(value, field.name) for field in fields(value)]
+        return {"dataclass": name, "values": _pack(values, arrays)}
+    raise NotImplementedError(f"a value of type {name} cannot be written")
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
     with open_regular(path) as file:
-        digest = file.read(DIGEST_SIZE)
-        if hashlib.file_digest(file, "sha256").digest() != digest:
-            raise ValueError(f"{path} is damaged")
+        if file.read(DIGEST_SIZE) != _digest(file):
+            raise ValueError(f"{path} is damaged, or of another version")
         file.seek(DIGEST_SIZE)
         with np.load(file, allow_pickle=False) as arrays:
-            yield json.loads(arrays["header"].tobytes()), arrays
+            yield arrays
+
+
+def _digest(file: Any) -> bytes:
+    """Return the SHA-256 of the format and the rest of a file."""
+    return hashlib.file_digest(file, lambda: hashlib.sha256(b"%d" % FORMAT)).digest()
 
 
 def stored_digest(path: Path) -> bytes:

@@ -56,12 +56,6 @@ def varied(X):
     )
 
 
-@artefact
-def strided(X):
-    calls.append("strided")
-    return (X.copy()[:, ::2],)
-
-
 @pytest.fixture(autouse=True)
 def _store_everything(monkeypatch):
     calls.clear()
@@ -98,7 +92,7 @@ def test_without_a_folder_the_function_is_only_called(X, tmp_path):
     for nowhere in (None, Folder(tmp_path / "missing", ROOM)):
         with use(nowhere) as usage:
             slow(X), slow(X)
-        assert usage.correction == 0
+        assert usage.reused == 0
     slow(X)
     assert len(calls) == 5
     assert not (tmp_path / "missing").exists()
@@ -112,13 +106,6 @@ def test_a_result_comes_back_with_its_types_and_layouts(folder, X):
     with use(folder) as usage:
         assert parts(varied(X)) == expected
     assert usage.reused > 0
-
-
-def test_a_layout_that_would_be_lost_is_not_stored(folder, X):
-    with use(folder):
-        assert strided(X)[0].strides == strided(X)[0].strides == (48, 16)
-    assert len(calls) == 2
-    assert not list(folder.path.iterdir())
 
 
 def test_what_is_made_quickly_is_not_stored(folder, X, monkeypatch):
@@ -185,8 +172,6 @@ def test_a_result_of_one_run_does_not_change_with_that_of_another(folder, X):
         lambda content: b"",
         lambda content: content[: len(content) // 2],
         lambda content: content[:-40] + bytes([content[-40] ^ 1]) + content[-39:],
-        lambda content: bytes(32) + content[32:],
-        lambda content: os.urandom(len(content)),
     ],
 )
 def test_a_damaged_file_is_made_anew(folder, X, damage):
@@ -211,16 +196,6 @@ def test_an_artefact_that_cannot_be_written_is_made_each_time(folder, X, monkeyp
         for _ in range(2):
             np.testing.assert_array_equal(slow(X), X)
     assert len(calls) == 2
-    assert not list(folder.path.iterdir())
-
-
-def test_an_error_of_the_function_is_raised_and_nothing_stored(folder):
-    @artefact
-    def fails(X):
-        raise ZeroDivisionError
-
-    with use(folder), pytest.raises(ZeroDivisionError):
-        fails(1)
     assert not list(folder.path.iterdir())
 
 
@@ -278,32 +253,23 @@ def clock(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: now)
 
 
-def timed(folder, function, *args) -> tuple[float, float, float]:
-    """Wall time of a call; the same with artefacts counted as made; the part that was reused."""
-    with use(folder) as usage:
+def timed(folder, function, *args) -> tuple[float, float]:
+    """Wall time of a call, and the part of it that artefacts saved."""
+    with use(folder) as costs:
         start = time.perf_counter()
         function(*args)
-        seconds = time.perf_counter() - start
-    return seconds, seconds + usage.correction, usage.reused
+        return time.perf_counter() - start, costs.reused
 
 
-def test_times_are_as_if_every_artefact_had_been_made(folder, X, clock):
+def test_reused_artefacts_have_their_cost(folder, X, clock):
     """Nested artefacts count once."""
-    pause = 100.0
-    assert timed(folder, outer, X, pause) == (300, 300, 0)
-    assert timed(folder, outer, X, pause) == (0, 300, 300)
+    assert timed(folder, outer, X, 100.0) == (300, 0)
+    assert timed(folder, outer, X, 100.0) == (0, 300)
     for path in folder.path.glob("outer-*"):
         path.unlink()
     # Made of two that are reused.
-    assert timed(folder, outer, X, pause) == (100, 300, 200)
-    assert timed(folder, outer, X, pause) == (0, 300, 300)
-
-
-def test_looking_up_and_writing_do_not_count(folder, X, monkeypatch, clock):
-    monkeypatch.setattr(artefacts, "environment", lambda: time.sleep(10) or [])
-    write = artefacts._Cache._write
-    monkeypatch.setattr(artefacts._Cache, "_write", lambda *a: time.sleep(10) or write(*a))
-    assert timed(folder, slow, X) == (20, 0, 0)
+    assert timed(folder, outer, X, 100.0) == (100, 200)
+    assert timed(folder, outer, X, 100.0) == (0, 300)
 
 
 def make_many(path, barrier):

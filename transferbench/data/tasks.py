@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench import datasets, parameters
-from transferbench.artefacts import open_arrays, pack, unpack, write_arrays
+from transferbench.artefacts import read_header, read_value, write_arrays
 from transferbench.data import fetch, problems
 from transferbench.errors import UserError, unknown
 from transferbench.files import open_regular, user_path, writing
@@ -302,11 +302,9 @@ def documents(task: Task) -> dict[str, int]:
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
     """Write a built task, see `artefacts`."""
-    arrays: dict[str, np.ndarray] = {}
-    packed = [pack(problem, arrays), pack(truth, arrays)]
     facts = facts or Facts.of(problem, truth)
-    header = {"family": problem.family, "facts": facts.to_json(), "packed": packed}
-    write_arrays(path, header, arrays)
+    header = {"family": problem.family, "facts": facts.to_json()}
+    write_arrays(path, header, (problem, truth))
 
 
 def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
@@ -314,9 +312,7 @@ def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
 
     Raise ValueError for a damaged file, OSError for an unreadable one.
     """
-    names = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
-    with open_arrays(path) as (header, arrays):
-        problem, truth = (unpack(each, arrays, names) for each in header["packed"])
+    problem, truth = read_value(path, {cls.__name__: cls for cls in (Domain, Problem, Truth)})
     return permuted(problem, truth, order) if order else (problem, truth)
 
 
@@ -337,8 +333,8 @@ def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]
 
 def read_facts(path: Path) -> Facts:
     """Read the facts of a built task without its matrices. Raises as `read` does."""
-    with open_arrays(path) as (header, _):
-        return Facts.from_json(header["family"], header["facts"])
+    header = read_header(path)
+    return Facts.from_json(header["family"], header["facts"])
 
 
 def _users_path(task: Task, settings: Settings) -> str:

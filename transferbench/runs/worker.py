@@ -100,7 +100,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         trace=tuple(map(float, fit.trace)) if run.curve else (),
         curve={name: tuple(values) for name, values in watch.curve.items()} if run.curve else None,
         doubts=doubts,
-        seconds=seconds + costs.correction,
+        seconds=seconds + costs.reused,
         reused_seconds=costs.reused,
         peak_mib=None if peak is None else max(peak, costs.peak_mib),
         threads=max(threads, default=1),
