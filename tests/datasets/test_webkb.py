@@ -52,12 +52,7 @@ def test_html_is_parsed_by_the_standard():
         <style>no {}</style><!-- no --><IMG SRC=no ALT="no"><p>un<b>closed <br>one<br>two &eacute;
         """
     assert webkb._text(html).split() == ["Tea", "&", "cake", "un", "closed", "one", "two", "é"]
-    assert webkb._text("no markup").split() == ["no", "markup"]
     assert webkb._text("kept <!-- from here on nothing").split() == ["kept"]
-    assert webkb._text("").split() == []
-
-
-def test_the_text_for_browsers_without_frames_is_read():
     html = "<html><frameset cols=2><frame src=no><noframes><!WA1><b>In&uuml; words</b></noframes>"
     assert webkb._text(html).split() == ["Inü", "words"]
 
