@@ -9,9 +9,8 @@ import shutil
 
 import pytest
 
-from transferbench import experiments, settings
+from transferbench import experiments, models, settings
 from transferbench.cli import invoke
-from transferbench.models import external
 from transferbench.runs import store
 
 SUITE = """\
@@ -72,7 +71,7 @@ def suite(reproduced, call, home, tmp_path, monkeypatch):
     for module in (settings, store):
         monkeypatch.setattr(module, "experiments_dir", lambda: folder)
     monkeypatch.chdir(tmp_path)
-    for cached in (experiments.read, external.load, external.code):
+    for cached in (experiments.read, models.load, models.code):
         cached.cache_clear()
     yield tmp_path
     experiments.read.cache_clear()
@@ -135,7 +134,7 @@ def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["./no.py"], "there is no file './no.py'"),
+        (["./no.py"], "model ./no.py cannot be used (FileNotFoundError"),
         (["os:getcwdd"], "expected package.module:Estimator"),
         (["sklearn.linear_model:Ridge"], "Ridge is not a classifier"),
         (["lrr"], "Did you mean 'lr'?"),

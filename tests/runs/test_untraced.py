@@ -7,7 +7,6 @@ from conftest import strict_json
 
 from transferbench import models
 from transferbench.cli._terminal import echo_json
-from transferbench.models import external
 from transferbench.runs import runner
 from transferbench.runs.record import Run
 
@@ -45,7 +44,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "beside.py").write_text("WEIGHT = 1.0\n")
     (tmp_path / "weight.json").write_text("1.0")
     monkeypatch.chdir(tmp_path)
-    for cached in (external.load, external.code):
+    for cached in (models.load, models.code):
         cached.cache_clear()
     return tmp_path
 

@@ -1,18 +1,25 @@
 """Registry of models: a folder for each family, a file with a `fit` function for each model.
 
 Other packages add models by entry points in the group `transferbench.models.<family>`; each points
-to a module with a `fit` function. A name may also be that of a file, or of an estimator of another
-package, which are not registered; see `external`.
+to a module with a `fit` function. Two kinds of names are not registered:
+
+package.module:Name   an estimator of another package, see `external`
+path/to/file.py       a file with a function `fit`; the text FAMILY = "clustering" or "multilabel"
+                      in it names another family than transfer
+
+`load` alone runs code of a package or file; family and fingerprint are found without importing it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
+import re
+import runpy
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
-from copy import deepcopy
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -21,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transferbench import plugins
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError, brief, unknown
 from transferbench.fingerprint import fingerprint, summary
 from transferbench.messages import reason
 
@@ -31,11 +38,12 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
+FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A registered model: its family of problems, its module and the module's file."""
+    """A model: its family of problems, its module if it is registered, and the file of its code."""
 
     name: str
     family: Family
@@ -63,62 +71,77 @@ def registry() -> dict[str, Model]:
 
 
 def get(name: str) -> Model:
-    """Return a model by name.
+    """Return a model by name, without importing it.
 
     Raises
     ------
     UserError
         For an unknown name.
     """
-    if is_external(name):
-        from transferbench.models import external
-
-        return Model(name, external.family(name), "", Path(name))
+    if name.endswith(".py"):
+        stated = None
+        with suppress(OSError, ValueError):  # `load` reports a missing file
+            stated = FAMILY.search(Path(name).read_text("utf-8"))
+        return Model(name, stated[1] if stated else "transfer", "", Path(name))  # type: ignore[arg-type]
+    if ":" in name:
+        return Model(name, "transfer", "", FOLDER / "external.py")
     if name not in registry():
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]
 
 
 def is_external(name: str) -> bool:
-    """True for the path of a Python file, or package.module:Name; see `external`."""
+    """True for the path of a Python file, or package.module:Name; they are not registered."""
     return name.endswith(".py") or ":" in name
 
 
+@cache
 def code(name: str) -> str:
-    """Return the fingerprint of a model's code, without running it."""
-    if is_external(name):
-        from transferbench.models import external
+    """Return the fingerprint of a model's code, without running it.
 
-        return external.code(name)
-    return fingerprint(get(name).path)
+    That of an estimator covers its name and the version of its package.
+    """
+    path = get(name).path
+    if not path.is_file():
+        raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
+    if ":" not in name:
+        return fingerprint(path)
+    from transferbench.models import external
+
+    text = f"{name} {external.versions(name)} {fingerprint(path)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@cache
 def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model.
+    """Return the `fit` function of a model; this runs its code.
 
     Raises
     ------
     UserError
-        For an unknown name, or a plug-in that cannot be imported or has no `fit`.
+        For an unknown name, or a model of others that cannot be imported or has no `fit`.
     """
-    if is_external(name):
-        from transferbench.models import external
-
-        return external.load(name)
     model = get(name)
     try:
         with redirect_stdout(sys.stderr):
-            fit = importlib.import_module(model.module).fit
+            if model.module:
+                fit = getattr(importlib.import_module(model.module), "fit", None)
+            elif name.endswith(".py"):
+                fit = runpy.run_path(name).get("fit")
+            else:
+                from transferbench.models import external
+
+                fit = external.adapted(name)
         if not callable(fit):
-            raise TypeError("fit is not a function")
+            raise TypeError("there is no function `fit`")
     except (KeyboardInterrupt, UserError):
         raise
     except BaseException as error:  # a module may raise SystemExit
-        if model.path.is_relative_to(FOLDER):
+        if model.module and model.path.is_relative_to(FOLDER):
             raise
         raise UserError(
-            f"model {name}: its plug-in {model.module} cannot be used ({reason(error)}); "
-            "correct or remove it."
+            f"model {name} cannot be used ({reason(error)}); expected "
+            "package.module:Estimator of an installed package, or a file with a function `fit`."
         ) from error
     return fit  # type: ignore[no-any-return]
 
@@ -144,10 +167,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     optional = {"seed": seed, "watch": watch}
     passed = {n: v for n, v in optional.items() if n in arguments}
-    usual = warn_unusual_scale(problem, stacklevel=3)
-    if is_external(name) or not get(name).path.is_relative_to(FOLDER):
-        usual = deepcopy(usual)  # it may change what other models get
-    result = function(usual, **params, **passed)
+    result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
     check_fit(name, problem, result)
     return result
 

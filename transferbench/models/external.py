@@ -1,23 +1,12 @@
-"""Models outside the registry: an estimator of another package, or a Python file.
+"""Estimators of other packages as models: package.module:Name.
 
-package.module:Name   a class or function that returns an estimator of scikit-learn (trained on the
-                      sources), or of skada or adapt (trained on sources and a target, for each)
-path/to/file.py       a file with a function `fit`, as the files of this folder have; the text
-                      FAMILY = "clustering" or "multilabel" in it names another family than transfer
-
-`load` runs code of the package or file. Nothing else here does: the name of a model, its family and
-its fingerprint are found without importing it.
+Name is a class or function that returns an estimator of scikit-learn (trained on the sources), or
+of skada or adapt (trained on sources and a target, for each).
 """
 
-import hashlib
 import importlib
 import inspect
-import re
-import runpy
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
-from functools import cache
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,13 +16,8 @@ from pydantic import Field
 
 from transferbench.core.dense import adapt, class_scores, dense
 from transferbench.core.documents import score_targets, seen_rows
-from transferbench.errors import UserError, brief
-from transferbench.fingerprint import fingerprint
-from transferbench.messages import reason
-from transferbench.problem import Domain, Family, Fit, Problem
+from transferbench.problem import Domain, Fit, Problem
 
-SUFFIX = ".py"
-FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 #: Arguments of an estimator that are no parameters of a run: the seed, other estimators, output.
 NOT_SET = ("random_state", "base_estimator", "verbose", "n_jobs")
 #: A parameter that may also be a text; a text becomes the first that it can be.
@@ -50,74 +34,17 @@ TYPES: dict[type, Any] = {
 
 def label(name: str) -> str:
     """Return a short name for tables: that of a file or an estimator, else the name itself."""
-    return Path(name).stem if name.endswith(SUFFIX) else name.rpartition(":")[2]
+    return Path(name).stem if name.endswith(".py") else name.rpartition(":")[2]
 
 
-def path(name: str) -> Path:
-    """Return the file of a model.
-
-    Raises
-    ------
-    UserError
-        If there is none.
-    """
-    file = Path(name)
-    if not file.is_file():
-        raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
-    return file
-
-
-def family(name: str) -> Family:
-    """Return the family that a file states; "transfer" without one, and for an estimator."""
-    try:
-        stated = FAMILY.search(Path(name).read_text("utf-8")) if name.endswith(SUFFIX) else None
-    except (OSError, ValueError):
-        stated = None
-    return stated[1] if stated else "transfer"  # type: ignore[return-value]
-
-
-@cache
-def code(name: str) -> str:
-    """Return 16 hex digits for a file's syntax or an estimator's name and its package's version."""
-    if name.endswith(SUFFIX):
-        return fingerprint(path(name))
-    top = name.partition(".")[0].partition(":")[0]
+def versions(name: str) -> list[str]:
+    """Return the packages of an estimator with their versions."""
+    top = name.partition(":")[0].partition(".")[0]
     packages = sorted({*packages_distributions().get(top, ())})
-    versions = [f"{package} {version(package)}" for package in packages]
-    text = f"{name} {versions} {fingerprint(Path(__file__))}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return [f"{package} {version(package)}" for package in packages]
 
 
-@cache
-def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model; this runs its code.
-
-    Raises
-    ------
-    UserError
-        If that fails.
-    """
-    try:
-        with redirect_stdout(sys.stderr):
-            if name.endswith(SUFFIX):
-                return _from_file(path(name))
-            module, _, attribute = name.partition(":")
-            return _from_estimator(getattr(importlib.import_module(module), attribute))
-    except (KeyboardInterrupt, UserError):
-        raise
-    except BaseException as error:  # a module may raise SystemExit
-        remedy = "expected package.module:Estimator of an installed package, or a file with `fit`"
-        raise UserError(f"model {name} cannot be used ({reason(error)}); {remedy}.") from error
-
-
-def _from_file(file: Path) -> Callable[..., Fit]:
-    fit = runpy.run_path(str(file)).get("fit")
-    if not callable(fit):
-        raise UserError(f"{file}: there is no function `fit`; see `transferbench new model`.")
-    return fit  # type: ignore[no-any-return]
-
-
-def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
+def adapted(name: str) -> Callable[..., Fit]:
     """Return a `fit` whose parameters are those of the estimator that are numbers, texts or flags.
 
     `random_state` takes the seed. An estimator of scikit-learn sees the words, one that adapts to a
@@ -125,6 +52,8 @@ def _from_estimator(factory: Callable[..., Any]) -> Callable[..., Fit]:
     """
     from sklearn.base import ClusterMixin, RegressorMixin
 
+    module, _, attribute = name.partition(":")
+    factory = getattr(importlib.import_module(module), attribute)
     if isinstance(factory, type):
         is_other = issubclass(factory, (ClusterMixin, RegressorMixin))
         if is_other or not hasattr(factory, "predict"):
