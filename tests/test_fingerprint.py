@@ -71,10 +71,6 @@ def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
     fingerprint._read.cache_clear()
 
 
-def test_summaries_are_read_without_importing():
-    assert fingerprint.summary(models.get("gcmf").path).startswith("GCMF: graph co-regularised")
-
-
 @pytest.fixture
 def plugin(tmp_path):
     """The example with two more modules."""

@@ -14,8 +14,6 @@ import scipy.sparse as sp
 
 from transferbench import artefacts
 from transferbench.artefacts import Folder, artefact, use
-from transferbench.core import documents, graph, plsa, spectral
-from transferbench.models.multilabel import _layers
 
 ROOM = 2**20
 calls: list[str] = []
@@ -291,18 +289,3 @@ def test_two_processes_that_make_the_same_do_no_harm(folder):
     assert len(list(folder.path.iterdir())) == 20
     make_many(folder.path, fork.Barrier(1))
     assert calls == []
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        graph.cosine_graph,
-        graph.heat_graph,
-        plsa.plsa,
-        documents._train,
-        spectral.smallest_eigenpairs,
-        _layers._trained_scores,
-    ],
-)
-def test_what_runs_share_is_marked(function):
-    assert function.__wrapped__

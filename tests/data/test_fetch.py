@@ -194,11 +194,6 @@ def test_places_are_tried_in_the_order_cache_mirrors_origins(server, settings, t
     assert stored(settings) == [NAME]
 
 
-def test_a_mirror_may_be_in_the_home_folder(settings, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    mirror(tmp_path / "mirror", GOOD)
-    path = fetch.get(FILE, settings.replace(mirrors=("~nobody-here/mirror", "~/mirror")))
-    assert path.read_bytes() == GOOD
 
 
 def test_offline_only_folders_are_used(server, settings, tmp_path):
@@ -363,14 +358,6 @@ def test_a_bad_transfer_is_retried_once(server, settings, first):
     assert server.asked == ["/a", "/a"]
 
 
-def test_an_answer_needs_no_valid_length(server, settings):
-    def odd(handler: Handler) -> None:
-        handler.start("many")
-        handler.wfile.write(GOOD)
-        handler.close_connection = True
-
-    server.answers["/a"] = [odd]
-    assert fetch.get(from_origins(Url(f"{server.url}/a")), settings).read_bytes() == GOOD
 
 
 def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, settings, tmp_path):

@@ -63,11 +63,6 @@ def test_labels_by_name_are_in_the_order_of_the_file(write_arff):
     np.testing.assert_array_equal(X.toarray()[:, 2], [1, 0, 0])
 
 
-def test_windows_lines_tabs_and_a_byte_order_mark(write_arff):
-    tabs = DENSE.replace("@attribute ", "@ATTRIBUTE\t").replace(" integer", "\tINTEGER")
-    windows = b"\xef\xbb\xbf" + tabs.replace("\n", "\r\n").encode()
-    X, _, _ = read_arff(write_arff(windows.replace(b"% made up\r\n", b"")))
-    np.testing.assert_array_equal(X, read_arff(write_arff(DENSE))[0])
 
 
 # R data
