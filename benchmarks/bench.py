@@ -126,7 +126,7 @@ def stored(X: sp.csr_array) -> int:
 
 
 if __name__ == "__main__":
-    newsgroups = tasks.load(tasks.Task.named(TASK), settings.load())[0]
+    newsgroups = tasks.load(tasks.Task.parse(TASK), settings.load())[0]
     with threadpool_limits(1):
         iterations(newsgroups)
         whole = cpu(lambda: transferbench.fit("gcmf", newsgroups))

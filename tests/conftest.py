@@ -80,7 +80,7 @@ def originals(task: str) -> dict[str, Path]:
     """Return the verified original files of a task by name; see `reachable`."""
     found = settings.load()
     with reachable(task):
-        needed = tasks.needed(tasks.Task.named(task))
+        needed = tasks.needed(tasks.Task.parse(task))
         return {name: fetch.get(file, found) for name, file in needed.items()}
 
 
@@ -89,7 +89,7 @@ def real() -> Settings:
     """Settings with which 20 Newsgroups is available; see `reachable`."""
     found = settings.load()
     with reachable("20 Newsgroups"):
-        tasks.load(tasks.Task.named("gtl/comp-vs-rec"), found)
+        tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), found)
     return found
 
 
@@ -238,6 +238,7 @@ def _fresh_registries():
     yield
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()
+    tasks._parse.cache_clear()
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from transferbench import datasets, experiments
 from transferbench.choose import compare, evidence
 from transferbench.choose.advice import Choice, choose
 from transferbench.choose.compare import Comparison, Entry
-from transferbench.data.tasks import Task
 from transferbench.errors import Doubt
 from transferbench.problem import Fit
 
@@ -185,7 +184,7 @@ def test_the_range_of_the_evidence_is_that_of_the_experiment():
     """The smallest tasks are those that are cut; only the universities of WebKB have fewer."""
     sizes, classes = {}, set()
     for label, row in experiments.load("choice").spec.rows.items():
-        task, asked = Task.named(row.task), row.variant["documents"]
+        task, asked = row.data(), row.variant["documents"]
         if row.group == "WebKB" or asked == "100":
             continue
         facts = datasets.facts(task.base)

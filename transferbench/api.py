@@ -42,7 +42,7 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
     Unavailable
         If the data cannot be obtained.
     """
-    return tasks.load(tasks.Task.named(name, **options), settings.load())
+    return tasks.load(tasks.Task.parse(name, **options), settings.load())
 
 
 def fit(

@@ -294,9 +294,3 @@ def _open(path: Path) -> Iterator[Any]:
 def _digest(file: Any) -> bytes:
     """Return the SHA-256 of the format and the rest of a file."""
     return hashlib.file_digest(file, lambda: hashlib.sha256(b"%d" % FORMAT)).digest()
-
-
-def stored_digest(path: Path) -> bytes:
-    """Return the digest at the head of a file made by `write_arrays`, without comparing it."""
-    with open_regular(path) as file:
-        return file.read(DIGEST_SIZE)

@@ -39,7 +39,7 @@ def bibtex(name: str, results: Path) -> str:
     if name in datasets.modules():
         return _entries([], datasets.modules()[name].FILES.values())
     with suppress(UserError):
-        return _entries([], tasks.needed(tasks.Task.named(name)).values())
+        return _entries([], tasks.needed(tasks.Task.parse(name)).values())
     registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
     every_name = available.union(*registries)
     raise unknown("name", name, every_name, "See `transferbench list`.")
@@ -48,7 +48,7 @@ def bibtex(name: str, results: Path) -> str:
 def of_experiments(cited: Sequence[Experiment]) -> str:
     """Return the entries of the papers and the data of experiments, and of the suite."""
     planned = {run.run.task: None for experiment in cited for run in experiment.runs(1)}
-    files = [file for task in planned for file in tasks.needed(tasks.Task.named(task)).values()]
+    files = [file for task in planned for file in tasks.needed(task).values()]
     return _entries([experiment.spec.paper.title for experiment in cited], files)
 
 

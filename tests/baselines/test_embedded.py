@@ -100,10 +100,10 @@ def test_embeddings_equal_those_of_sentence_transformers(model):
 
 
 def test_the_cached_task_depends_on_the_digests_of_the_model(home, monkeypatch):
-    before = tasks.Task.named(TASK).built_path(home)
+    before = tasks.Task.parse(TASK).built_path(home)
     changed = {name: replace(file, digest="sha256:0") for name, file in embedded.MODEL.items()}
     monkeypatch.setattr(embedded, "FILES", embedded.FILES | changed)
-    assert before != tasks.Task.named(TASK).built_path(home)
+    assert before != tasks.Task.parse(TASK).built_path(home)
 
 
 def test_only_verified_files_of_the_package_are_used():
@@ -122,6 +122,6 @@ def test_without_the_extra_the_error_names_the_remedy(files, home, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
     monkeypatch.setattr(tasks.fetch, "get", lambda file, _: files[file.name])
     with pytest.raises(Unavailable) as error:
-        tasks.load(tasks.Task.named(TASK), home)
+        tasks.load(tasks.Task.parse(TASK), home)
     assert str(error.value) == f"safetensors is not installed; {install_hint('modern')}."
-    assert not tasks.Task.named(TASK).built_path(home).exists()
+    assert not tasks.Task.parse(TASK).built_path(home).exists()

@@ -93,7 +93,7 @@ def test_the_jitter_is_the_spread_over_seeds():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
     measured = verify.committed(["dtl-table3"], settings)
     models = measured["run"].map(lambda run: run.model)
-    tasks = measured["run"].map(lambda run: run.task)
+    tasks = measured["run"].map(lambda run: str(run.task))
     dtl = measured[(models == "dtl") & (tasks == "reuters/orgs-vs-people")]
     assert (dtl["jitter"][dtl["measure"] == "accuracy"] > verify.ROUNDING).all()
     assert (measured["jitter"][models == "lr"] == verify.ROUNDING).all()

@@ -46,7 +46,7 @@ def test_finds_nearly_all_neighbours_in_text_although_limits_apply(small):
 def test_finds_nearly_all_neighbours_in_newsgroups(real):
     from transferbench.data import tasks
 
-    problem, _ = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    problem, _ = tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), real)
     X = problem.domains[1].X
     found, exact = rare(X), cosine_graph(X, 10).W
     assert found.recall >= 0.95

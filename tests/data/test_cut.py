@@ -175,12 +175,12 @@ def test_without_labels_a_task_is_one_of_clustering():
 
 
 def test_options_of_a_task_are_in_its_name():
-    named = tasks.Task.named
+    named = tasks.Task.parse
     task = named("comp-vs-rec:halves=true,min_df=7,documents=500,order=1,class_sizes=1:1")
-    assert task.name == "gtl/comp-vs-rec:class_sizes=1:1,documents=500,halves=true,min_df=7,order=1"
-    assert named(task.name) == task
+    assert str(task) == "gtl/comp-vs-rec:class_sizes=1:1,documents=500,halves=true,min_df=7,order=1"
+    assert named(str(task)) == task
     assert dict(task.cut) == {"class_sizes": "1:1", "documents": 500, "halves": True}
-    assert named("comp-vs-rec", documents=0, unequal_in="target").name == "gtl/comp-vs-rec"
+    assert str(named("comp-vs-rec", documents=0, unequal_in="target")) == "gtl/comp-vs-rec"
     # an option of the builder, which has the same name
     assert not named("generated/transfer:documents=50").cut
     for wrong, message in (("documents=-1", "integer ≥ 0"), ("docments=5", "mean 'documents'")):
@@ -192,14 +192,14 @@ TASK = "generated/transfer:features=50,words=5"
 
 
 def test_a_task_is_cut_from_counts_and_weighted_anew(home):
-    whole, _ = tasks.load(tasks.Task.named(f"{TASK},weighting=tf,unit_length=false"), home)
-    task = tasks.Task.named(f"{TASK},class_sizes=1:4")
+    whole, _ = tasks.load(tasks.Task.parse(f"{TASK},weighting=tf,unit_length=false"), home)
+    task = tasks.Task.parse(f"{TASK},class_sizes=1:4")
     problem, truth = tasks.load(task, home)
     assert sizes(truth)[1] == [625, 2500]
-    assert problem.name == task.name
+    assert problem.name == str(task)
     known = {row.tobytes() for row in whole.domains[1].X.toarray()}
     plain, _ = tasks.load(
-        tasks.Task.named(f"{TASK},class_sizes=1:4,weighting=tf,unit_length=false"), home
+        tasks.Task.parse(f"{TASK},class_sizes=1:4,weighting=tf,unit_length=false"), home
     )
     assert all(row.tobytes() in known for row in plain.domains[1].X.toarray())
     counts = sp.csr_array(sp.vstack([domain.X for domain in plain.domains]))
@@ -209,4 +209,4 @@ def test_a_task_is_cut_from_counts_and_weighted_anew(home):
 
 def test_a_task_of_another_family_is_refused_in_one_line(home):
     with pytest.raises(UserError, match=r"one of clustering; try other options\.$"):
-        tasks.load(tasks.Task.named("generated/small:class_sizes=1:4"), home)
+        tasks.load(tasks.Task.parse("generated/small:class_sizes=1:4"), home)

@@ -26,8 +26,8 @@ def test_a_task_states_its_files_and_facts(name):
     module = datasets.tasks()[name]
     if name not in {*ELSEWHERE, *OWN}:
         assert "digest" in datasets.facts(name)
-    assert tasks.Task.named(name).has_default_options
-    needed = tasks.needed(tasks.Task.named(name))
+    assert tasks.Task.parse(name).has_default_options
+    needed = tasks.needed(tasks.Task.parse(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
     for key, file in needed.items():
         assert file.name == key
@@ -38,7 +38,7 @@ def test_a_task_states_its_files_and_facts(name):
 
 @pytest.mark.parametrize("module", datasets.modules().values(), ids=list(datasets.modules()))
 def test_every_original_belongs_to_a_task(module):
-    used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.named(name))}
+    used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.parse(name))}
     assert used == set(module.FILES)
 
 
@@ -53,7 +53,7 @@ def test_facts_are_of_tasks_and_short_names_are_of_the_first():
 @pytest.mark.parametrize("name", OWN)
 def test_without_the_users_files_the_error_states_the_remedy(name, home):
     with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
-        tasks.load(tasks.Task.named(name), home)
+        tasks.load(tasks.Task.parse(name), home)
     assert "\n" not in str(error.value)
     assert datasets.tasks()[name].user_files(home.data) == []
 
@@ -69,11 +69,11 @@ def is_small(name: str) -> bool:
 def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]
-    problem, truth = module.build(name, originals(name), **tasks.Task.named(name).options)
+    problem, truth = module.build(name, originals(name), **tasks.Task.parse(name).options)
     Facts.of(problem, truth).check(name, datasets.facts(name))
 
     transfer = problem.family == "transfer"
-    unit_length = tasks.Task.named(name).options.get("unit_length", False)
+    unit_length = tasks.Task.parse(name).options.get("unit_length", False)
     for i, (domain, Y, scored) in enumerate(
         zip(problem.domains, truth.Y, truth.scored, strict=True)
     ):

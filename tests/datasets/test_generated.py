@@ -45,7 +45,7 @@ def test_word_frequencies_follow_the_model():
 
 def test_too_few_documents_are_refused(home):
     with pytest.raises(UserError, match="3 documents for 2 classes in each of 2 tasks; try other"):
-        tasks.load(tasks.Task.named("clusters:documents=3"), home)
+        tasks.load(tasks.Task.parse("clusters:documents=3"), home)
 
 
 def test_a_transfer_task_has_one_labelled_domain():

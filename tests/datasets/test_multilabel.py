@@ -116,5 +116,5 @@ def test_unseen_labels_are_hidden_and_the_truth_is_complete():
 @pytest.mark.parametrize("name", ["multilabel/own", "nus-wide"])
 def test_a_missing_folder_is_reported(tmp_path, home, name):
     with pytest.raises(UserError, match="is no folder; ") as error:
-        tasks.load(tasks.Task.named(name, path=str(tmp_path / "nowhere")), home)
+        tasks.load(tasks.Task.parse(name, path=str(tmp_path / "nowhere")), home)
     assert not isinstance(error.value, Unavailable)

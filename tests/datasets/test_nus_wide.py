@@ -97,7 +97,7 @@ def test_a_changed_or_missing_features_file_is_refused(images):
 )
 def test_other_content_is_refused(images, home, file, text, message):
     (images / f"NUS-WIDE-Lite_{file}").write_text(text)
-    task = tasks.Task.named("nus-wide", path=str(images), views="BoW+CH", tasks=1)
+    task = tasks.Task.parse("nus-wide", path=str(images), views="BoW+CH", tasks=1)
     with pytest.raises(UserError, match=message) as error:
         tasks.load(task, home)
     assert "\n" not in str(error.value)
@@ -105,7 +105,7 @@ def test_other_content_is_refused(images, home, file, text, message):
 
 def test_the_remedy_has_the_commands(home):
     with pytest.raises(UserError) as error:
-        tasks.load(tasks.Task.named("nus-wide"), home)
+        tasks.load(tasks.Task.parse("nus-wide"), home)
     commit = "8bf9e9bcdf4934ccf0cd81d5e968ac84f587e5b3"
     for command in ("git clone https://github.com/Umauro/", f"git -C FOLDER checkout {commit}"):
         assert command in str(error.value)

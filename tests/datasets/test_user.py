@@ -30,7 +30,7 @@ def test_a_yaml_path_is_a_task_name(mine, home, monkeypatch):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(home.data))
     built, truth = transferbench.load_task(str(mine))
     assert built.name == f"own:path={mine.as_posix()}"
-    assert tasks.Task.named(built.name) == tasks.Task.named(str(mine))
+    assert tasks.Task.parse(built.name) == tasks.Task.parse(str(mine))
     expected, known = documents_problem([SOURCE], [TARGET], {"min_df": 1})
     for one, other in zip(built.domains, expected.domains, strict=True):
         np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
@@ -45,9 +45,9 @@ def test_clustering_tasks_and_other_column_names(mine, home):
     text = "family: clustering\ntasks: [u.csv, v.csv]\ntext: id\nlabel: Thema\noptions: {min_df: 1}"
     mine.write_text(text + "\n")
     with pytest.raises(UserError, match=r"v.csv: no feature is left"):  # "x" is no word
-        tasks.load(tasks.Task.named(str(mine)), home)
+        tasks.load(tasks.Task.parse(str(mine)), home)
     write_csv(mine.parent / "v.csv", [(t, "c", "a") for t in SEA], ("id", "Thema", "Text"))
-    built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+    built, truth = tasks.load(tasks.Task.parse(str(mine)), home)
     assert (built.family, built.classes, truth.names) == ("clustering", ("b", "c"), ("u", "v"))
 
 
@@ -58,11 +58,11 @@ def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
     (folder / "old").mkdir()
     write_csv(folder / "old/a.csv", rows[:3])
     write_csv(folder / "old/b.csv", rows[3:])
-    expected, _ = tasks.load(tasks.Task.named(str(mine)), home)
+    expected, _ = tasks.load(tasks.Task.parse(str(mine)), home)
     files = "old/b.csv, old/a.csv"
     for source in (f"[[{files}]]", f"'{files}'", "old", "old/*.csv"):
         mine.write_text(f"source: {source}\ntargets: [t.csv]\noptions:\n  min_df: 1\n")
-        built, truth = tasks.load(tasks.Task.named(str(mine)), home)
+        built, truth = tasks.load(tasks.Task.parse(str(mine)), home)
         assert truth.names == ("old" if source == "old" else "a", "t")
         for one, other in zip(built.domains, expected.domains, strict=True):
             np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
@@ -71,7 +71,7 @@ def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
 @pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
 def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, name):
     def key() -> str:
-        return tasks.facts(tasks.Task.named(str(mine)), home).key
+        return tasks.ensure_built(tasks.Task.parse(str(mine)), home).facts.key
 
     before, path = key(), mine.parent / name
     assert key() == before
@@ -88,10 +88,10 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
     facts = []
     for value in ("1.0", "1.25"):
         (tmp_path / "s.svm").write_text(lines.format(value))
-        task = tasks.Task.named(str(mine))
+        task = tasks.Task.parse(str(mine))
         built, truth = tasks.load(task, home)
         assert built.domains[0].X[2, 1] == float(value)
-        facts.append((Facts.of(built, truth), tasks.facts(task, home)))
+        facts.append((Facts.of(built, truth), tasks.ensure_built(task, home).facts))
     assert facts[0][0] == facts[1][0]
     assert facts[0][1] != facts[1][1]
 
@@ -131,7 +131,7 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
 def test_a_mistake_in_the_yaml_is_reported_with_its_line(mine, home, text, line, message):
     mine.write_text(text)
     with pytest.raises(UserError) as error:
-        tasks.load(tasks.Task.named(str(mine)), home)
+        tasks.load(tasks.Task.parse(str(mine)), home)
     assert str(error.value).startswith(f"{mine}:{line}: ")
     assert message in str(error.value)
 
@@ -139,7 +139,7 @@ def test_a_mistake_in_the_yaml_is_reported_with_its_line(mine, home, text, line,
 def test_other_mistakes_in_own_tasks(mine, home):
     def error(name: str) -> str:
         with pytest.raises(UserError) as raised:
-            tasks.load(tasks.Task.named(name), home)
+            tasks.load(tasks.Task.parse(name), home)
         return str(raised.value)
 
     assert f"options into {mine}, below the key options" in error(f"{mine}:min_df=3")
@@ -160,5 +160,5 @@ def test_the_example_in_the_documentation_works(mine, home):
     for i, name in enumerate([data["source"], *data["targets"]]):
         write_csv(mine.parent / name, rows[i:], (data["text"], data["label"]))
     mine.write_text("\n".join(line[4:] for line in example.splitlines()))
-    built, _ = tasks.load(tasks.Task.named(str(mine)), home)
+    built, _ = tasks.load(tasks.Task.parse(str(mine)), home)
     assert [domain.name for domain in built.domains] == ["labelled", "mail", "web"]

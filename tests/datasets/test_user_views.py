@@ -26,7 +26,7 @@ def mine(tmp_path):
 
 
 def test_own_data_are_read(mine, home):
-    problem, truth = tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
+    problem, truth = tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)
     assert problem.name == f"multilabel/own:path={mine}"
     assert problem.classes == ("up", "down")
     assert truth.names == ("old", "new")
@@ -44,7 +44,7 @@ def test_own_files_in_the_data_folder_need_no_path(mine, home):
     folder = home.data / "own" / "multilabel"
     folder.parent.mkdir(parents=True)
     mine.rename(folder)
-    task = tasks.Task.named("multilabel/own")
+    task = tasks.Task.parse("multilabel/own")
     problem, truth = tasks.load(task, home)
     assert problem.name == "multilabel/own"
     assert truth.names == ("old", "new")
@@ -85,7 +85,7 @@ def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine, file, cont
     ],
 )
 def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
-    task = tasks.Task.named("multilabel/own", path=str(mine))
+    task = tasks.Task.parse("multilabel/own", path=str(mine))
     tasks.load(task, home)
     before = task.built_path(home)
     assert before.is_file()
@@ -129,7 +129,7 @@ def test_own_data_in_another_layout_are_refused_in_one_line(mine, home, file, co
     else:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=message) as error:
-        tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
+        tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)
     assert "\n" not in str(error.value)
     assert str(mine) in str(error.value)
 
@@ -137,4 +137,4 @@ def test_own_data_in_another_layout_are_refused_in_one_line(mine, home, file, co
 def test_a_pickle_in_a_view_is_not_loaded(mine, home):
     np.savez(mine / "views" / "a.npz", data=np.array([{"a": 1}], object), format="csr")
     with pytest.raises(UserError, match=r"views/a.npz: "):
-        tasks.load(tasks.Task.named("multilabel/own", path=str(mine)), home)
+        tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)

@@ -60,7 +60,7 @@ def cells(values=VALUES, text=TEXT, agreement=None):
         known = values.get(planned.row) or values[planned.row.split(", ")[0]]
         accuracy = known[list(file.spec.columns).index(planned.column)]
         record = Record(
-            run.task, run.model, run.params, run.seed, "done",
+            str(run.task), run.model, run.params, run.seed, "done",
             metrics={"target": {"accuracy": accuracy}}, documents={"target": 100},
             diagnostics={"agreement": agreement[planned.row]} if agreement else {},
         )  # fmt: skip

@@ -21,7 +21,7 @@ def test_a_file_states_all_that_a_table_needs(name):
         assert not file.compared.published or printed != column.control
         assert column.note or not (column.control or column.reading_of)
     for row in spec.rows.values():
-        assert tasks.Task.named(row.task).base == row.task.partition(":")[0], "full task names"
+        assert tasks.Task.parse(row.task).base == row.task.partition(":")[0], "full task names"
         read = spec.rows.get(row.reading_of)
         assert read is None or (row.metric == read.metric and row.group != read.group)
     if spec.control_of:

@@ -163,7 +163,7 @@ def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):
 
 def test_an_option_of_both_row_and_column_is_refused():
     with pytest.raises(UserError, match=r"mine\.yaml:10: .* min_df given twice; remove one\."):
-        read(options("{min_df: 7}"), ("comp-vs-rec}", "comp-vs-rec:min_df=5}"))
+        read(options("{min_df: 7}"), ("comp-vs-rec}", "comp-vs-rec:min_df=6}"))
 
 
 def test_all_mistakes_are_reported_at_once_by_line():

@@ -133,7 +133,7 @@ def test_beats_its_start_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.measures import evaluate
 
-    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    problem, truth = tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), real)
     cocc, lr = (
         evaluate(transferbench.fit(name, problem), truth)["target"]["accuracy"]
         for name in ("cocc", "lr")

@@ -33,7 +33,7 @@ class Adapting(LogisticRegression):
 def built(tmp_path_factory):
     """A problem with one target, and its truth."""
     folder = tmp_path_factory.mktemp("data")
-    task = tasks.Task.named("generated/transfer:documents=120")
+    task = tasks.Task.parse("generated/transfer:documents=120")
     return tasks.load(task, Settings(data=folder, results=folder, offline=True))
 
 

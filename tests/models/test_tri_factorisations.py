@@ -449,7 +449,7 @@ def test_levels_on_real_data(real, name, level):
     from transferbench.data import tasks
     from transferbench.measures import evaluate
 
-    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    problem, truth = tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), real)
     measures = evaluate(transferbench.fit(name, problem, seed=0), truth)
     assert 100 * measures["target"]["accuracy"] == pytest.approx(level, abs=1)
 

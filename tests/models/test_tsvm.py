@@ -139,7 +139,7 @@ def test_beats_the_svm_on_real_data(real):
     from transferbench.data import tasks
     from transferbench.measures import evaluate
 
-    problem, truth = tasks.load(tasks.Task.named("gtl/comp-vs-rec"), real)
+    problem, truth = tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), real)
     ours, svm = (
         evaluate(transferbench.fit(name, problem), truth)["target"]["accuracy"]
         for name in ("tsvm", "svm")

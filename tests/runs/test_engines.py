@@ -168,16 +168,16 @@ def test_the_records_are_the_same_on_every_engine(shell, cluster):
 
 ELSEWHERE = """
 import sys
-from dataclasses import replace
 from pathlib import Path
 from transferbench import settings
+from transferbench.data import tasks
 from transferbench.runs import engines, runner
-from transferbench.runs.record import Job, Limits, TaskFiles
+from transferbench.runs.record import Job
 here = settings.load().replace(data=Path("data").resolve())
 (run,) = runner.plan("own/small", "good", {}, [0])
-task = replace(TaskFiles(here).for_run(run), path=Path("moved.task"))
+built = tasks.ensure_built(run.task, here)._replace(path=Path("moved.task"))
 engine = engines.choose(1, sys.argv[1])
-list(engine.records([Job(run, task)], lambda *progress: None))
+list(engine.records([Job(run, built)], lambda *progress: None))
 """
 PROGRESS = """
 from pathlib import Path
@@ -301,7 +301,7 @@ def test_a_worker_that_does_not_see_the_task_is_one_line(shell, cluster, tmp_pat
         [sys.executable, script, cluster()], cwd=shell.folder, capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
-    assert "moved.task is not the same file on tcp://" in done.stderr.splitlines()[-1]
+    assert "moved.task is no file on tcp://" in done.stderr.splitlines()[-1]
     assert not shell.log.path.exists()
 
 

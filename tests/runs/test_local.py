@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import pytest
 
-from transferbench.data.tasks import Facts
+from transferbench.data.tasks import Built, Facts, Task
 from transferbench.runs import process
 from transferbench.runs.engines.local import Local
 from transferbench.runs.process import block_interrupts
-from transferbench.runs.record import Job, Run, TaskFile
+from transferbench.runs.record import Job, Run
 
 
 class FakeProcess:
@@ -40,8 +40,8 @@ def jobs(tmp_path, monkeypatch) -> list[Job]:
     monkeypatch.setattr(process, "RunProcess", FakeProcess)
     monkeypatch.setattr("transferbench.runs.engines.local.PAUSE", 0.0)
     monkeypatch.setattr(FakeProcess, "made", [])
-    task = TaskFile("t", tmp_path, b"", Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
-    return [Job(Run("t", "lr", {}, seed), task) for seed in range(20)]
+    built = Built(tmp_path, Facts("transfer", (), {}, {}, (), 0, 0.0, ""))
+    return [Job(Run(Task("t"), "lr", {}, seed), built) for seed in range(20)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -15,8 +15,9 @@ from transferbench.runs.record import Record
 from transferbench.runs.store import Store
 
 RECORD = Record(
-    task="t", model="lr", params={"k": 2, "layers": (3, 4)}, seed=0, status="done", code="c",
-    data="d", finished="2026-01-01T00:00:00Z", metrics={"t": {"accuracy": 1 / 3}},
+    task="generated/small", model="lr", params={"k": 2, "layers": (3, 4)}, seed=0,
+    status="done", code="c", data="d", finished="2026-01-01T00:00:00Z",
+    metrics={"t": {"accuracy": 1 / 3}},
     documents={"t": 3}, diagnostics={"share": None}, objective=0.1, iterations=2, trace=(2.0, 0.1),
     curve={"t": (0.25, 1 / 3)}, doubts=(Doubt("odd", target="t"),), seconds=1.5, peak_mib=100.0,
     versions="python 3.11.7", output="a \u202e mark",
@@ -24,7 +25,10 @@ RECORD = Record(
 FACTS = Facts("transfer", ("a",), {"t": 3}, {"t": [3]}, (2,), 4, 5.0, "digest")
 
 
-@pytest.mark.parametrize("record", [RECORD, Record("t", "m", {}, None, "failed", "why")])
+FAILED = Record("generated/small", "m", {}, None, "failed", "why")
+
+
+@pytest.mark.parametrize("record", [RECORD, FAILED])
 def test_a_record_is_read_back_as_it_was_written(home, record):
     Store(home.results).append(record)
     (found,) = store.read(home.results / store.NAME).values()

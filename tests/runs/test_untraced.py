@@ -7,6 +7,7 @@ from conftest import strict_json
 
 from transferbench import models
 from transferbench.cli._terminal import echo_json
+from transferbench.data.tasks import Task
 from transferbench.runs import runner
 from transferbench.runs.record import Run
 
@@ -82,7 +83,7 @@ def test_runs_of_a_lone_module_are_repeated_and_those_of_a_package_are_kept(here
     }
     monkeypatch.setattr(models, "registry", lambda: known | {"lr": registered["lr"]})
     names = ("inside", "lr", "alone", "./package/inside.py", "sklearn.svm:LinearSVC")
-    found = [runner.untraced(Run(TASK, name, {}, None)) for name in names]
+    found = [runner.untraced(Run(Task.parse(TASK), name, {}, None)) for name in names]
     assert found == [False, False, True, True, True]
 
 

@@ -13,10 +13,10 @@ from transferbench import artefacts, models, parameters
 from transferbench.artefacts import Folder
 from transferbench.core import graph
 from transferbench.data import tasks
-from transferbench.data.tasks import Facts
+from transferbench.data.tasks import Built, Facts, Task
 from transferbench.problem import Truth
 from transferbench.runs import worker
-from transferbench.runs.record import Job, Run, TaskFile
+from transferbench.runs.record import Job, Run
 from transferbench.runs.store import from_json
 
 
@@ -25,14 +25,14 @@ def perform(home, monkeypatch):
     """Function that performs a run of GCMF on a small problem: (folder, truth) → record."""
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, right = make_problem()
-    run = Run("own/small", "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0, curve=True)
+    run = Run(Task("own/small"), "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0, curve=True)
     home.data.mkdir()
 
     def of(folder: Folder | None, truth: Truth = right, **params):
         tasks.write(path := home.data / "small.task", problem, truth)
-        task = TaskFile.of(run.task, path, Facts.of(problem, right))
+        built = Built(path, Facts.of(problem, right))
         changed = replace(run, params=run.params | params)
-        record = from_json(worker.perform(Job(changed, task, artefacts=folder), lambda line: None))
+        record = from_json(worker.perform(Job(changed, built, artefacts=folder), lambda line: None))
         assert record.done, record.traceback
         return record
 
@@ -112,7 +112,7 @@ def test_memory_counts_as_if_every_artefact_had_been_made(perform, folder, monke
 def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
     problem, truth = make_problem()
     tasks.write(tmp_path / "t", problem, truth)
-    task = TaskFile.of("t", tmp_path / "t", Facts.of(problem, truth))
+    built = Built(tmp_path / "t", Facts.of(problem, truth))
     monkeypatch.setattr(graph, "_recall", lambda *_: 0.96)
     for model, search, expected in (
         ("graph-only", "rare-words", {"graph_recall": 0.96}),
@@ -121,7 +121,7 @@ def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeyp
     ):
         given = {"search": search} if search else {}
         params = parameters.resolve(models.load(model), given, model)
-        job = Job(Run("t", model, params, None), task)
+        job = Job(Run(Task("t"), model, params, None), built)
         record = from_json(worker.perform(job, lambda line: None))
         assert record.diagnostics == expected
 
@@ -130,8 +130,9 @@ def test_the_scored_documents_of_each_measured_domain_are_counted(tmp_path):
     problem, truth = make_multilabel(tasks=3)
     truth = replace(truth, scored=(*truth.scored[:2], np.zeros_like(truth.scored[2])))
     tasks.write(tmp_path / "t", problem, truth)
-    task = TaskFile.of("t", tmp_path / "t", Facts.of(problem, truth))
+    built = Built(tmp_path / "t", Facts.of(problem, truth))
     params = parameters.resolve(models.load("linear-svm"), {}, "linear-svm")
-    record = from_json(worker.perform(Job(Run("t", "linear-svm", params, None), task), print))
+    job = Job(Run(Task("t"), "linear-svm", params, None), built)
+    record = from_json(worker.perform(job, print))
     one, two = (int(rows.sum()) for rows in truth.scored[:2])
     assert record.documents == {"task-1": one, "task-2": two, "all": one + two}

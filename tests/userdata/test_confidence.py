@@ -30,7 +30,7 @@ LABELLING = [
 
 def tenths(model: str, task: str, settings) -> tuple[float, float]:
     """Return the accuracies of the most and of the least confident tenth of the target."""
-    problem, truth = tasks.load(tasks.Task.named(task), settings)
+    problem, truth = tasks.load(tasks.Task.parse(task), settings)
     scores = transferbench.fit(model, problem).scores[-1]
     right = scores.argmax(axis=1) == truth.Y[-1].argmax(axis=1)
     order = np.argsort(normalize_scores(scores).max(axis=1), kind="stable")

@@ -19,7 +19,7 @@ from transferbench.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from transferbench.runs.record import Limits, Record, Run, TaskFiles
+    from transferbench.runs.record import Limits, Record, Run
     from transferbench.runs.store import Store
 
 Seed = Annotated[int, Ge(0), Lt(2**32)]
@@ -73,7 +73,6 @@ class Execution:
         *,
         default_limits: Callable[[Run], Limits] | None = None,
         on_record: Callable[[Run, Record], None] = lambda run, record: None,
-        task_files: TaskFiles | None = None,
         expected: Mapping[Run, float] | None = None,
         store: Store | None = None,
         place: Callable[[Run], Path | None] = lambda run: None,
@@ -95,7 +94,7 @@ class Execution:
             for run, done in zip(runs, done_runs, strict=True):
                 seed = "none" if run.seed is None else f"{run.seed}"
                 state = "done" if done else "to run"
-                lines.append([run.task, run.model, seed, state])
+                lines.append([str(run.task), run.model, seed, state])
             echo_table(lines)
             return []
 
@@ -120,7 +119,7 @@ class Execution:
 
         return runner.run(
             runs, settings, engine=engine, limits=limits, rerun=self.rerun, on_record=report,
-            task_files=task_files, expected=expected, store=store, place=place,
+            expected=expected, store=store, place=place,
         )  # fmt: skip
 
 

@@ -75,10 +75,10 @@ def _task(name: str, settings: Settings) -> list[str]:
         return [f"{base} (dataset)", "", text, *_section("Tasks", module.TASKS)]
     if base not in _options.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
         raise unknown("name", name, _options.all_names(), "See `transferbench list`.")
-    task = tasks.Task.named(name)
+    task = tasks.Task.parse(name)
     if task.options.get("path"):  # the user's own files
-        facts = tasks.facts(task, settings)
-        head = [task.name, "", f"A {facts.family} task of your own."]
+        facts = tasks.ensure_built(task, settings).facts
+        head = [str(task), "", f"A {facts.family} task of your own."]
         return head + _section("Facts", facts.to_json())
     name, module = task.base, datasets.tasks()[task.base]
     options = parameters.schema(module.build)
@@ -132,7 +132,9 @@ def _experiment(name: str, settings: Settings) -> list[str]:
             for t in stated
         ),
         *([f"Control of: {spec.control_of}"] if spec.control_of else []),
-        *_section("Rows", (f"{n}: {row.task}{reading.get(n, '')}" for n, row in spec.rows.items())),
+        *_section(
+            "Rows", (f"{n}: {row.data()}{reading.get(n, '')}" for n, row in spec.rows.items())
+        ),
         *_section("Columns", columns),
         *_section("Notes", spec.notes),
     ]

@@ -43,8 +43,9 @@ def command(
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
         return
-    task = tasks.Task.named(cell.records[0].run.task)
-    digest = tasks.facts(task, settings).key if task.built_path(settings).is_file() else ""
+    task = cell.records[0].run.task
+    built = task.built_path(settings).is_file()
+    digest = tasks.ensure_built(task, settings).facts.key if built else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
     _echo_facts({name: text or "unchanged" for name, text in changed.items()})

@@ -22,7 +22,7 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     files: dict[str, fetch.File] = {}
     for name in names or datasets.tasks():
-        files |= tasks.needed(tasks.Task.named(name))
+        files |= tasks.needed(tasks.Task.parse(name))
     if not files:
         echo("nothing to fetch: these tasks are generated or made of your own files")
     missing = []

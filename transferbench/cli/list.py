@@ -124,7 +124,7 @@ def _cached(settings: Settings, task: str) -> bool | None:
     """True if the original files of a task are here; None if it has none."""
     from transferbench.data import tasks
 
-    files = [settings.data / "raw" / name for name in tasks.needed(tasks.Task.named(task))]
+    files = [settings.data / "raw" / name for name in tasks.needed(tasks.Task.parse(task))]
     return all(file.is_file() for file in files) if files else None
 
 

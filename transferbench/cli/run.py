@@ -63,9 +63,9 @@ def command(
     worthless by them, the exit code is 1.
     """
     from transferbench import parameters
+    from transferbench.data.tasks import ensure_built
     from transferbench.errors import UserError
     from transferbench.runs import runner
-    from transferbench.runs.record import TaskFiles
     from transferbench.runs.store import NAME, to_json
 
     if seeds and repeats:
@@ -76,11 +76,11 @@ def command(
     is_transfer = models.get(names[0]).family == "transfer"
     if reference and is_transfer and not as_json and "lr" not in names:
         runs += runner.plan(task, "lr", {}, seeds)
-    files = TaskFiles(settings)
-    records = execution.perform(runs, settings, task_files=files)
+    records = execution.perform(runs, settings)
     if not records:  # a dry run
         return 0
-    facts = files.get(runs[0].task).facts  # raises the error of a task that is unavailable
+    # Raises the error of a task that is unavailable.
+    facts = ensure_built(runs[0].task, settings).facts
     if as_json:
         for record in records:
             echo(to_json(record))
@@ -139,7 +139,7 @@ def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
     for file in _experiments(record):
         for row, column, _, run in file.runs(repeats=1):
             value = file.published(row, column)
-            is_ours = (run.task, run.model, run.params) == ours and file.metric(row) == measure
+            is_ours = (str(run.task), run.model, run.params) == ours and file.metric(row) == measure
             if value and is_ours and file.spec.rows[row].domain in domains:
                 return f"{value[0]:.2f}", f"{file.name}, {row}"
     return "", ""

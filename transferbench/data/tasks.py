@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,79 +40,81 @@ CUT = parameters.schema(problems.cut)
 FORMAT = 3  # of the files that `write` writes; a change makes every task build again
 
 
-def with_options(text: str, options: Mapping[str, object]) -> str:
-    """Return the text that names a task, with further options; a YAML file is one of `own`."""
-    if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
-        text = f"own:path={Path(text).as_posix()}"
-    for name, value in options.items():
-        given = json.dumps(value) if isinstance(value, bool) else value
-        text += f"{',' if ':' in text else ':'}{name}={given}"
-    return text
-
-
 @dataclass(frozen=True)
 class Task:
-    """A task.
+    """A task: a name and options. `str` is the text of which `parse` makes an equal task.
 
-    built   : full name, with all options but `order` that differ from the defaults.
     base    : full name without options.
-    options : all options of the builder.
-    cut     : the options of `problems.cut` that differ from the defaults.
+    changed : the options that differ from the defaults, sorted: of the builder and of
+              `problems.cut`.
     order   : 0 for the documents in the order as built; else the seed that permutes them.
     """
 
-    built: str
     base: str
-    options: Params
-    cut: Params = field(default_factory=dict)
+    changed: tuple[tuple[str, Any], ...] = ()
     order: int = 0
 
     @classmethod
-    def named(cls, text: str, /, **options: Any) -> Self:
+    def parse(cls, text: str, /, **options: Any) -> "Task":
         """Return the task that a text names; `options` are added to those in the text.
 
         Raise UserError for an unknown task or option, or a value of the wrong type.
         """
-        text = with_options(text, {})
-        name, _, assignments = text.partition(":")
-        if Path(name).suffix in YAML_SUFFIXES:
-            raise UserError(f"{text}: write the options into {name}, below the key options.")
-        base = datasets.full_name(name)
+        return _parse(text).with_options(options)
+
+    def with_options(self, options: Mapping[str, Any]) -> "Task":
+        """Return the task with further options. Raises as `parse` does."""
         for key, value in options.items():
             if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
-                raise UserError(f"{base}: {key} = {value!r} looks like several options; rename it.")
-        build = datasets.tasks()[base].build
-        # A value may contain commas: only a comma before "name=" separates options.
-        given = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
-        if twice := sorted(given.keys() & options.keys()):
-            raise UserError(f"{text}: {', '.join(twice)} given twice; remove one.")
-        every: dict[str, Any] = given | options
-        known = parameters.schema(build)
-        common = {name: each for name, each in {**CUT, "order": ORDER}.items() if name not in known}
-        for name in every:
-            if name not in {*known, *common}:
-                raise unknown(f"option of task {base}", name, [*known, *common])
-        values = {
-            name: parameters.convert(every.pop(name), option.type, f"task {base}: option {name}")
-            for name, option in common.items()
-            if name in every
-        }
-        order = values.pop("order", 0)
-        cut = {name: value for name, value in values.items() if value != CUT[name].default}
-        resolved = parameters.resolve(build, every, f"task {base}")
-        changed = {name: v for name, v in resolved.items() if v != known[name].default} | cut
-        built = with_options(base, dict(sorted(changed.items())))
-        return cls(built, base, resolved, cut, order)
+                raise UserError(
+                    f"{self.base}: {key} = {value!r} looks like several options; rename it."
+                )
+        if twice := sorted(dict(self.changed).keys() & options.keys()):
+            raise UserError(f"{self}: {', '.join(twice)} given twice; remove one.")
+        known = parameters.schema(datasets.tasks()[self.base].build)
+        known = {**CUT, "order": ORDER, **known}
+        changed, order = dict(self.changed), self.order
+        for name, value in options.items():
+            if name not in known:
+                raise unknown(f"option of task {self.base}", name, known)
+            place = f"task {self.base}: option {name}"
+            changed[name] = parameters.convert(value, known[name].type, place)
+            if changed[name] == known[name].default:
+                del changed[name]
+        if known["order"] is ORDER:
+            order = changed.pop("order", order)
+        return Task(self.base, tuple(sorted(changed.items())), order)
+
+    @cached_property
+    def options(self) -> Params:
+        """All options of the builder."""
+        schema = parameters.schema(datasets.tasks()[self.base].build)
+        changed = dict(self.changed)
+        return {name: changed.get(name, option.default) for name, option in schema.items()}
 
     @property
-    def name(self) -> str:
-        """The full name, with the options that differ from the defaults; `order` comes last."""
-        return with_options(self.built, {"order": self.order} if self.order else {})
+    def cut(self) -> Params:
+        """The options of `problems.cut` that differ from the defaults."""
+        return {name: value for name, value in self.changed if name not in self.options}
+
+    @property
+    def built(self) -> "Task":
+        """The task with its documents in the order as built."""
+        return replace(self, order=0)
+
+    def __str__(self) -> str:
+        """Return base and options, `order` last."""
+        order = (("order", self.order),) if self.order else ()
+        texts = [
+            f"{name}={json.dumps(value) if isinstance(value, bool) else value}"
+            for name, value in self.changed + order
+        ]
+        return ":".join([self.base, *([",".join(texts)] if texts else [])])
 
     @property
     def has_default_options(self) -> bool:
         """True if every option but `order` has its default, so that the FACTS apply."""
-        return self.built == self.base
+        return not self.changed
 
     def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
@@ -226,25 +228,41 @@ class Facts:
         return cls(family, **{**facts, **tuples})
 
 
+@cache
+def _parse(text: str) -> Task:
+    name, _, assignments = text.partition(":")
+    if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
+        name, assignments = "own", f"path={Path(text).as_posix()}"
+    if Path(name).suffix in YAML_SUFFIXES:
+        raise UserError(f"{text}: write the options into {name}, below the key options.")
+    # A value may contain commas: only a comma before "name=" separates options.
+    options = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
+    return Task(datasets.full_name(name)).with_options(options)
+
+
+class Built(NamedTuple):
+    """A built task: its file, and its facts."""
+
+    path: Path
+    facts: Facts
+
+
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     """Load the built task; fetch, build, check and cache it first if necessary.
 
     Raise Unavailable if originals cannot be obtained, ValueError if facts do not hold.
     """
-    path = task.built_path(settings)
-    facts(task, settings, path)
-    return read(path, task.order)
+    return read(ensure_built(task, settings).path, task.order)
 
 
-def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
-    """Return the facts of the built task, without loading its matrices.
+def ensure_built(task: Task, settings: Settings) -> Built:
+    """Fetch, build, check and cache a task unless the cache has it; a file there is verified.
 
-    The task is fetched, built, checked and cached first if necessary; a file in the cache is
-    verified. path: that of the built task, if it is known. Raises as `load` does.
+    Raises as `load` does.
     """
-    path = path or task.built_path(settings)
+    path = task.built_path(settings).absolute()
     with suppress(OSError, ValueError):
-        return read_facts(path)
+        return Built(path, read_facts(path))
     users = bool(_users_path(task, settings))
     try:
         problem, truth = (_cut if task.cut else _build)(task, settings)
@@ -253,12 +271,12 @@ def facts(task: Task, settings: Settings, path: Path | None = None) -> Facts:
             raise
         remedy = "correct your files" if users and not task.cut else "try other options"
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
-    built = Facts.of(problem, truth, _user_file_digests(task, settings))
+    facts = Facts.of(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
-        built.check(task.base, datasets.facts(task.base))
+        facts.check(task.base, datasets.facts(task.base))
     with writing(path) as temporary:
-        write(temporary, replace(problem, name=task.built), truth, built)
-    return built
+        write(temporary, replace(problem, name=str(task.built)), truth, facts)
+    return Built(path, facts)
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
@@ -278,7 +296,7 @@ def _cut(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     options = task.options
     plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
     plain = {name: value for name, value in plain.items() if name in options}
-    problem, truth = load(Task.named(task.base, **{**options, **plain}), settings)
+    problem, truth = load(Task(task.base).with_options({**options, **plain}), settings)
     weights: dict[str, Any] = {name: options[name] for name in plain}
     if plain:
         weights["min_df"] = options["min_df"]

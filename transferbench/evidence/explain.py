@@ -127,7 +127,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 def command(runs: Iterable[Run]) -> str:
     """Return the command line that performs runs of one task, model and setting, and no others."""
     first, *further = runs
-    words = ["transferbench", "run", first.task, "--model", first.model]
+    words = ["transferbench", "run", str(first.task), "--model", first.model]
     for name, parameter in parameters.schema(models.load(first.model)).items():
         if first.params.get(name, parameter.default) != parameter.default:
             words += ["--set", f"{name}={_text(first.params[name])}"]

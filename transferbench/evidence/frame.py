@@ -181,7 +181,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
             shown = _chosen([record for _, _, record in cell], choose)
             for x, run, record in cell:
                 setting = ", ".join(f"{each}={parameter(run.params[each])}" for each in grid)
-                place = row, label, x, setting, not choose or record.run.identity[2] == shown
+                place = row, label, x, setting, not choose or record.identity[2] == shown
                 lines += [
                     Observation(*place[:2], at, *place[3:], domain, measure, value, record)
                     for domain in _domains(experiment, row, record)
@@ -191,7 +191,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
 
 
 def _missing(run: Run) -> Record:
-    return Record(run.task, run.model, run.params, run.seed, "missing")
+    return Record(str(run.task), run.model, run.params, run.seed, "missing")
 
 
 def _chosen(records: Sequence[Record], choose: str) -> str:
@@ -204,7 +204,7 @@ def _chosen(records: Sequence[Record], choose: str) -> str:
     values: dict[str, list[float]] = {}
     for record in records:
         scores = [_measured(record, domain, choose) for domain in record.metrics]
-        values.setdefault(record.run.identity[2], []).extend(scores or [math.nan])
+        values.setdefault(record.identity[2], []).extend(scores or [math.nan])
     means = {params: fmean(each) for params, each in values.items()}
     finite = {params: mean for params, mean in means.items() if math.isfinite(mean)}
     best = min if choose in LOWER_IS_BETTER else max

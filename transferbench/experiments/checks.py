@@ -139,7 +139,7 @@ def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: 
         what, values = f"value of {axis}", spec.variants[axis]
         errors.check_known(what, row.variants[axis], values, *keys, "variants", axis)
     with errors.at(*keys, "task"):
-        domains = tasks.documents(tasks.Task.named(row.task))
+        domains = tasks.documents(row.data())
         named = [row.domain] if row.domain and domains else []
         errors.check_known("domain", named, [*domains, *more_domains], *keys, "domain")
 
@@ -149,10 +149,10 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     keys = ("columns", label)
     with errors.at(*keys, "task"):
         if column.task:
-            tasks.Task.named(column.task)
+            tasks.Task.parse(column.task)
     for row in spec.rows.values() if column.options else ():
         with errors.at(*keys, "options"):
-            tasks.Task.named(column.task or row.task, **column.options)
+            row.data(column)
     together = bool(column.grid) == bool(column.choose)
     errors.expect(together, "expected grid and choose together.", *keys, "grid")
     if models.is_external(column.model):

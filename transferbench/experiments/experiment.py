@@ -77,6 +77,7 @@ class Row(StrictModel):
     reading_of: str = ""
     variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
     _variant: dict[str, str] = PrivateAttr(default_factory=dict)
+    _options: dict[str, Option] = PrivateAttr(default_factory=dict)
 
     @property
     def variant(self) -> dict[str, str]:
@@ -85,9 +86,16 @@ class Row(StrictModel):
 
     def of_variant(self, values: dict[str, str], options: dict[str, Option]) -> "Row":
         """Return the row with these values of variants, whose options are added to its task."""
-        row = self.model_copy(update={"task": tasks.with_options(self.task, options)})
-        row._variant = values
+        row = self.model_copy()
+        row._variant, row._options = values, options
         return row
+
+    def data(self, column: "Column | None" = None) -> tasks.Task:
+        """Return the row's task, or that of its runs in a column."""
+        if column is None:
+            return tasks.Task.parse(self.task, **self._options)
+        task = tasks.Task.parse(column.task) if column.task else self.data()
+        return task.with_options(column.options)
 
 
 def average_label(group: str) -> str:
@@ -431,7 +439,7 @@ class Experiment:
         }
         for label, row in spec.rows.items():
             for name, column in spec.columns.items():
-                task = tasks.Task.named(column.task or row.task, **column.options).name
+                task = row.data(column)
                 random = column.random
                 if not models.is_external(column.model):
                     random = parameters.takes_seed(models.load(column.model))
@@ -449,14 +457,14 @@ class Experiment:
         """Return the unit that a row is a sample of, "" without units."""
         if self.spec.units == "group":
             return self.spec.rows[row].group
-        task = tasks.Task.named(self.spec.rows[row].task)
+        task = self.spec.rows[row].data()
         without_options = str(task.options.get("path") or task.base)  # the path of a user's file
         units = {None: "", "task": without_options, "corpus": task.base.split("/")[0]}
         return units[self.spec.units]
 
     def least_documents(self, row: str) -> int | None:
         """Return the documents of the smallest domain of a row's dataset, None if not stated."""
-        uncut = tasks.Task.named(tasks.Task.named(self.spec.rows[row].task).base)
+        uncut = tasks.Task(self.spec.rows[row].data().base)
         return min(tasks.documents(uncut).values(), default=None)
 
     def corpus(self, row: str) -> str:

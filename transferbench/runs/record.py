@@ -9,16 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from transferbench import models
-from transferbench.artefacts import Folder, stored_digest
-from transferbench.data import tasks
-from transferbench.data.tasks import Facts
-from transferbench.errors import Doubt, Unavailable
+from transferbench.artefacts import Folder
+from transferbench.data.tasks import Built, Facts, Task
+from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint
-from transferbench.settings import Settings
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
 #: Task, model, parameters (as JSON) and seed of a run.
@@ -41,7 +38,7 @@ class Run:
     Parameters
     ----------
     task
-        Full name of the task.
+        The task.
     model
         Name of the model.
     params
@@ -52,7 +49,7 @@ class Run:
         If true, the record also holds the first measure of each domain after each iteration.
     """
 
-    task: str
+    task: Task
     model: str
     params: Mapping[str, Any] = field(hash=False)
     seed: int | None
@@ -64,7 +61,7 @@ class Run:
     @cached_property
     def identity(self) -> Identity:
         """What distinguishes the run from others, with or without a curve."""
-        return self.task, self.model, json.dumps(self.params, sort_keys=True), self.seed
+        return _identity(str(self.task), self.model, self.params, self.seed)
 
     @property
     def code(self) -> str:
@@ -154,7 +151,7 @@ class Record:
     @classmethod
     def of(cls, run: Run, status: Status, reason: str = "", data: str = "") -> Self:
         """Return a record of a run that ends now, without measurements."""
-        planned = (run.task, run.model, run.params, run.seed)
+        planned = (str(run.task), run.model, run.params, run.seed)
         return cls(*planned, status, reason, data=data, code=run.code, finished=now())
 
     @property
@@ -165,7 +162,13 @@ class Record:
     @cached_property
     def run(self) -> Run:
         """The run, with a curve if the record has one."""
-        return Run(self.task, self.model, self.params, self.seed, self.curve is not None)
+        task = Task.parse(self.task)
+        return Run(task, self.model, self.params, self.seed, self.curve is not None)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The identity of the run."""
+        return _identity(self.task, self.model, self.params, self.seed)
 
     def is_current(self, run: Run, facts: Facts) -> bool:
         """True if performing the run now would give this record again.
@@ -178,106 +181,28 @@ class Record:
 
 
 @dataclass(frozen=True)
-class TaskFile:
-    """File of a built task: the task's name, the path, the SHA-256 in the file's head, the facts.
-
-    Parameters
-    ----------
-    order
-        That of the documents, see `tasks.Task`; the file has them as built. Two objects are equal
-        if they are the same file with the same content, read in the same order.
-    """
-
-    name: str
-    path: Path
-    digest: bytes
-    facts: Facts = field(compare=False)
-    order: int = 0
-
-    @classmethod
-    def of(cls, name: str, path: Path, facts: Facts, order: int = 0) -> Self:
-        """Return the task file at `path`.
-
-        Raises
-        ------
-        OSError
-            If it cannot be read.
-        """
-        return cls(name, path.absolute(), stored_digest(path), facts, order)
-
-    def is_current(self) -> bool:
-        """True if the file at `path` still has this digest in its head.
-
-        Damage of the content is detected when the file is read.
-        """
-        try:
-            return stored_digest(self.path) == self.digest
-        except OSError:
-            return False
-
-
-@dataclass(frozen=True)
 class Job:
-    """A run, the file of its task, its limits, the folder of artefacts.
+    """A run, its built task, its limits, the folder of artefacts.
 
     Without an existing folder of artefacts, the run makes all of them itself.
     """
 
     run: Run
-    task: TaskFile
+    built: Built
     limits: Limits = field(default_factory=Limits)
     artefacts: Folder | None = None
 
     def record(self, status: Status, reason: str = "") -> Record:
         """Return a record of this job, without measurements, as of now."""
-        return Record.of(self.run, status, reason, self.task.facts.key)
+        return Record.of(self.run, status, reason, self.built.facts.key)
 
     def timed_out(self) -> Record:
         """Return the record of this job if it exceeded its time limit."""
         return self.record("timeout", f"exceeded its limit of {self.limits.seconds:g} s")
 
 
-class TaskFiles:
-    """Files of tasks by name; each task is fetched and built once, when it is first asked for."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self._known: dict[str, TaskFile | Unavailable] = {}
-
-    def get(self, name: str) -> TaskFile:
-        """Return the file of a task.
-
-        Raises
-        ------
-        Unavailable
-            If its data cannot be obtained.
-        """
-        if name not in self._known:
-            try:
-                task = tasks.Task.named(name)
-                facts = tasks.facts(task, self.settings)
-                path = task.built_path(self.settings)
-                self._known[name] = TaskFile.of(name, path, facts, task.order)
-            except Unavailable as error:
-                self._known[name] = error
-        known = self._known[name]
-        if isinstance(known, Unavailable):
-            raise known
-        return known
-
-    def for_run(self, run: Run) -> TaskFile:
-        """Return the file of a run's task.
-
-        Raises
-        ------
-        Unavailable
-            If its data cannot be obtained.
-        UserError
-            If the model is not made for tasks of its family.
-        """
-        file = self.get(run.task)
-        models.check_family(run.model, file.facts.family)
-        return file
+def _identity(task: str, model: str, params: Mapping[str, Any], seed: int | None) -> Identity:
+    return task, model, json.dumps(params, sort_keys=True), seed
 
 
 def now() -> str:

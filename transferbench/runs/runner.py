@@ -3,18 +3,20 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from transferbench import models, parameters
 from transferbench.artefacts import Folder
 from transferbench.data import tasks
+from transferbench.data.tasks import Built, Facts, Task
 from transferbench.errors import Unavailable
 from transferbench.runs.engines import Engine
 from transferbench.runs.engines.local import Local
 from transferbench.runs.process import block_interrupts
 from transferbench.runs.progress import ProgressBar
-from transferbench.runs.record import Job, Limits, Record, Run, TaskFile, TaskFiles
+from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
@@ -35,10 +37,10 @@ def plan(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> 
     Raise UserError for an unknown task, model or parameter.
     """
     function = models.load(model)
-    name = tasks.Task.named(task).name
+    value = tasks.Task.parse(task)
     params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
-    return [Run(name, model, params, seed) for seed in (seeds if random else (None,))]
+    return [Run(value, model, params, seed) for seed in (seeds if random else (None,))]
 
 
 def run(
@@ -53,7 +55,6 @@ def run(
     progress: bool = True,
     expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
-    task_files: TaskFiles | None = None,
 ) -> list[Record]:
     """Return the record of each run, in order; perform those that `rerun` names.
 
@@ -63,7 +64,6 @@ def run(
     progress   : show how many runs have ended, see `ProgressBar`.
     expected   : seconds that runs may take, for the progress.
     on_record  : called with each run and its record, stored or new.
-    task_files : files of tasks that the caller has loaded; by default none.
 
     All tasks are fetched and built before the first run starts. Only this process writes records,
     each as soon as its run ends, so that an interrupt loses none. A run that raises, crashes or
@@ -72,10 +72,18 @@ def run(
 
     Raise UserError if a model is not made for its task or records cannot be written.
     """
-    store, files = store or Store(settings.results, single=True), task_files or TaskFiles(settings)
+    store = store or Store(settings.results, single=True)
     artefacts = _artefacts(settings)
     records: dict[Run, Record] = {}
     jobs: list[Job] = []
+
+    @cache
+    def build(task: Task) -> Built | Unavailable:
+        bar.prepare(f"task {task}")
+        try:
+            return tasks.ensure_built(task, settings)
+        except Unavailable as error:
+            return error
 
     def add(run: Run, record: Record) -> None:
         records[run] = record
@@ -85,17 +93,16 @@ def run(
         for run in dict.fromkeys(runs):
             record = store.get(run, place(run))
             if not _is_kept(run, record, None, rerun):
-                bar.prepare(f"task {run.task}")
-                try:
-                    task = files.for_run(run)
-                    if not _is_kept(run, record, task, rerun):
-                        jobs.append(Job(run, task, limits(run), artefacts))
+                built = build(run.task)
+                if isinstance(built, Built):
+                    models.check_family(run.model, built.facts.family)
+                    if not _is_kept(run, record, built.facts, rerun):
+                        jobs.append(Job(run, built, limits(run), artefacts))
                         continue
-                except Unavailable as error:
-                    if record and record.done:
-                        warnings.warn(f"{error.brief}; earlier results are kept", stacklevel=1)
-                    else:
-                        record = Record.of(run, "unavailable", error.brief)
+                elif record and record.done:
+                    warnings.warn(f"{built.brief}; earlier results are kept", stacklevel=1)
+                else:
+                    record = Record.of(run, "unavailable", built.brief)
             assert record
             bar.skip(run)
             add(run, record)
@@ -127,27 +134,20 @@ def done(
     rerun: Rerun = "outdated",
 ) -> list[bool]:
     """True for each run that `run` would not perform; none is run, fetched or built."""
-    files = TaskFiles(settings)
-    built = {
-        name: tasks.Task.named(name).built_path(settings).is_file()
-        for name in {run.task for run in runs}
-    }
 
-    def is_kept(run: Run) -> bool:
-        record = store.get(run, place(run))
-        if not built[run.task]:
-            return _is_kept(run, record, None, rerun)
-        with suppress(Unavailable):  # the file is damaged
-            return _is_kept(run, record, files.for_run(run), rerun)
-        return False
+    @cache
+    def facts(task: Task) -> Facts | None:
+        with suppress(OSError, ValueError):  # it is not built, or the file is damaged
+            return tasks.read_facts(task.built_path(settings))
+        return None
 
-    return [is_kept(run) for run in runs]
+    return [_is_kept(run, store.get(run, place(run)), facts(run.task), rerun) for run in runs]
 
 
-def _is_kept(run: Run, record: Record | None, task: TaskFile | None, rerun: Rerun) -> bool:
-    """True if the stored record of a run is its result. task: None if it is not built."""
+def _is_kept(run: Run, record: Record | None, facts: Facts | None, rerun: Rerun) -> bool:
+    """True if the stored record of a run is its result. facts: None if the task is not built."""
     if rerun == "all" or not (record and record.done):
         return False
     if rerun == "missing":
         return True
-    return bool(task and record.is_current(run, task.facts)) and not untraced(run)
+    return bool(facts and record.is_current(run, facts)) and not untraced(run)

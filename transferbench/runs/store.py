@@ -82,9 +82,9 @@ def _torn_bytes(file: IO[bytes]) -> int:
 
 def _add(records: dict[Identity, Record], record: Record) -> None:
     """Add a record unless it would replace a finished one by an unfinished one."""
-    former = records.get(record.run.identity)
+    former = records.get(record.identity)
     if record.done or not (former and former.done):
-        records[record.run.identity] = record
+        records[record.identity] = record
 
 
 class Store:

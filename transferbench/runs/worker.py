@@ -75,7 +75,7 @@ def _warning(message: object, category: type[Warning], *place: object) -> str:
 def _measure(record: Record, job: Job, send: Send) -> Record:
     """Fit the model; return the record with metrics, times and memory."""
     run = job.run
-    problem, truth = tasks.read(job.task.path, job.task.order)
+    problem, truth = tasks.read(job.built.path, run.task.order)
     models.load(run.model)
     watch = _Watch(job, truth, send)
     with artefacts.use(job.artefacts, job.limits.threads) as costs:
@@ -84,7 +84,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         seconds = time.perf_counter() - begin
     measures = evaluate(fit, truth, problem)
     doubts: tuple[Doubt, ...] = ()
-    if run.task.startswith("own:") and problem.family != "multilabel":
+    if run.task.base == "own" and problem.family != "multilabel":
         doubts = (*check_data(problem), *check_fit(run.model, problem, run.params, fit))
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}

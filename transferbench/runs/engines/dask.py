@@ -113,9 +113,9 @@ def _perform(job: Job, caller: Mapping[str, str]) -> Record:
     """Perform a job on a worker. Raise UserError if its code is another."""
     here = distributed.get_worker()
     check_identity(caller, identity(job.run.model), here.address)
-    if not job.task.is_current():
+    if not job.built.path.is_file():
         raise UserError(
-            f"{job.task.path} is not the same file on {here.address}; expected folders that all "
+            f"{job.built.path} is no file on {here.address}; expected folders that all "
             "machines share, see --data."
         )
     multiprocessing.current_process().daemon = False  # else it may not have children
