@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_clustering, make_problem
+from conftest import make_problem
 
 from transferbench.data import tasks
 from transferbench.data.problems import cut, problem_from_counts
