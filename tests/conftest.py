@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import textwrap
 from collections.abc import Callable, Iterable
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from small_experiment import PLAIN
 
 from transferbench import datasets, settings
 from transferbench.data import fetch, tasks
@@ -195,6 +197,20 @@ def reproduce(folder: Path, experiment: str) -> Path:
     folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
     assert invoke([*folders, "reproduce", str(folder / "plain.yaml")]) == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory) -> Path:
+    """A folder with an experiment, plain.yaml, and the data and results of its runs."""
+    return reproduce(tmp_path_factory.mktemp("reproduced"), PLAIN)
+
+
+@pytest.fixture
+def plain(reproduced, home, tmp_path) -> Path:
+    """The file of an experiment that has been reproduced."""
+    shutil.copytree(reproduced / "data", home.data)
+    shutil.copytree(reproduced / "results", home.results)
+    return Path(shutil.copy(reproduced / "plain.yaml", tmp_path / "plain.yaml"))
 
 
 def strict_json(text: str) -> Any:

@@ -45,6 +45,14 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def write_several(path: Path, seed: int, number: int) -> Path:
+    """Write documents with one or two labels, separated by |."""
+    one, two = sentences(seed, number, 1), sentences(seed + 50, number, 1)
+    pairs = [*zip(one, two[1:] + two[:1], strict=True)][: number // 3]
+    both = [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in pairs]
+    return write_csv(path, one[number // 3 :] + both)
+
+
 def write_jsonl(path: Path, rows, head=("text", "label")) -> Path:
     lines = [json.dumps(dict(zip(head, row, strict=True)), ensure_ascii=False) for row in rows]
     path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")

@@ -135,14 +135,6 @@ def test_a_wrong_problem_is_refused_in_one_line(parts):
     assert "\n" not in str(error.value)
 
 
-def test_lists_and_sparse_labels_are_accepted():
-    domain = Domain("d", [[[1, 0], [2, 3], [0, 0]]], sp.csr_array(Y), [True, 1, 0])
-    assert domain.X.dtype == domain.Y.dtype == float
-    problem = Problem("p", "transfer", ["a", "b"], [domain])
-    assert problem.classes == ("a", "b")
-    assert problem.targets == (domain,)
-
-
 def scaled(factor: float) -> Problem:
     domains = (replace(d, views=(d.X * factor,)) for d in PROBLEM.domains)
     return replace(PROBLEM, domains=tuple(domains))

@@ -54,12 +54,6 @@ def test_no_feature_in_common_is_worthless_and_names_the_options():
     assert doubt.worthless
 
 
-def test_nothing_is_learnt_from_documents_without_a_common_feature():
-    target = make_documents("t.csv", ["cat", "sea"], [""] * 2)
-    built, _ = documents_problem([SOURCE], [target], {"min_df": 1})
-    assert "no two documents share a feature" in check_data(built)[0].text
-
-
 @pytest.mark.parametrize(
     ("n", "source", "worthless"),
     [(4, [0, 1] * 2, False), (40, [0, 1] * 20, True), (40, [0] * 36 + [1] * 4, False)],

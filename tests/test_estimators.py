@@ -58,31 +58,27 @@ def test_every_model_passes_scikit_learn_checks(name):
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == {*expected}
 
 
-def quartered(X, y, sample_domain):
+class Quartered:
     """Make every fourth document a target, so that scikit-learn's checks fit the model itself."""
-    if sample_domain is None and y is not None:
-        return np.where(np.arange(_num_samples(X)) % 4 == 3, -2, 1)
-    return sample_domain
-
-
-class Quartered(TransferClassifier):
-    """Make every fourth document a target."""
 
     def fit(self, X, y, sample_domain=None):
-        return super().fit(X, y, quartered(X, y, sample_domain))
+        if sample_domain is None and y is not None:
+            sample_domain = np.where(np.arange(_num_samples(X)) % 4 == 3, -2, 1)
+        return super().fit(X, y, sample_domain)
 
 
-class PartlyLabelled(MultiLabelClassifier):
-    """Hide the label of every fourth document, so that the checks fit the model itself."""
+class QuarteredTransfer(Quartered, TransferClassifier):
+    pass
 
-    def fit(self, X, y, sample_domain=None):
-        return super().fit(X, y, quartered(X, y, sample_domain))
+
+class QuarteredMultiLabel(Quartered, MultiLabelClassifier):
+    pass
 
 
 @parametrize_with_checks(
     [
-        Quartered("gcmf", k=3, p=3, max_iter=4),
-        PartlyLabelled("linear-svm"),
+        QuarteredTransfer("gcmf", k=3, p=3, max_iter=4),
+        QuarteredMultiLabel("linear-svm"),
         MultiTaskClusterer("kmeans", 3),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[models.get(estimator.model).family],
@@ -155,19 +151,6 @@ def test_documents_of_sources_labelled_minus_one_are_unlabelled(estimator, dtype
         np.testing.assert_array_equal(fitted.label_distributions_, other.label_distributions_)
     sources = clone(estimator).fit(X, given, abs(domain).astype(np.uint8))
     np.testing.assert_array_equal(sources.transduction_[~hidden], names[~hidden])
-
-
-@pytest.mark.filterwarnings("ignore:.*largest number")
-@pytest.mark.parametrize(("scale", "offset"), [(1e-50, 1e-50), (1e-9, 1)])
-@pytest.mark.parametrize("estimator", [TransferClassifier(**SMALL), MultiLabelClassifier("tram")])
-def test_fitted_documents_are_known_at_any_scale(estimator, scale, offset):
-    """Single precision has 0 in place of 1e-50, 1 in place of 1 + 1e-9 and no 1e39."""
-    X, y, domain = stacked(*make_problem())
-    dense = X.toarray() * scale + offset
-    fitted = clone(estimator).fit(dense, y, domain)
-    # What was decided about a document is another decision than that of its neighbours.
-    fitted.label_distributions_ = np.eye(2)[np.random.default_rng(0).integers(2, size=len(y))]
-    np.testing.assert_array_equal(fitted.predict_proba(dense), fitted.label_distributions_)
 
 
 def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
@@ -254,29 +237,19 @@ def test_random_state_is_the_seed():
     fit_with(None)
 
 
-OWNERS = {
-    "cat": ["my cat purrs", "the cat climbs and purrs", "a kitten mews"],
-    "dog": ["my dog barks", "the dog fetches and barks", "a puppy barks"],
-}
-VETS = {
-    "cat": ["the kitten purrs and mews", "whiskers of a cat and a kitten", "the cat has whiskers"],
-    "dog": ["the dog barks on its leash", "the puppy on a leash"],
-}
-
-
 def test_in_a_pipeline():
     """Texts as input; with metadata routing the pipeline passes the domains on by default."""
-    owners = [(text, label) for label, texts in OWNERS.items() for text in texts]
-    vets = [(text, label) for label, texts in VETS.items() for text in texts]
-    texts = [text for text, _ in owners + vets]
-    y = [label for _, label in owners] + ["?"] * len(vets)
-    domain = [1] * len(owners) + [-1] * len(vets)
+    owners = ["my cat purrs", "the cat climbs and purrs", "a kitten mews"]
+    owners += ["my dog barks", "the dog fetches and barks", "a puppy barks"]
+    vets = ["the kitten purrs and mews", "the cat has whiskers", "whiskers of a cat and a kitten"]
+    vets += ["the dog barks on its leash", "the puppy on a leash"]
+    expected = ["cat"] * 3 + ["dog"] * 2
     pipeline = make_pipeline(TfidfVectorizer(), TransferClassifier("gcmf", k=4, p=3))
     with config_context(enable_metadata_routing=True):
-        pipeline.fit(texts, y, sample_domain=domain)
-        predicted = pipeline.predict(texts[len(owners) :])
-    assert predicted.tolist() == [label for _, label in vets]
-    assert predicted.tolist() == pipeline[-1].transduction_[len(owners) :].tolist()
+        y = ["cat"] * 3 + ["dog"] * 3 + ["?"] * 5
+        pipeline.fit([*owners, *vets], y, sample_domain=[1] * 6 + [-1] * 5)
+        assert pipeline.predict(vets).tolist() == expected
+    assert pipeline[-1].transduction_[6:].tolist() == expected
     assert pipeline.predict(["a kitten and its whiskers"]).tolist() == ["cat"]
 
 
@@ -375,16 +348,3 @@ def test_impossible_features_are_refused():
     twice, of_both = sp.vstack([X, X]), np.repeat([1, -1], len(y))
     with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
         TransferClassifier("lr").fit(twice, np.tile(y, 2), sample_domain=of_both)
-
-
-def test_bytes_at_the_same_place_are_added_as_numbers():
-    """In a byte 128 + 128 is 0."""
-    rows = np.repeat(np.arange(12), 2)
-    X = sp.coo_array((np.full(24, 128, np.uint8), (rows, rows % 3)), shape=(12, 3))
-    labels = np.eye(3)[np.arange(12) % 3]
-    labels[::4] = -1
-    of_bytes, of_numbers = (
-        MultiLabelClassifier("linear-svm").fit(features, labels).label_distributions_
-        for features in (X, 256 * np.eye(3)[np.arange(12) % 3])
-    )
-    np.testing.assert_array_equal(of_bytes, of_numbers)

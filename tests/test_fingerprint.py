@@ -106,11 +106,6 @@ def test_the_modules_of_its_package_count_for_a_plug_in(plugin, module):
     assert len(set(known)) == 8
 
 
-def test_imports_of_other_modules_of_a_plug_in_are_followed(plugin):
-    edit(plugin / "helper.py", "from transferbench.core import graph\n")
-    assert fingerprint._read(plugin / "helper.py")[1] == [fingerprint.PACKAGE / "core" / "graph.py"]
-
-
 def test_a_plug_in_of_a_single_module_counts_alone(plugin):
     """Beside it lie the modules of other projects, under names that it may import."""
     site = plugin.parent

@@ -47,16 +47,6 @@ PARTS = {
 }
 
 
-def part_of(dotted: str) -> str:
-    return [*dotted.split("."), ""][1]
-
-
-def used(path: Path) -> set[str]:
-    parts = {part_of(name) for name in imports(ast.parse(path.read_text(encoding="utf-8")))}
-    there = {part.stem for part in PACKAGE.iterdir()}
-    return (parts & there) - {"__init__"}
-
-
 HEAVY = ("sklearn", "skada", "ot", "safetensors", "tokenizers", "scipy.optimize", "scipy.stats")
 #: Files that import heavy libraries inside functions only.
 LAZY = {*PACKAGE.glob("models/multilabel/*.py"), *PACKAGE.glob("baselines/*.py")}

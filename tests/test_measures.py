@@ -51,14 +51,6 @@ def test_multilabel_measures_are_scikit_learns():
     assert measures.hamming_loss(Y, D) == pytest.approx(reference.hamming_loss(Y, D))
 
 
-def test_multilabel_measures_by_hand():
-    # First document: one correct of two labels and one wrong. Second: no label, none decided.
-    y, d = np.array([[1, 1, 0], [0, 0, 0]]), np.array([[1, 0, 1], [0, 0, 0]])
-    assert measures.example_f1(y, d) == pytest.approx((2 / 4 + 1) / 2)
-    assert measures.jaccard(y, d) == pytest.approx((1 / 3 + 1) / 2)
-    assert measures.hamming_loss(y, d) == pytest.approx(2 / 6)
-
-
 def truth(family: str = "transfer") -> Truth:
     labels = np.eye(2)[[0, 0, 1, 1]]
     return Truth(

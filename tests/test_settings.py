@@ -62,10 +62,6 @@ def test_a_wrong_settings_file_is_an_error_with_its_line(config, text, message):
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_home_folder_is_no_failure():
-    assert settings.load({"TRANSFERBENCH_DATA": "~nobody-at-all/x"}).data.name == "x"
-
-
 def test_a_size_has_a_limit():
     for name in ("MAX_SIZE", "MAX_ARTEFACTS"):
         with pytest.raises(UserError, match=r"< 1048576, got '1e300'"):

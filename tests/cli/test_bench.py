@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import importlib
-import os
 import shutil
 
 import pytest
@@ -148,19 +147,6 @@ def test_mistakes(call, suite, words, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_an_experiment_without_a_board_is_no_suite(call, suite):
-    text = SUITE.replace("board: LR\n", "")
-    (suite / "experiments" / "plain.yaml").write_text(text)
-    code, _, err = call("bench", "lr", "--suite", "plain")
-    assert (code, "plain has no board; expected a suite: suite" in err) == (2, True)
-
-
-def test_a_wheel_has_no_results_but_those_of_the_suites(call, home, suite):
-    shipped = suite / "experiments" / "suite"
-    os.renames(home.results / "suite", shipped)
-    assert "4 runs to do" in call("bench", "./guess.py", "--suite", "suite")[2]
 
 
 def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite):

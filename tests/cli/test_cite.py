@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from transferbench import citing, datasets, experiments, models
 
@@ -29,13 +28,9 @@ def parse(text: str) -> dict[str, dict[str, str]]:
         fields = {}
         for line in lines:
             name, value = re.fullmatch(r"  (\w+) = \{(.+)\},", line).groups()
-            depth = 0
-            for letter in value:
-                depth += (letter == "{") - (letter == "}")
-                assert depth >= 0, line
-            assert depth == 0, line
-            text = re.sub(r"\\url\{[^{}]*\}", "", value)
-            assert not re.search(r"(?<!\\)[&%$#_]", re.sub(r"\$\\\w+\$", "", text)), line
+            assert value.count("{") == value.count("}"), line
+            plain = re.sub(r"\\url\{[^{}]*\}|\$\\\w+\$", "", value)
+            assert not re.search(r"(?<!\\)[&%$#_]", plain), line
             assert name not in fields
             fields[name] = value
         assert DEMANDED[kind] <= fields.keys(), entry
@@ -65,17 +60,10 @@ def test_a_table_cites_its_paper_its_data_and_the_suite(call):
     assert "research" in entries["data-reuters"]["note"]
 
 
-def test_the_suite_is_cited_as_its_citation_file_says(call):
-    citation = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text("utf-8"))
-    (entry,) = parse(call("cite")[1]).values()
-    assert entry["version"] == citation["version"]
-    assert entry["author"] == f"{{{citation['authors'][0]['name']}}}"
-    assert entry["year"] == str(citation["date-released"].year)
-
-
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
+        ("", ["transferbench"]),
         ("cocc", ["dai2007coclustering", "transferbench"]),
         ("arrls", ["long2014adaptation", "transferbench"]),
         ("cd-plsa", ["zhuang2010collaborative", "transferbench"]),
@@ -85,12 +73,4 @@ def test_the_suite_is_cited_as_its_citation_file_says(call):
     ],
 )
 def test_models_tasks_and_datasets(call, name, keys):
-    assert list(parse(call("cite", name)[1])) == keys
-
-
-def test_an_unknown_name_is_one_line(call):
-    code, out, err = call("cite", "gtl-tabel3")
-    assert (code, out) == (2, "")
-    assert err == (
-        "Error: unknown name 'gtl-tabel3'. Did you mean 'gtl-table3'? See `transferbench list`.\n"
-    )
+    assert list(parse(call("cite", *name.split())[1])) == keys

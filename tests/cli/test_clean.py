@@ -70,15 +70,6 @@ def test_what_is_named_is_removed_and_nothing_else(call, full, kind):
     assert call("clean", kind)[1].split()[2:5] == [kind, "0", "0.0"]
 
 
-def test_yes_needs_a_name(call, full):
-    top, _ = full
-    before = files_in(top)
-    code, out, err = call("clean", "--yes")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "name what to remove" in err
-    assert files_in(top) == before
-
-
 def test_a_file_that_is_being_written_stays(call, home):
     with writing(home.data / "built" / "a.task") as temporary:
         temporary.write_text("whole")

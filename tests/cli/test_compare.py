@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import codecs
 import json
-import random
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import strict_json
-from own_documents import read_csv, sentences, write_csv
+from own_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api
 from transferbench.choose import compare
 from transferbench.choose.compare import Entry, Line
-from transferbench.cli.compare import _by_class, _measure
+from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
 
-CHINESE = {
-    "cat": ["小猫", "老鼠", "垫子", "睡觉", "尾巴", "抓老鼠"],
-    "sea": ["大海", "轮船", "水手", "航行", "波浪", "船上"],
-}
 FILES = ("--source", "s.csv", "--target", "t.csv")
 MEASURES = ("accuracy", "balanced_accuracy", "f1", "recall", "scored", "seconds")
 
@@ -50,16 +45,8 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
     assert code == 0, err
     lines = out.splitlines()
     assert max(map(len, lines)) <= 100
-    assert lines[0].split() == [
-        "model",
-        "s",
-        "shares",
-        "accuracy",
-        "f1",
-        "balanced",
-        "recall",
-        "warnings",
-    ]
+    heads = "model s shares accuracy f1 balanced recall warnings"
+    assert lines[0].split() == heads.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
     assert names == ["lr", "graph-only", "cocc", "svm", "tsvm", "consensus"]
     assert [line.split()[0] for line in lines if " * " in line] == ["consensus"]
@@ -163,35 +150,11 @@ def test_where_no_model_is_recommended_one_must_be_named(call, folder, command, 
     assert f"name one, as in --model {example} " in err
 
 
-def test_shares_are_by_class_and_of_many_the_farthest_from_the_source(call, folder):
-    names = [f"class{i}" for i in range(8)]
-    words = {name: " ".join(f"{name}word{i}" for i in range(3)) for name in names}
-    write_csv(folder / "s.csv", [(words[name], name) for name in names for _ in range(4)])
-    write_csv(folder / "t.csv", [(words[name], "") for name in [*names, *names[:1] * 24]])
-    code, out, _ = call("predict", *FILES, "-m", "lr", "--out", "a.csv")
-    assert code == 0
-    shares = [f"class{i} 3 % (source 12)" for i in range(1, 6)]
-    assert f"shares by lr: class0 78 % (source 12), {', '.join(shares)}, …\n" in out
-
-
-def test_warnings_are_a_line_for_each_target_and_for_models_with_the_same_ones(call, folder):
-    for name, n in (("s", 26), ("t", 24)):
-        lines = [f"{i % 2} {1 + i % 2}:{1 + i % 3}e-5 {3 + i % 2}:1e-5\n" for i in range(n)]
-        (folder / f"{name}.svm").write_text("".join(lines))
-    code, _, err = call("compare", "--source", "s.svm", "--target", "t.svm", "-m", "dtl", "--force")
-    assert code == 0, err
-    alone, both = (line for line in err.splitlines() if "parameters expect about 1" in line)
-    assert alone.startswith("warning: lr: own: view 0: documents have lengths of about")
-    assert "; all 24 documents are in one class" in alone
-    assert both.startswith("warning: dtl, consensus: own: view 0: documents have lengths of about")
-    assert both.endswith(" length one.")
-
-
-LABEL = ("compare", *FILES, "-m", "lr", "--label-sample", "5")
+LABEL = (*FILES, "-m", "lr", "--label-sample", "5")
 
 
 def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, folder):
-    assert call(*LABEL)[0] == 0
+    assert call("compare", *LABEL)[0] == 0
     assert (folder / "label-these.csv").read_bytes().startswith(codecs.BOM_UTF8)
     sample = read_csv("label-these.csv")
     assert list(sample[0]) == ["file", "row", "id", "text", "label"]
@@ -200,7 +163,7 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, f
     assert numbers == sorted(set(numbers))
     assert [row["text"] for row in sample] == [texts[i - 1] for i in numbers]
     assert {(row["file"], row["id"], row["label"]) for row in sample} == {("t.csv", "", "")}
-    code, _, err = call(*LABEL)
+    code, _, err = call("compare", *LABEL)
     assert (code, err.count("\n")) == (2, 1)
     assert "--label-file label-these.csv exists and may hold labels; name another file." in err
     code, _, err = call("compare", *FILES, "-m", "lr", "--label-file", "label-these.csv")
@@ -212,26 +175,10 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, f
     assert rows == [("t.csv", "1", "u1", "'=cat", ""), ("t.csv", "2", "u2", "ship", "")]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("t.csv",), "--label-file t.csv is one of the files to read or write; choose another."),
-        (("x.csv", "--out", "x.csv"), "--label-file x.csv is one of the files to read or write"),
-        (("no/a.csv",), "--label-file no/a.csv: no file can be written there; name another place."),
-        (("a.jsonl",), "--label-file a.jsonl: expected a name that ends in .csv."),
-    ],
-)
-def test_a_sample_that_cannot_be_written_is_one_line(call, folder, arguments, message):
-    command = "predict" if "--out" in arguments else "compare"
-    code, out, err = call(command, *LABEL[1:], "--label-file", *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-
-
 def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
     full = read_csv("t.csv")
     write_csv(folder / "t.csv", [(row["text"],) for row in full], ("text",))
-    assert call(*LABEL[:-1], "12")[0] == 0
+    assert call("compare", *LABEL[:-1], "12")[0] == 0
     sample = read_csv("label-these.csv")
     for row in sample:
         row["label"] = full[int(row["row"]) - 1]["label"]
@@ -268,30 +215,6 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
     assert message.replace("of t.csv", f"of {folder / 't.csv'}") in err
 
 
-def test_chinese_texts_work_by_default_and_say_how(call, folder):
-    rng = random.Random(0)
-    for name, half in (("s.csv", slice(0, 4)), ("t.csv", slice(2, 6))):
-        labels = ["cat", "sea"] * 20
-        rows = [("".join(rng.choices(CHINESE[c][half], k=4)) + "。", c) for c in labels]
-        write_csv(folder / name, rows)
-    code, out, err = call("compare", *FILES, "-m", "lr", "--json")
-    assert code == 0, err
-    assert "tokens=characters" in err
-    assert "note: features are pairs of characters" in err
-    assert min(row["accuracy"] for row in json.loads(out)["results"]) > 0.9
-
-
-def test_where_the_methods_disagree_no_model_is_recommended(call, folder):
-    """All documents are of one class, and the methods differ in where they cut it."""
-    write_csv(folder / "t.csv", sentences(1, ["cat"] * 30, 0))
-    answer = compared(call, "-m", "tsvm")
-    assert answer["recommended"] is None
-    start = "No model is recommended: the methods agree too little to trust one (0."
-    assert answer["recommendation"].startswith(start)
-    (doubt,) = answer["results"][-1]["warnings"]
-    assert re.match(r"its members agree little \(0\.\d\d, below 0\.7\); label a sample", doubt)
-
-
 def test_shared_documents_are_named(call, folder):
     """From a twentieth of a target on they are a doubt, from nine tenths on it is worthless."""
     shared, other = sentences(0, 40, 0), sentences(1, 30, 2)
@@ -313,13 +236,14 @@ def test_shared_documents_are_named(call, folder):
     ("arguments", "message"),
     [
         ((*FILES, "--text-column", "label", "--label-column", "text"), "is it the right column"),
-        ((*FILES, "-m", "gcfm"), "Did you mean 'gcmf'?"),
         ((*FILES, "-m", "lskmtc"), "lskmtc is a clustering model"),
-        ((*FILES, "-m", "dtl", "--set", "dtl.q=1"), "unknown parameter of dtl 'q'"),
         ((*FILES, "-m", "dtl", "--set", "dlt.q=1"), "Did you mean 'dtl'?"),
         ((*FILES, "--out", "a.csv"), "No such option '--out'"),
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
         (("--source", "s.csv"), "Missing option '--target'"),
+        ((*LABEL, "--label-file", "t.csv"), "t.csv is one of the files to read or write; choose"),
+        ((*LABEL, "--label-file", "no/a.csv"), "no file can be written there; name another place."),
+        ((*LABEL, "--label-file", "a.jsonl"), "expected a name that ends in .csv."),
     ],
 )
 def test_a_mistake_is_one_line(call, folder, arguments, message):
@@ -365,11 +289,6 @@ def made_line(scored: int, **measures: list[float]) -> Line:
                 shares={}, labels={}, recall={}, measures=measures)  # fmt: skip
 
 
-def test_numbers_of_many_classes_stay_short():
-    assert _by_class([0.1] * 9 + [0.9]) == "10–90"
-    assert _measure(made_line(5, f1=[0.7942, 0.7966]), "f1", interval=False) == "79.5±0.2"
-
-
 @pytest.mark.parametrize(
     ("scored", "accuracy", "interval"),
     [(50, 0.84, "84.0 [71, 92]"), (20, 1.0, "100.0 [84, 100]"), (200, 0.5, "50.0")],
@@ -406,11 +325,8 @@ def test_a_model_without_memory_loses_its_fit_only(folder, failing):
 @pytest.fixture
 def several(folder) -> Path:
     """Files m.csv and n.csv whose documents have one or two labels, and a task of them."""
-    for name, seed, number in (("m.csv", 0, 42), ("n.csv", 1, 30)):
-        one = sentences(seed, number, 1)
-        two = sentences(seed + 50, ["cat", "cat", "sea"] * (number // 3), 1)
-        pairs = zip(one, two, strict=True)
-        write_csv(folder / name, [(f"{a[0]} {b[0]}", f"{a[1]}|{b[1]}") for a, b in pairs])
+    write_several(folder / "m.csv", 0, 42)
+    write_several(folder / "n.csv", 1, 30)
     (folder / "many.yaml").write_text("family: multilabel\nsource: m.csv\ntargets: n.csv\n")
     return folder
 

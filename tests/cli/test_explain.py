@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from conftest import slow_unless
-from made_runs import cells_of, write_runs
-from small_experiment import GOOD, PATH
 
 from transferbench import experiments, models, parameters
 from transferbench.cli import invoke
@@ -97,23 +95,6 @@ def test_the_point_of_a_curve_is_the_last():
     assert one.x == max(cell.x for cell in cells if cell.column == "GCMF") > 1
 
 
-def test_the_first_and_last_date_and_the_largest_memory_are_those_of_all_runs(tmp_path):
-    file = experiments.read(GOOD, PATH)
-    days, memory = ["2026-01-02", "2026-01-03", "2026-01-01"], [10.0, 30.0, 20.0]
-
-    def outcome(planned):
-        seed = planned.run.seed or 0
-        return {
-            "metrics": {"target": {"accuracy": 0.8}}, "finished": days[seed],
-            "peak_mib": memory[seed], "seconds": 1.0 + seed,
-        }  # fmt: skip
-
-    cells = cells_of(file, write_runs(tmp_path, file, outcome))
-    one = explaining.find(file, cells, "one", "NMF", None)
-    assert explaining.facts(file, one)["run on"] == "2026-01-01 to 2026-01-03"
-    assert explaining.facts(file, one)["took"].startswith("2 s a fit, at most 30 MiB")
-
-
 def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
     folder = tmp_path / "gtl-unit-length"
     folder.mkdir()
@@ -162,16 +143,10 @@ def test_an_average_is_explained_by_its_rows(explain):
             "expected --x, one of 17, 18, 16, 19, 15, 20, 14, 21, 13, 22, 12, 23, ….",
         ),
         (["mtc-table9", "a", "b"], "unknown experiment"),
+        (["gtl-table3", "comp vs rec"], "name a row and a column; rows: comp vs rec, "),
     ],
 )
 def test_a_mistake_is_one_line(explain, arguments, message):
     code, out, err = explain(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
-
-
-def test_without_a_row_the_rows_and_columns_are_named(explain):
-    code, _, err = explain("gtl-table3", "comp vs rec")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "name a row and a column; rows: comp vs rec, comp vs sci, " in err
-    assert "; columns: NMF, LG, LG weak, SVM" in err

@@ -9,10 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-import click
 import pytest
 
-from transferbench.cli import _terminal
 from transferbench.fingerprint import missing_libraries
 from transferbench.runs import store
 
@@ -28,19 +26,6 @@ def test_list_has_columns_and_is_not_cut_where_it_is_piped(call):
     assert max(map(len, lines)) > 100
     columns = lines[0].replace("missing", "").split()  # shown where a library is not installed
     assert columns == ["models", "family", "summary"], "there are no committed runs"
-
-
-def test_verdicts_have_colours_on_a_terminal(capsys, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    rows = [["", "runs"], ["NO", "a = b\x1b[5m"], ["other", "line"]]
-    with click.Context(click.Command("list"), color=True):
-        _terminal.echo_table(rows)
-        assert capsys.readouterr().out.splitlines() == [
-            "\x1b[1m       runs\x1b[0m", "\x1b[31mNO\x1b[0m     a = b\\u001b[5m", "other  line"
-        ]  # fmt: skip
-        monkeypatch.setenv("NO_COLOR", "1")
-        _terminal.echo_table(rows)
-        assert "\x1b" not in capsys.readouterr().out
 
 
 def test_list_is_cut_at_the_width_of_a_terminal(call, monkeypatch):
@@ -76,23 +61,6 @@ def test_list_has_sizes_times_and_what_is_cached(call, home):
     assert lines["gtl/comp-vs-rec"][1:3] == ["7,862", "yes"]
 
 
-def test_other_forms_of_tasks_are_listed_where_all_are_asked_for(call):
-    listed = {line.split()[0] for line in call("list", "tasks")[1].splitlines() if line}
-    everything = {
-        line.split()[0] for line in call("list", "tasks", "--all")[1].splitlines() if line
-    }
-    assert {"gtl/comp-vs-rec", "mtc/comp-vs-sci", "mrtl/comp-vs-rec-bydate"} <= listed < everything
-    other = {
-        "dtl/comp-vs-rec-19997",
-        "generated/small",
-        "mtc/comp-vs-sci-rebuilt",
-        "embedded/rec-vs-talk",
-    }
-    assert other <= everything - listed
-    found = json.loads(call("list", "tasks", "--json")[1])["tasks"]
-    assert {each["name"] for each in found} == everything - {"tasks"}
-
-
 def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):
     file = tmp_path / "model.py"
     file.write_text("from . import x\nneed('no_such_library.part'), need('numpy')\n")
@@ -106,24 +74,6 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
     listed = {m["name"]: m for m in json.loads(call("list", "models", "--json")[1])["models"]}
     assert (listed["jdot"]["missing"], listed["lr"]["missing"]) == (["skada"], [])
     assert listed["kmeans"]["family"] == "clustering"
-
-
-def test_list_of_a_paper_has_places_tables_first_and_its_other_experiments(call):
-    code, out, err = call("list", "gtl")
-    head, *lines = out.splitlines()
-    assert (code, err, head.split()) == (0, "", ["experiments", "title", "place"])
-    assert [line.split()[0] for line in lines[:4]] == [
-        "gtl-table3", "gtl-figure2a", "gtl-figure2b", "gtl-figure2c"
-    ]  # fmt: skip
-    assert re.search("  Average classification accuracy .*  Table 3$", lines[0])
-    found = json.loads(call("list", "gtl", "--json")[1])["experiments"]
-    found = {each["name"]: each for each in found}
-    assert found["gtl-figure2b"]["place"] == "Figure 2b"
-    assert {"gtl-variants", "gtl-unit-length"} <= found.keys()
-    assert not {"choice", "dtl-table3", "readings-himls"} & found.keys()
-    assert [line.split()[0] for line in call("list", "himls")[1].splitlines()[9:11]] == [
-        "himls-table10", "himls-table11"
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

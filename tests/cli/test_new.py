@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -84,6 +85,23 @@ def test_a_dataset_runs(installed, call, tmp_path):
     out = in_process(folder, "run", "opinions/books-vs-films", "-m", "lr")
     assert "documents: books 6, films 6" in out
     assert float(out.splitlines()[3].split()[2]) > 60
+
+
+EXAMPLE = Path(__file__).parents[1] / "plugin_example"
+
+
+def test_model_and_dataset_of_the_example_plug_in_run(installed, tmp_path):
+    install, in_process = installed
+    folder = tmp_path / "example"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    install(folder)
+    assert "shrinkage: number ≥ 0 = 0.0" in in_process(folder, "describe", "nearest-mean")
+    run = ("run", "example/pets", "-m", "nearest-mean", "--set", "shrinkage=1", "--no-reference")
+    out = in_process(folder, *run)
+    assert "documents: owners 6, vets 6" in out
+    model, domain, accuracy, *_ = out.splitlines()[3].split()
+    assert (model, domain) == ("nearest-mean", "vets")
+    assert float(accuracy) > 60
 
 
 @pytest.mark.slow

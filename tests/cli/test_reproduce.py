@@ -169,18 +169,18 @@ def test_limits_are_each_experiments_own(call, home, write):
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
-    [({}, (2, 2, 0)), ({"code": "older"}, (2, 0, 0)), ({"data": "older"}, (2, 0, 0)),
-     ({"status": "failed"}, (0, 0, 0))],
-)  # fmt: skip
-@pytest.mark.parametrize("rerun", ["missing", "outdated", "all"])
-def test_runs_are_kept_as_asked(call, home, write, change, kept, rerun):
+    ("rerun", "kept"),
+    [("missing", (2, 2, 2, 0)), ("outdated", (2, 0, 0, 0)), ("all", (0, 0, 0, 0))],
+)
+def test_runs_are_kept_as_asked(call, home, write, rerun, kept):
     one = write("one")
     assert call("reproduce", one)[0] == 0
-    falsify(home.results, "one", finished="2020-01-01T00:00:00Z", **change)
-    code, out, err = call("reproduce", one, "--rerun", rerun)
-    assert code == 0, err
-    number = kept[("missing", "outdated", "all").index(rerun)]
-    assert f"one: 2 of 2 runs finished{f' ({number} kept from earlier)' if number else ''}\n" in out
-    years = [line["finished"][:4] for line in lines(home.results, "one")]
-    assert years.count("2020") == number
+    changes = ({}, {"code": "older"}, {"data": "older"}, {"status": "failed"})
+    for change, number in zip(changes, kept, strict=True):
+        falsify(home.results, "one", finished="2020-01-01T00:00:00Z", **change)
+        code, out, err = call("reproduce", one, "--rerun", rerun)
+        assert code == 0, err
+        earlier = f" ({number} kept from earlier)" if number else ""
+        assert f"one: 2 of 2 runs finished{earlier}\n" in out
+        years = [line["finished"][:4] for line in lines(home.results, "one")]
+        assert years.count("2020") == number

@@ -44,10 +44,3 @@ def test_a_model_that_changed_since_is_not_shared(call, made):
     (made / "mine.py").write_text(MODEL.replace("0.5", "0.25"))
     code, _, err = call("share", "plain")
     assert (code, err.count("\n"), "run them again" in err) == (2, 1, True)
-
-
-def test_nothing_to_share_is_one_line(call, home, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = call("share", "gtl-table3")
-    assert (code, err.count("\n"), "reproduce" in err) == (2, 1, True)
-    assert not list(tmp_path.glob("*.zip"))

@@ -5,24 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-from small_experiment import PLAIN
-
 from transferbench import experiments, verify
 from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def made(call, tmp_path) -> Path:
-    """An experiment of one's own that has been run."""
-    path = tmp_path / "plain.yaml"
-    path.write_text(PLAIN)
-    code, _, err = call("reproduce", str(path))
-    assert code == 0, err
-    return path
 
 
 def change(home: Settings, name: str, model: str, by: float) -> None:
@@ -35,18 +22,18 @@ def change(home: Settings, name: str, model: str, by: float) -> None:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
-def test_equal_results_pass_and_nothing_is_written(call, home, made):
+def test_equal_results_pass_and_nothing_is_written(call, home, plain):
     before = {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
-    code, out, _ = call("verify", str(made), "--seconds", "60")
+    code, out, _ = call("verify", str(plain), "--seconds", "60")
     assert code == 0, out
     assert "2 runs made again, 12 figures compared: none differs" in out
     assert [line[0] for line in out.splitlines()[1:3]] == ["=", "="]
     assert before == {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
 
 
-def test_a_difference_is_listed_with_its_run_and_measure(call, home, made):
+def test_a_difference_is_listed_with_its_run_and_measure(call, home, plain):
     change(home, "nmi", "kmeans", 1.0)  # beyond any spread
-    code, out, _ = call("verify", str(made), "--seconds", "60")
+    code, out, _ = call("verify", str(plain), "--seconds", "60")
     assert code == 1
     bad = [line for line in out.splitlines() if line.startswith("NO")]
     assert len(bad) == 2
@@ -54,7 +41,7 @@ def test_a_difference_is_listed_with_its_run_and_measure(call, home, made):
     assert out.endswith("1 runs differ\n")
 
 
-def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home, made, monkeypatch):
+def test_unavailable_runs_are_listed_and_fail_if_no_run_is_left(call, home, plain, monkeypatch):
     from transferbench.runs import runner
 
     def without(*lost: str):
@@ -66,7 +53,7 @@ def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home,
             ]
 
         monkeypatch.setattr(runner, "run", run)
-        return call("verify", str(made), "--seconds", "60")
+        return call("verify", str(plain), "--seconds", "60")
 
     perform = runner.run
     code, out, _ = without("kmeans")
@@ -77,14 +64,8 @@ def test_unavailable_runs_are_listed_and_fail_only_if_no_run_is_left(call, home,
     assert (code, out.count("not installed")) == (1, 2)
 
 
-def test_no_results_are_an_error(call):
-    code, _, err = call("verify")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "run `reproduce` first" in err
-
-
-def test_nothing_quick_enough_is_an_error(call, made):
-    code, _, err = call("verify", str(made), "--seconds", "1e-9")
+def test_nothing_quick_enough_is_an_error(call, plain):
+    code, _, err = call("verify", str(plain), "--seconds", "1e-9")
     assert (code, err.count("\n")) == (2, 1)
     assert "try more --seconds" in err
 

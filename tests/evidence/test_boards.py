@@ -143,15 +143,3 @@ def test_a_method_whose_every_run_failed_has_a_row_of_dashes(tmp_path, monkeypat
     assert boards.table(board).texts()[-1] == last
     assert "nan" not in markdown(boards.page(board))
     boards.draw(board, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("board: LR", "board: LRR", "Did you mean 'LR'?"),
-        ("board: LR", "board: LR\nextends: gtl-table33", "Did you mean"),
-    ],
-)
-def test_mistakes_of_a_file(old, new, message):
-    with pytest.raises(experiments.UserError, match=message):
-        experiments.read(TEXT.replace(old, new), Path("suite.yaml"))

@@ -139,78 +139,12 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
     assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
 
 
-@pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Return the axes of an experiment's figure, and the labels of its legend."""
-    kept = []
-    monkeypatch.setattr(figures, "save", lambda drawing, *_: kept.append(drawing) or [])
-
-    def draw(text, outcome):
-        file = experiments.read(text, PATH)
-        cells = cells_of(file, write_runs(tmp_path, file, outcome))
-        figures.draw(file, figures.points(file, cells), tmp_path)
-        labels = [each.get_text() for each in kept[-1].legends[0].get_texts()]
-        return kept[-1].axes, labels
-
-    return draw
-
-
-def ticks(ax) -> list[str]:
-    return [label.get_text() for label in ax.get_xticklabels()]
-
-
-def test_ticks_are_where_the_data_are(drawn):
-    axes, _ = drawn(SWEEP.replace("values: [0, 10]", "values: [0, 2, 7, 10]"), lambda p: 0.5)
-    assert ticks(axes[0]) == ["0", "2", "7", "10"]
-    many = ", ".join(str(2 * i) for i in range(11))
-    axes, _ = drawn(SWEEP.replace("values: [0, 10]", f"values: [{many}]"), lambda p: 0.5)
-    assert ticks(axes[0]) == ["0", "4", "8", "12", "16", "20"]
-    curve = {"target": [i / 40 for i in range(40)]}
-    fields = {"metrics": {"target": {"accuracy": 0.5}}, "curve": curve, "trace": [1.0]}
-    axes, _ = drawn(CURVE, lambda p: fields)
-    assert ticks(axes[0]) == ["1", "10", "20", "30", "40"]
-
-
-def test_the_legend_explains_the_band_and_the_published_value(drawn):
-    axes, labels = drawn(SWEEP, lambda p: 0.5 + (p.run.seed or 0) / 10)
-    assert labels == ["DTL", "LG", figures.BAND, "published"]
-    low, high = axes[0].get_ylim()
-    assert low < 50 < 92.36 < high
-    levels = [
-        line.get_ydata()[0] for ax in axes for line in ax.lines if line.get_label() == figures.LEVEL
-    ]
-    printed = experiments.load("gtl-table3").spec.published
-    assert levels == [printed[ax.get_title("left")]["GCMF"][0] for ax in axes]
-    _, labels = drawn(SWEEP, lambda p: 0.5)
-    assert figures.BAND not in labels
-
-
-def test_bars_start_at_zero_on_a_linear_axis(drawn):
-    fields = {"metrics": {"task-1": {"accuracy": 1.0}}}
-    axes, labels = drawn(ROWS, lambda p: fields | {"seconds": 1.0 + (p.run.seed or 0)})
-    assert axes[0].get_yscale() == "linear"
-    assert axes[0].get_ylim()[0] == 0
-    assert ticks(axes[0]) == ["small", "large"]
-    assert labels == ["Kmeans", "NCut", figures.BAND]
-
-
 @pytest.mark.parametrize("text", [SWEEP, CURVE, ROWS])
-def test_a_figure_without_finished_runs_is_drawn(drawn, text):
-    axes, _ = drawn(text, lambda p: None)
-    assert axes
-
-
-def test_an_svg_has_the_colours_of_both_schemes():
-    path = f'<path d="M 1.23456 2 \nL 3 4" style="fill: none; stroke: {figures.INK}"/>'
-    svg = f"<svg><metadata>x</metadata><defs><style></style></defs>{path}</svg>"
-    made = figures.for_both_schemes(svg)
-    assert ' d="M 1.23 2 \nL 3 4"' in made
-    rule = f'[style*="stroke: {figures.INK}"]'
-    after = made[made.index("prefers-color-scheme:dark") :]
-    assert rule in after
-    assert (
-        after[after.index(rule) :].split("}")[0].endswith(f"{figures.DARK[figures.INK]}!important")
-    )
+def test_a_figure_without_finished_runs_is_drawn(tmp_path, text):
+    file = experiments.read(text, PATH)
+    write_runs(tmp_path, file, lambda planned: None)
+    pages.write(file, tmp_path)
+    assert (tmp_path / "figure.svg").is_file()
 
 
 GROWTH = """

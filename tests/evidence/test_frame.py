@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from made_runs import cells_of, write_runs
@@ -83,11 +80,3 @@ def test_results_make_the_values_of_the_published_table():
     means = found[found["chosen"]].groupby(["row", "column"])["value"].mean()
     assert means["comp vs rec", "GCMF"] == pytest.approx(99.19, abs=0.005)
     assert (found.groupby(["row", "column"]).size().loc[:, "GCMF"] == 10).all()
-
-
-def test_the_help_does_not_import_pandas():
-    code = (
-        "import sys; from transferbench.cli import invoke; invoke(['--help']); "
-        "invoke(['tables', '--help']); sys.exit('pandas' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

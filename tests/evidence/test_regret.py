@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from pathlib import Path
 
@@ -164,25 +163,12 @@ def test_a_row_may_lack_values_of_a_variant():
     assert "| strategy | 100 (3 tasks) | 500 (2 tasks) | all (2 tasks) | any (4 tasks) |" in page
 
 
-def test_rows_without_a_group_are_of_the_corpus_of_their_task():
-    table = regret.summary(*cells(text=TEXT.replace(", group: B}", "}")))
-    assert list(table)[-2:] == ["A", "reuters"]
-    assert line(table, "SVM")["reuters"] == 0
-
-
 def test_page():
     text = pages.render(*cells())["regret.md"]
     assert "| strategy | 3 tasks |\n|---|---|\n| LR | 5.00 / 10.00 |\n" in text
     text = pages.render(*cells(text=TEXT + VARIANTS))["regret.md"]
     assert text.count("## shares: equal\n\n| strategy |") == 1
     assert text.count("| consensus | ") == 2
-
-
-def test_the_csv_has_the_lines_of_the_summary():
-    text = pages.render(*cells(text=TEXT + VARIANTS))["regret.csv"]
-    table = pd.read_csv(io.StringIO(text), dtype={"documents": str})
-    assert len(table) == 4 * 2 * (3 + 1)  # the last if advised
-    assert set(table["documents"]) == {"100", "500", "all", "any"}
 
 
 def test_without_runs_the_table_is_empty():

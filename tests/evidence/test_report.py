@@ -10,10 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from made_runs import write_runs
 
 from transferbench import experiments
-from transferbench.cli import invoke
 from transferbench.evidence import report
 from transferbench.evidence.explain import command
 from transferbench.evidence.frame import observations, summarise
@@ -123,12 +121,6 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
         assert pages[name].count("</script>") == scripts
     titles = [each["title"] for each in facts(pages["gtl-table3.html"]).values()]
     assert "gtl-table3: GCMF, <b>'c' vs r" in titles
-
-
-def test_without_results_the_remedy_is_named(tmp_path, capsys):
-    assert invoke(["--results", str(tmp_path), "report"]) == 2
-    assert "run `reproduce` first" in capsys.readouterr().err
-    assert not (tmp_path / "report").exists()
 
 
 def missing(reason: str) -> None:
@@ -314,45 +306,6 @@ def test_badges_add_up_to_the_published_cells(results, pages):
     assert sum(of_verdicts) == total == printed == sum(map(int, small))
 
 
-def test_a_report_of_own_experiments_shows_these_alone(tmp_path):
-    folder = tmp_path / "mine"
-    shutil.copytree(RESULTS / "gtl-table3", folder)
-    text = experiments.load("gtl-table3").text.replace("title: Average", "title: Mine, average")
-    text = re.sub(r"    read_with:\n(      .*\n)+", "", text)
-    (folder / experiments.COPY).write_text(text, encoding="utf-8")
-    pages, errors = report.render(tmp_path)
-    assert not errors
-    assert sorted(pages) == ["index.html", "mine.html"]
-    index = pages["index.html"]
-    assert index.count(">Mine, average") == 3  # title, heading, link
-    for absent in ("Five papers", "not run yet", ">0</b>"):
-        assert absent not in index
-
-
-# Every visible table has a hint if it is wider than its frame, and none if it is not.
-HINTS_ARE_RIGHT = """() => [...document.querySelectorAll(".scroll")]
-    .filter((scroll) => scroll.checkVisibility())
-    .every((scroll) => scroll.parentElement.previousElementSibling.hidden
-        === (scroll.scrollWidth - scroll.clientWidth <= 1))"""
-
-
-def test_a_wide_table_says_that_it_scrolls(look, small):
-    look(small / TABLE, width=2400).wait_for_function(HINTS_ARE_RIGHT)
-    page = look(small / TABLE, width=360)
-    page.locator(".hint:not([hidden])").first.wait_for()
-    page.wait_for_function(HINTS_ARE_RIGHT)
-    box = page.locator(".wide").first
-    assert "more-right" in box.get_attribute("class")
-    page.locator(".scroll").first.evaluate("(one) => one.scrollTo(9999, 0)")
-    page.locator(".more-left:not(.more-right)").wait_for()
-
-
-def test_the_best_of_each_row_is_marked(pages):
-    row = re.search(r"orgs vs people</th>(.*?)</tr>", pages[TABLE], re.DOTALL)[1]
-    values = [float(value) for value in re.findall(r"<b[^>]*>([\d.]+)</b>", row)]
-    assert re.findall(r'<b class="best">([\d.]+)', row) == [f"{max(values):.2f}"]
-
-
 BACKGROUND = """async () => {
   const image = document.querySelector("img");
   await image.decode();
@@ -366,25 +319,6 @@ def test_figures_follow_the_colour_scheme(look, small):
     for scheme, expected in (("light", 0xFF), ("dark", 0x1C)):
         page = look(small / "gtl-figure2a.html", scheme=scheme)
         assert page.evaluate(BACKGROUND) == expected
-
-
-def test_regret_is_shown(tmp_path):
-    file = experiments.load("choice")
-
-    def outcome(planned):
-        value = 0.9 if planned.column == file.spec.regret.reference else 0.8
-        return {"metrics": {"target": {"accuracy": value}}}
-
-    (tmp_path / "choice").mkdir()
-    write_runs(tmp_path / "choice", file, outcome)
-    page = report.render(tmp_path)[0]["choice.html"]
-    table = re.search(r'<caption class="vh">choice: regret.*?</table>', page, re.DOTALL)[0]
-    reference, other = (
-        re.search(rf'<th scope="row">{name}</th>(.*?)</tr>', table, re.DOTALL)[1]
-        for name in (file.spec.regret.reference, "CoCC")
-    )
-    assert ">0.00 [0.00, 0.00] / 0.00</td>" in reference
-    assert ">10.00 [10.00, 10.00] / 10.00</td>" in other
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])

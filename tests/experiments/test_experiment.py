@@ -150,6 +150,7 @@ def test_each_file_of_the_user_is_a_unit():
         (TOLERANCE, f"{TOLERANCE}\nregret: {{reference: LG, combined: [LG, NMF]}}", 15,
          "expected a column to choose"),
         (TOLERANCE, f"{TOLERANCE}\nextends: gtl-table33", 15, "Did you mean 'gtl-table3'"),
+        (TOLERANCE, f"{TOLERANCE}\nboard: LGG", 15, "Did you mean 'LG'?"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):

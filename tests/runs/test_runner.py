@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -133,15 +131,6 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
     assert all(line.partition(":")[0] in set(status.values()) for line in lines)
 
 
-def test_a_run_ends_at_its_time_limit(shell):
-    code, out, _ = shell(
-        "run", "own/small", "-m", "sleeps", "--no-reference", "--time-limit", "2", "--json"
-    )
-    record = json.loads(out.splitlines()[0])
-    assert (code, record["status"]) == (1, "timeout")
-    assert "2 s" in record["reason"]
-
-
 def test_a_record_holds_the_run_and_its_cost(shell):
     _, out, _ = shell("run", "own/small", "-m", "good", "--json", "--threads", "2", "--seeds", "5")
     record = json.loads(out)
@@ -193,101 +182,10 @@ def test_a_finished_run_is_not_repeated_unless_forced(shell):
     assert Counter(shell.log.seeds()) == {0: 2, 1: 2, 2: 1}
 
 
-def test_finished_runs_are_reported_without_heavy_imports_or_processes(shell, monkeypatch):
-    call = ("run", "own/small", "-m", "gcmf")  # and logistic regression as the reference
-    first = shell(*call)
-    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
-    code, out, err = shell(*call)
-    assert (code, out) == first[:2]
-    imported = Counter(line.rpartition("|")[2].strip() for line in err.splitlines())
-    assert imported["transferbench.runs.runner"] == 1
-    assert not imported.keys() & {"sklearn", "scipy.stats", "pandas"}
-    assert imported["site"] == 1, "another Python process was started"
-
-
-def test_a_run_that_fails_never_replaces_one_that_finished(shell):
-    call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--set", "pause=0.5")
-    shell(*call)
-    code, out, _ = shell(*call, "--rerun", "all", "--time-limit", "0.1")
-    assert (code, json.loads(out)["status"]) == (1, "timeout")
-    assert finished(shell.results)[0]["status"] == "done"
-
-
-def test_modules_in_the_current_folder_are_not_imported(shell, tmp_path):
-    for name in ("random", "numpy", "transferbench"):
-        (tmp_path / "here" / name).mkdir(parents=True)
-        (tmp_path / "here" / name / "__init__.py").write_text("raise SystemExit('foreign')")
-    program = [sys.executable, "-P", "-m", "transferbench", "--data", str(tmp_path / "data")]
-    program += ["--results", str(tmp_path / "results")]
-    done = subprocess.run(
-        [*program, "run", "own/small", "-m", "good", "--no-reference"],
-        cwd=tmp_path / "here", capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("after", "how"), [(0.3, signal.SIGTERM), (0.9, signal.SIGINT), (1.3, signal.SIGHUP)]
-)
-def test_an_interrupt_during_the_start_prints_one_line(shell, after, how):
-    process = shell(
-        "run", "own/small", "-m", "sleeps", "--no-reference", wait=False, start_new_session=True
-    )
-    time.sleep(after)
-    os.killpg(process.pid, how)
-    err = process.communicate(timeout=60)[1]
-    if process.returncode == 128 + how:
-        assert err.startswith("Interrupted")
-        assert err.count("\n") == 1
-    else:  # on a busy machine Python has not reached the program yet
-        assert "forkserver" not in err
-        assert "worker" not in err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no terminal can be made here")
-def test_a_terminal_shows_a_progress_bar(shell, tmp_path):
-    import fcntl
-    import pty
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 30, 100, 0, 0))
-    file = tmp_path / "bar.yaml"
-    file.write_text(EXPERIMENT.replace("repeats: 16", "repeats: 2").replace("0.25", "0.5"))
-    process = shell("reproduce", str(file), stderr=theirs, wait=False)
-    process.communicate(timeout=60)
-    os.close(theirs)
-    shown = b""
-    with suppress(OSError):  # there is no more
-        while part := os.read(ours, 4096):
-            shown += part
-    os.close(ours)
-    bars = [bar for bar in shown.decode().split("\r") if "|" in bar]
-    assert any("1/2 runs" in bar for bar in bars), bars
-    assert all(len(bar) <= 100 for bar in bars)
-
-
 def test_a_failed_run_is_tried_again(shell):
     for _ in range(2):
         code, out, _ = shell("run", "own/small", "-m", "raises", "--json")
         assert (code, json.loads(out)["status"]) == (1, "failed")
-
-
-def test_a_dry_run_prints_what_would_run_and_runs_nothing(shell):
-    call = ("run", "own/small", "-m", "good", "--no-reference", "--repeats", "2")
-    shell(*call[:-1], "1")
-    code, out, _ = shell(*call, "--dry-run")
-    assert code == 0
-    _, first, second = (line.split() for line in out.splitlines())
-    assert first == ["own/small", "good", "0", "done"]
-    assert second == ["own/small", "good", "1", "to", "run"]
-    assert shell.log.seeds() == [0]
-
-
-def test_unavailable_data_is_one_line(shell):
-    code, out, err = shell("run", "own/lost", "-m", "good")
-    assert (code, out) == (2, "")
-    assert err == "Error: own/lost: unavailable; bring it.\n"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -334,11 +232,3 @@ def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
     assert sorted(shell.log.seeds()) == [0, 1, 2, 3]
     assert all("4 of 4 runs finished" in out for out, _ in printed)
     assert sorted(err.count("another reproduce") for _, err in printed) == [0, 1]
-
-
-def test_results_that_cannot_be_written_are_one_line(shell, tmp_path):
-    (tmp_path / "results").write_text("a file where the folder should be")
-    code, _, err = shell("run", "own/small", "-m", "good")
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "cannot write" in err

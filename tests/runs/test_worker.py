@@ -97,18 +97,6 @@ def test_hidden_labels_have_no_part_in_artefacts(perform, folder):
     assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
 
 
-def test_memory_counts_as_if_every_artefact_had_been_made(perform, folder, monkeypatch):
-    perform(folder)
-    plain = perform(folder)
-    assert plain.peak_mib < 5000
-    for path in folder.path.iterdir():
-        path.unlink()
-    with monkeypatch.context() as patch:
-        patch.setattr(artefacts, "peak_mib", lambda: 5000.0)
-        perform(folder)
-    assert perform(folder).peak_mib == 5000
-
-
 def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
     problem, truth = make_problem()
     tasks.write(tmp_path / "t", problem, truth)

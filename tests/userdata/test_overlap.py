@@ -54,13 +54,6 @@ def test_shared_documents_are_counted_in_any_order_and_length(n, shared, worthle
     assert doubt.worthless is worthless
 
 
-def test_a_copy_with_repeated_documents_is_worthless():
-    X = sp.csr_array(sp.vstack([texts(40, 0), texts(10, 0)]))
-    (doubt,) = check_overlap(make([X], [X[::-1]]))
-    assert str(doubt).startswith("t0: 50 of 50 documents are also in the source (s0)")
-    assert doubt.worthless
-
-
 def test_short_documents_of_the_source_are_found_in_any_order():
     """Of two words of 200 there are many, and few repeat."""
     rng = np.random.default_rng(0)

@@ -53,12 +53,6 @@ def test_several_files_are_one_domain_in_alphabetical_order(mail, name, domain, 
     assert [file.resolve() for file in elsewhere] == [Path(file).resolve() for file in files]
 
 
-def test_a_folder_with_one_file_names_the_domain(mail):
-    (mail / "a.jsonl").unlink()
-    (mail / "b.csv").unlink()
-    assert shown("mail.2024") == [("mail", ["mail.2024/a-1.csv"])]
-
-
 def test_signs_of_a_pattern_in_the_name_of_a_file(mail):
     Path("a[1].csv").write_text("text")
     assert shown("a[1].csv") == [("a[1]", ["a[1].csv"])]
@@ -100,7 +94,3 @@ def test_a_mistake_is_one_line(mail, names, message):
     assert "\n" not in str(error.value)
     for name in ("c,d.csv", "c?d.csv"):
         assert find_domains([name])[0].files == (Path("c,d.csv"),)
-
-
-def test_an_unknown_home_folder_is_part_of_the_name(mail):
-    assert shown("~nobody-at-all/s.csv") == [("s", ["~nobody-at-all/s.csv"])]

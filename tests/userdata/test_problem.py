@@ -76,20 +76,6 @@ def test_without_a_source_the_problem_is_clustering():
     assert not any(scored.any() for scored in truth.scored)
 
 
-def test_words_of_any_script_and_combining_accents():
-    texts = ["Ελλάδα и Москва", "cafe\u0301 москва", "café ελλάδα", "x 東京 42"]
-    labels = ["a", "b", "a", "b"]
-    options = {"min_df": 1, "weighting": "tf", "unit_length": False}
-    built, _ = documents_problem(
-        [make_documents("s.csv", texts, labels)],
-        [make_documents("t.csv", texts[::-1], [""] * 4)],
-        options,
-    )
-    # 42, café, ελλάδα, москва, 東京: the é of both documents is one word.
-    expected = [[0, 0, 1, 1, 0], [0, 1, 0, 1, 0], [0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
-    np.testing.assert_array_equal(built.domains[0].X.toarray(), expected)
-
-
 def matrix(path: str, X, labels: str = "ab") -> Documents:
     return Documents(Path(path), sp.csr_array(np.asarray(X, float)), list(labels))
 

@@ -94,7 +94,7 @@ def test_a_label_is_the_text_of_the_file(tmp_path, kind):
     assert read(path, labels="all").labels == labels
 
 
-def npz(path: Path, **arrays) -> bytes:
+def npz(**arrays) -> bytes:
     """An npz as scipy.sparse writes it, with some arrays replaced."""
     whole = {
         "format": np.array(b"csr"),
@@ -153,11 +153,14 @@ BAD = {
     "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
     "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
     "not.npz": (b"text", "not a matrix written by scipy.sparse.save_npz"),
-    "outside.npz": (npz(Path(), indices=np.array([0, 3], np.int32)), "must be < 3"),
-    "huge.npz": (npz(Path(), shape=np.array([10**12, 3])), "not a matrix"),
-    "complex.npz": (npz(Path(), data=np.array([1j, 2])), "expected real numbers"),
-    "pickle.npz": (npz(Path(), data=np.array([Evil(), 1])), "not a matrix"),
-    "lonely.npz": (npz(Path()), "no labels; expected"),
+    "outside.npz": (npz(indices=np.array([0, 3], np.int32)), "must be < 3"),
+    "huge.npz": (npz(shape=np.array([10**12, 3])), "not a matrix"),
+    "complex.npz": (npz(data=np.array([1j, 2])), "expected real numbers"),
+    "pickle.npz": (npz(data=np.array([Evil(), 1])), "not a matrix"),
+    "lonely.npz": (npz(), "no labels; expected"),
+    "long.npz": (npz(shape=np.ones(50, int)), "shape"),
+    "size.npz": (npz(data=np.ones(3)), "same size"),
+    "flat.npz": (npz(data=np.ones((2, 1))), "1-D"),
 }
 
 
@@ -209,11 +212,6 @@ def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path):
     check_files([path], 200)
 
 
-def write_svm(path: Path, *lines: str) -> Path:
-    path.write_text("\n".join(lines))
-    return path
-
-
 def test_files_of_a_domain_follow_each_other(tmp_path):
     files = (
         write_csv(tmp_path / "a.csv", ROWS[:2]),
@@ -263,39 +261,18 @@ def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):
     assert (X.toarray().tolist(), X.nnz) == ([[0], [256]], 1)
 
 
-def test_an_npz_whose_arrays_do_not_fit_each_other_is_refused(tmp_path):
-    """A header may state any shape."""
-    wrong = {
-        "shape": {"shape": np.ones(5000, int)},
-        "same size": {"data": np.ones(3)},
-        "1-D": {"data": np.ones((2, 1))},
-        "expected at most 16,777,216 of each": {
-            "format": np.array(b"coo"),
-            "shape": np.array([10**12, 3]),
-            "row": np.array([0, 1]),
-            "col": np.array([0, 1]),
-        },
-    }
-    for message, arrays in wrong.items():
-        (tmp_path / "a.npz").write_bytes(npz(tmp_path / "b.npz", **arrays))
-        with pytest.raises(UserError, match=message):
-            read(tmp_path / "a.npz")
-
-
 def test_another_number_of_labels_than_documents_is_refused(tmp_path):
-    (tmp_path / "a.npz").write_bytes(npz(tmp_path))
+    (tmp_path / "a.npz").write_bytes(npz())
     (tmp_path / "a.labels.txt").write_text("x\nz\ny\n")
     with pytest.raises(UserError, match=r"a\.labels\.txt: 3 labels for the 2 documents of a"):
         read(tmp_path / "a.npz", labels="some")
 
 
-@pytest.mark.parametrize("names", [("text", "text"), ("text", "x", "x")])
-def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path, names):
+def test_a_column_of_parquet_that_occurs_twice_is_refused(tmp_path):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    pq.write_table(
-        pa.table([pa.array(["a"])] * len(names), names=list(names)), tmp_path / "a.parquet"
-    )
-    with pytest.raises(UserError, match=r"a\.parquet:1: column '.*' occurs twice\."):
+    table = pa.table([pa.array(["a"])] * 2, names=["text", "text"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"a\.parquet:1: column 'text' occurs twice\."):
         read(tmp_path / "a.parquet")

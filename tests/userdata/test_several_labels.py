@@ -29,20 +29,6 @@ def build(*sources, targets=(TARGET,), separator="|"):
     return documents_problem(sources, targets, {"min_df": 1}, separator=separator)
 
 
-@pytest.mark.parametrize(
-    ("label", "separator", "expected"),
-    [
-        ("a|b", "|", ["a", "b"]),
-        (" b | a |b", "|", ["b", "a"]),
-        ("|", "|", []),
-        ("a|b", "", ["a|b"]),
-        ("a, b", ",", ["a", "b"]),
-    ],
-)
-def test_labels_are_divided_at_the_separator(label, separator, expected):
-    assert multilabel.split_labels(label, separator) == expected
-
-
 def test_label_sets_of_sources_are_seen_and_those_of_targets_are_the_truth():
     problem, truth = build(SOURCE)
     assert (problem.family, problem.classes) == ("multilabel", ("cat", "sea"))
