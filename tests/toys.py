@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
+
+import transferbench
 
 #: Files of a plug-in package, for the fixture `plugin`.
 FILES = {
@@ -54,6 +59,32 @@ def points(files: dict[str, str]) -> str:
         if name != "own"
     )
     return f"[transferbench.datasets]\nown = plugged.own\n[transferbench.models.transfer]\n{models}"
+
+
+class Shell:
+    """Runs commands in processes of their own, with the files of a plug-in package installed."""
+
+    def __init__(self, plugin, files: dict[str, str], home, tmp_path: Path, monkeypatch) -> None:
+        site = plugin(files, points(files))
+        paths = [site, Path(__file__).parent, Path(transferbench.__file__).parents[1]]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+        self.folder = tmp_path / "caller"  # not the one of workers
+        self.folder.mkdir()
+        self.data, self.results = home.data, home.results
+        self.log = Log(tmp_path / "log", monkeypatch)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        program = [sys.executable, "-m", "transferbench", "--offline", "--data", str(self.data)]
+        program += ["--results", str(self.results), *arguments]
+        return subprocess.Popen(
+            program, cwd=self.folder, start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=300)
+        return process.returncode, out, err
 
 
 class Log:

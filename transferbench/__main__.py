@@ -23,6 +23,9 @@ def entry() -> NoReturn:
         sys.stdout.flush()
     except (AttributeError, OSError):  # closed or full, which `invoke` has reported
         sys.stdout = None  # else Python tries once more
+    # After an interrupt inside exec or eval, which dataclasses and others use, Python would end by
+    # SIGINT whatever the code is; it forgets that when it next runs a text.
+    exec("")
     sys.exit(code)
 
 

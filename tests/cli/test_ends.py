@@ -51,6 +51,23 @@ def test_signals_end_the_program_with_their_code_and_an_ignored_one_stays_ignore
     assert capsys.readouterr().err == "Interrupted.\n"
 
 
+INSIDE_EXEC = """
+import signal
+from transferbench import __main__, cli
+cli.invoke = lambda: exec("signal.raise_signal(signal.SIGTERM)")
+__main__.entry()
+"""
+
+
+def test_a_signal_inside_exec_ends_the_program_with_its_code(tmp_path):
+    """Python itself would end by SIGINT, if the program is started by -m."""
+    (tmp_path / "inside.py").write_text(INSIDE_EXEC)
+    env = Home(tmp_path / "home").environment()
+    command = [sys.executable, "-m", "inside"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (143, "Interrupted.\n")
+
+
 def start(
     tmp_path, *arguments: str, shell: str = "", code: str = ""
 ) -> subprocess.CompletedProcess:

@@ -21,7 +21,6 @@ from pathlib import Path
 import pytest
 import toys
 
-import transferbench
 from transferbench.errors import UserError
 from transferbench.runs import engines
 
@@ -53,27 +52,10 @@ RUN = ("run", "own/small", "--no-reference", "--json")
 
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
-    """Calls the command line in a process of its own, in another folder than the workers'."""
-    site = plugin(FILES, toys.points(FILES))
-    paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
     monkeypatch.setenv("TRANSFERBENCH_OFFLINE", "1")
-    (tmp_path / "caller").mkdir()
-
-    def call(*arguments: str, data: str = "data", results: str = "results", wait: bool = True):
-        program = [sys.executable, "-m", "transferbench", "--data", data, "--results", results]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen(
-            [*program, *arguments], **pipes, cwd=tmp_path / "caller", start_new_session=True
-        )
-        if not wait:
-            return process
-        out, err = process.communicate(timeout=120)
-        return process.returncode, out, err
-
-    call.log = toys.Log(tmp_path / "log", monkeypatch)
-    call.folder = tmp_path / "caller"
-    return call
+    shell = toys.Shell(plugin, FILES, home, tmp_path, monkeypatch)
+    shell.data = Path("data")  # relative to the folder of the caller, which workers do not share
+    return shell
 
 
 @pytest.fixture
@@ -117,7 +99,7 @@ def records(out: str) -> dict[tuple[str, int | None], dict]:
 
 
 def saved(shell) -> list[dict]:
-    files = shell.folder.glob("results/runs.jsonl")
+    files = shell.results.glob("runs.jsonl")
     return [json.loads(line) for path in files for line in path.open()]
 
 
@@ -148,7 +130,7 @@ def test_the_records_are_the_same_on_every_engine(shell, cluster):
     for name, how in ways.items():
         by_engine[name] = {}
         for each in (call, sleeps):
-            code, out, err = shell(*each, "--memory-limit", "2", *how, results=name)
+            code, out, err = shell(*each, "--memory-limit", "2", "--rerun", "all", *how)
             assert code == 1, err
             assert len(lines(err)) == 1, err  # for the run that did not finish
             by_engine[name] |= records(out)
@@ -165,19 +147,6 @@ def test_the_records_are_the_same_on_every_engine(shell, cluster):
     assert local["mtrick", 0]["objective"] != local["mtrick", 1]["objective"]
 
 
-ELSEWHERE = """
-import sys
-from pathlib import Path
-from transferbench import settings
-from transferbench.data import tasks
-from transferbench.runs import engines, runner
-from transferbench.runs.record import Job
-here = settings.load().replace(data=Path("data").resolve())
-(run,) = runner.plan("own/small", "good", {}, [0])
-built = tasks.ensure_built(run.task, here)._replace(path=Path("moved.task"))
-engine = engines.choose(1, sys.argv[1])
-list(engine.records([Job(run, built)], lambda *progress: None))
-"""
 PROGRESS = """
 from pathlib import Path
 from transferbench import settings
@@ -219,7 +188,7 @@ def test_progress_is_reported(shell, cluster, tmp_path, engine):
 def test_a_run_is_retried_if_its_worker_dies_unless_it_kills_all_workers(shell, cluster):
     address = cluster(workers=2)
     slow = [*RUN, "-m", "good", "--repeats", "3", "--set", "pause=2", "--scheduler", address]
-    process = shell(*slow, wait=False)
+    process = shell.start(*slow)
     os.kill(toys.worker_of(wait_until(shell.log.started)[0][1]), signal.SIGKILL)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
@@ -241,7 +210,7 @@ def test_a_run_is_retried_if_its_worker_dies_unless_it_kills_all_workers(shell, 
 def test_a_lost_scheduler_is_one_line_and_the_command_continues_later(shell, cluster):
     address = cluster()
     call = [*RUN, "-m", "good", "--repeats", "5", "--set", "pause=0.7", "--scheduler", address]
-    process = shell(*call, wait=False)
+    process = shell.start(*call)
     wait_until(lambda: len(saved(shell)) >= 2)
     cluster.scheduler.kill()
     err = process.communicate(timeout=60)[1]
@@ -261,7 +230,7 @@ def test_a_lost_scheduler_is_one_line_and_the_command_continues_later(shell, clu
 @needs_dask
 def test_ctrl_c_ends_the_runs_of_workers(shell, cluster):
     address = cluster()
-    process = shell(*RUN, "-m", "good", "--set", "pause=500", "--scheduler", address, wait=False)
+    process = shell.start(*RUN, "-m", "good", "--set", "pause=500", "--scheduler", address)
     wait_until(shell.log.started)
     os.killpg(process.pid, signal.SIGINT)
     err = process.communicate(timeout=60)[1]
@@ -270,18 +239,6 @@ def test_ctrl_c_ends_the_runs_of_workers(shell, cluster):
     # The scheduler's worker, which has one thread, is free again.
     code, _, err = shell(*RUN, "-m", "good", "--scheduler", address)
     assert code == 0, err
-
-
-@needs_dask
-def test_a_worker_that_does_not_see_the_task_is_one_line(shell, cluster, tmp_path):
-    script = tmp_path / "elsewhere.py"
-    script.write_text(ELSEWHERE)
-    done = subprocess.run(
-        [sys.executable, script, cluster()], cwd=shell.folder, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
-    assert "moved.task is no file on tcp://" in done.stderr.splitlines()[-1]
-    assert not shell.log.path.exists()
 
 
 @needs_dask

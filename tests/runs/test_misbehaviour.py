@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import toys
-
-import transferbench
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="runs are not forked here")
 
@@ -77,25 +73,14 @@ FILES = {
 
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
-    """Calls `run --json` on the models in a process of its own; returns its parts."""
-    toys.Log(tmp_path / "log", monkeypatch)
-    site = plugin(FILES, toys.points(FILES))
-    paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+    """Function that runs models and returns the code, their records and the messages."""
+    shell = toys.Shell(plugin, FILES, home, tmp_path, monkeypatch)
 
     def call(*models: str, options: tuple[str, ...] = ()):
-        start = [sys.executable, "-m", "transferbench", "--offline", "--data", str(home.data)]
-        start += ["--results", str(home.results), "run", "own/small", "--json", "-j", "2"]
         named = [part for name in models for part in ("-m", name.replace("-", "_"))]
-        done = subprocess.run(
-            [*start, *named, *options], capture_output=True, text=True, timeout=300, check=False
-        )
-        records = [json.loads(line) for line in done.stdout.splitlines()]
-        return (
-            done.returncode,
-            {record["model"].replace("_", "-"): record for record in records},
-            done.stderr,
-        )
+        code, out, err = shell("run", "own/small", "--json", "-j", "2", *named, *options)
+        records = map(json.loads, out.splitlines())
+        return code, {record["model"].replace("_", "-"): record for record in records}, err
 
     return call
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import toys
-
-import transferbench
 
 FILES = toys.FILES | {
     "hogs.py": """
@@ -76,24 +71,7 @@ COLUMNS = (
 
 @pytest.fixture
 def shell(plugin, home, tmp_path, monkeypatch):
-    """Calls the command line in a process of its own, with the toy models installed."""
-    site = plugin(FILES, toys.points(FILES))
-    paths = [site, Path(__file__).parent.parent, Path(transferbench.__file__).parents[1]]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
-    start = [sys.executable, "-m", "transferbench", "--offline"]
-    start += ["--data", str(home.data), "--results", str(home.results)]
-
-    def call(*arguments: str, wait: bool = True, **options):
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen([*start, *arguments], **pipes | options)
-        if not wait:
-            return process
-        out, err = process.communicate(timeout=120)
-        return process.returncode, out, err
-
-    call.log = toys.Log(tmp_path / "log", monkeypatch)
-    call.results = home.results
-    return call
+    return toys.Shell(plugin, FILES, home, tmp_path, monkeypatch)
 
 
 def finished(results: Path) -> list[dict]:
@@ -192,7 +170,7 @@ def test_a_failed_run_is_tried_again(shell):
 def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(shell, tmp_path, how):
     file = tmp_path / "kill.yaml"
     file.write_text(EXPERIMENT)
-    process = shell("reproduce", str(file), "--jobs", "2", wait=False)
+    process = shell.start("reproduce", str(file), "--jobs", "2")
     deadline = time.monotonic() + 60
     while len(finished(shell.results)) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -226,7 +204,7 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
 def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
     file = tmp_path / "kill.yaml"
     file.write_text(EXPERIMENT.replace("16", "4"))
-    both = [shell("reproduce", str(file), wait=False) for _ in range(2)]
+    both = [shell.start("reproduce", str(file)) for _ in range(2)]
     printed = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sorted(shell.log.seeds()) == [0, 1, 2, 3]
