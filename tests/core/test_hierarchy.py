@@ -7,7 +7,6 @@ import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import slow_unless
 from scipy.special import kl_div
 
 from transferbench.core.hierarchy import Data, Layer, Stack
@@ -94,15 +93,15 @@ def sweep(stack, times):
             update()
 
 
-@pytest.mark.parametrize("seeds", slow_unless([30].__contains__, [30, 150]))
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-def test_no_update_of_any_block_raises_the_objective(loss, seeds):
+def test_no_update_of_any_block_raises_the_objective(loss):
+    seeds = 30
     rises, updates = np.sum([count_rises(loss, seed) for seed in range(seeds)], axis=0)
     assert updates > 15 * seeds
     assert rises == 0
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_paper_coupling_raises_the_objective_at_the_minimum_of_the_exact_one(seed):
     data, layers, beta = random_stack(seed, beta=1.0)
     stack = Stack(data, layers, Divergence(), beta)
@@ -147,9 +146,8 @@ def residual(data, layers, beta, distance):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("depth", slow_unless([1].__contains__, [1, 2]))
-def test_kkt_residual_falls_by_a_factor_of_1000(loss, depth):
-    data, layers, beta = random_stack(0, alpha=0.5, beta=0.5, layers=depth)
+def test_kkt_residual_falls_by_a_factor_of_1000(loss):
+    data, layers, beta = random_stack(0, alpha=0.5, beta=0.5, layers=1)
     stack = Stack(data, layers, loss, beta)
     before = residual(data, layers, beta, DISTANCE[type(loss)])
     sweep(stack, 1000)
@@ -157,7 +155,7 @@ def test_kkt_residual_falls_by_a_factor_of_1000(loss, depth):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_identity_layer_on_top_changes_nothing(loss, seed):
     data, [layer], beta = random_stack(seed, layers=1)
     below = copy.deepcopy(layer)

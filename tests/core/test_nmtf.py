@@ -125,29 +125,13 @@ CASES = [
     {"sparse": False},
     {"twice": True},
 ]
-NAMES = ["U0", "H0", "H", "Vs", "Vt"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_objective_in_trace_form_is_the_objective(case):
-    model, _ = system(**case)
-    assert model.objective() == pytest.approx(slow_objective(model), rel=1e-12)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_update_is_the_dense_step(case):
-    for name in [*NAMES, "U" if case.get("shared_u") else "Us"]:
-        model, F = system(**case)
-        expected = slow_step(model, F[name])
-        model.update(F[name])
-        np.testing.assert_allclose(F[name].value, expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_cached_products_are_never_stale(case):
-    """Many updates in mixed order still give each dense step and the objective."""
+def test_updates_in_any_order_are_the_dense_steps(case):
+    """Cached products are never stale, and the objective in trace form is the objective."""
     model, F = system(**case)
-    order = np.random.default_rng(1).choice(NAMES, size=40)
+    order = np.random.default_rng(1).choice(list(F), size=40)
     for name in order:
         expected = slow_step(model, F[name])
         model.update(F[name])
@@ -155,7 +139,7 @@ def test_cached_products_are_never_stale(case):
         assert model.objective() == pytest.approx(slow_objective(model), rel=1e-11)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "Us"])
+@pytest.mark.parametrize("name", ["U0", "H0", "H", "Vs", "Vt", "Us"])
 def test_gradient_agrees_with_finite_differences(name):
     model, factors = system()
     slope = gradient(model, factors[name])
@@ -170,7 +154,7 @@ def test_gradient_agrees_with_finite_differences(name):
         assert slope[index] == pytest.approx((sides[0] - sides[1]) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_update_increases_the_objective(seed):
     model, _ = system(seed, shared_u=seed % 2 == 1)
     last = model.objective()
@@ -180,21 +164,6 @@ def test_no_update_increases_the_objective(seed):
             value = model.objective()
             assert value <= last * (1 + 1e-12)
             last = value
-
-
-@pytest.mark.slow
-def test_updates_converge_to_a_stationary_point():
-    """F ∘ ∂objective/∂F falls to a thousandth, and ∂objective/∂F ≥ 0 nearly holds."""
-
-    def residual(model):
-        return max(np.abs(factor.value * gradient(model, factor)).max() for factor in model.factors)
-
-    model, _ = system()
-    before = residual(model)
-    for _ in range(6000):
-        model.update(*model.factors)
-    assert residual(model) < before / 1000
-    assert all(gradient(model, factor).min() > -before / 1000 for factor in model.factors)
 
 
 def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
@@ -234,8 +203,7 @@ def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("columns", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("columns", "order"), [(1, "C"), (3, "F"), (7, "C")])
 def test_a_product_is_the_dense_one(columns, sparse, order):
     rng = np.random.default_rng(columns)
     X, B = rng.random((9, M)) * (rng.random((9, M)) < 0.5), rng.random((M, columns))

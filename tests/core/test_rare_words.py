@@ -42,17 +42,6 @@ def test_finds_nearly_all_neighbours_in_text_although_limits_apply(small):
     assert 0.9 <= rare(texts(3000)).recall < 1
 
 
-@pytest.mark.slow
-def test_finds_nearly_all_neighbours_in_newsgroups(real):
-    from transferbench.data import tasks
-
-    problem, _ = tasks.load(tasks.Task.parse("gtl/comp-vs-rec"), real)
-    X = problem.domains[1].X
-    found, exact = rare(X), cosine_graph(X, 10).W
-    assert found.recall >= 0.95
-    assert found.W.astype(bool).multiply(exact.astype(bool)).nnz >= 0.95 * exact.nnz
-
-
 def test_memory_is_bounded_by_blocks(monkeypatch):
     """No array holds more entries than a block, except for one pair's."""
     X = texts(600)
@@ -71,7 +60,7 @@ def test_memory_is_bounded_by_blocks(monkeypatch):
     assert np.max(largest) <= limit
 
 
-@pytest.mark.parametrize("p", [1, 4, 60])
+@pytest.mark.parametrize("p", [4, 60])
 def test_equals_the_exact_graph_if_the_limits_do_not_apply(p):
     X = sp.random_array((50, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
     np.testing.assert_allclose(rare(X, p).W.toarray(), cosine_graph(X, p).W.toarray(), rtol=1e-12)
@@ -85,13 +74,6 @@ def test_the_order_of_rows_and_words_does_not_matter(small):
     one, two = rare(X).W, rare(X[rows]).W
     np.testing.assert_allclose(two.toarray(), one[rows][:, rows].toarray(), rtol=1e-12)
     np.testing.assert_allclose(rare(X[:, columns]).W.toarray(), one.toarray(), rtol=1e-12)
-
-
-def test_exact_duplicates_are_neighbours(small):
-    X = texts(800)
-    W = rare(sp.csr_array(sp.vstack([X, X]))).W
-    i = np.arange(800)
-    np.testing.assert_allclose(W[i, i + 800], 1)
 
 
 def test_more_duplicates_than_candidates_fill_all_places(small):
@@ -119,13 +101,6 @@ def test_rows_of_zeros_have_no_neighbour():
     np.testing.assert_array_equal(np.flatnonzero(graph.degree == 0), [0, 7, 59])
     assert rare(np.zeros((5, 3)), 2).W.nnz == 0
     assert rare(np.eye(4), 2).W.nnz == 0
-
-
-def test_the_second_step_finds_more(small, monkeypatch):
-    X = texts(3000)
-    after = rare(X).recall
-    monkeypatch.setattr(rare_words, "_second", lambda X, found, p: iter([found]))
-    assert rare(X).recall < after
 
 
 def test_a_row_reads_rare_words_before_frequent_ones_of_larger_weight(small):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
-from conftest import slow_unless
 
 from transferbench.core.term_counts import recover_counts
 
@@ -20,10 +18,9 @@ def weights(C: sp.csr_array, containing: np.ndarray) -> sp.csr_array:
     return sp.csr_array((np.round(w / length[rows], 6), C.indices, C.indptr), shape=C.shape)
 
 
-@pytest.mark.parametrize("seed", slow_unless(lambda seed: seed == 1, range(3)))
-def test_counts_are_recovered_from_their_weights(seed):
+def test_counts_are_recovered_from_their_weights():
     """Terms by Zipf's law; n(t) of another sample, for a few terms 30 times smaller."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     n, d = 10_000, 60_000
     common = np.minimum(0.4, 8 / np.arange(5, d + 5) ** 1.1)
     drawn = [rng.geometric(0.7, size) for size in rng.binomial(n, common)]

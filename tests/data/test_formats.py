@@ -147,10 +147,6 @@ def test_nested_lists_texts_null_and_references(write_rda):
     assert variables[1:] == [{"a": ["one", None], "b": None}, []]
 
 
-
-
-
-
 def test_code_is_refused(write_rda):
     with pytest.raises(ValueError, match="R's type 6 is not supported"):
         read_rda(write_rda(saved(integer(6))))

@@ -10,19 +10,6 @@ from transferbench.data.text import PAIRS, count, document_frequency, replicate,
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
 
-
-
-def test_texts_are_read_once_and_counts_are_small():
-    texts = [f"{text} w{i} w{i % 7}" for i in range(20) for text in TEXTS]
-    counts, vocabulary = count(iter(texts), r"\w\w+")
-    assert counts.shape == (60, len(vocabulary))
-    assert counts.data.dtype == np.int32
-    df = (counts.toarray() > 0).sum(axis=0)
-    np.testing.assert_array_equal(document_frequency(counts), df)
-
-
-
-
 @pytest.mark.parametrize("pattern", [r"\w\w+", r"(?u)\b(\w)\w+", r"\w*", PAIRS])
 def test_counts_are_those_of_scikit_learn_bit_by_bit(pattern):
     texts = [*TEXTS, "", "\u00c9a \u00c9A \u00e9a", "\u732b\u3068\u72ac dog", "zebra ant zebra"]
@@ -89,8 +76,6 @@ def test_weights_of_blocks_equal_those_of_all_rows_at_once(monkeypatch, weightin
     monkeypatch.setattr("transferbench.data.text.BLOCK_ROWS", 7)
     expected = reference.astype(np.float32).toarray()
     np.testing.assert_array_equal(weight(counts, weighting, True).toarray(), expected)
-
-
 
 
 def test_copies_are_thinned_and_differ():

@@ -63,7 +63,7 @@ def test_an_unseen_document_belongs_to_the_nearest_mean_of_seen_ones():
     sparse=st.booleans(),
     how=st.sampled_from(["train-labels", "random"]),
 )
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=25, deadline=None)
 def test_labels_of_unseen_documents_change_no_task(seed, sparse, how):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(3, 40)), int(rng.integers(1, 6))

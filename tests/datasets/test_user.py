@@ -68,7 +68,7 @@ def test_several_files_are_one_domain_of_the_same_matrices(mine, home):
             np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
 
 
-@pytest.mark.parametrize("name", ["t.csv", "s.csv", "mine.yaml"])
+@pytest.mark.parametrize("name", ["t.csv", "mine.yaml"])
 def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, name):
     def key() -> str:
         return tasks.ensure_built(tasks.Task.parse(str(mine)), home).facts.key
@@ -100,32 +100,15 @@ def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
     ("text", "line", "message"),
     [
         ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
-        (
-            "title: mine\n",
-            1,
-            "unknown key 'title'. Known: family, id, label, options, separator, source",
-        ),
-        ("5: mine\n", 1, "unknown key '5'."),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
-        ("source: no.csv\ntargets: t.csv\n", 1, "no file"),
-        (f"source: {'x' * 5000}\ntargets: t.csv\n", 1, "xxx…'."),
-        ("source: s.csv\ntargets:\n  - t.csv\n  - [no.csv, t.csv]\n", 4, "no file"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),
         ("source: s.csv\ntargets: [t.csv, '[t].csv']\n", 2, "t.csv: given twice"),
-        ("source: s.csv\ntargets: [[t.csv, 5]]\n", 2, "expected list of text"),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
         ("family: transfers\n", 1, "expected one of transfer, clustering, multilabel"),
-        ("source: s.csv\ntargets: t.csv\ntext: [a]\n", 3, "expected text"),
         ("source: 5\n", 1, "expected list of text"),
-        ("source: s.csv\ntargets: t.csv\noptions: 5\n", 3, "NAME: VALUE"),
         ("source: s.csv\ntargets: t.csv\noptions:\n  min_df: few\n", 4, "integer ≥ 1, got 'few'"),
-        ("source: s.csv\ntargets: t.csv\noptions:\n  min_fd: 1\n", 4, "Did you mean 'min_df'?"),
-        ("source: s.csv\nsource: t.csv\n", 2, "duplicate key 'source'"),
-        ("source: &a [*a]\n", 1, "alias"),
-        ("- s.csv\n", 1, "expected family, source"),
         ("", 1, "expected family, source"),
-        ("a: b: c\n", 1, "expected valid YAML"),
     ],
 )
 def test_a_mistake_in_the_yaml_is_reported_with_its_line(mine, home, text, line, message):

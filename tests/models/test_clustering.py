@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,7 +41,7 @@ def kernel_lloyd(K: np.ndarray, label: np.ndarray, c: int) -> np.ndarray:
     return D
 
 
-@pytest.mark.parametrize(("C", "b"), [(0.0, 6.0), (100.0, 6.0), (100.0, 5.5)])
+@pytest.mark.parametrize(("C", "b"), [(0.0, 6.0), (100.0, 5.5)])
 def test_lnkmtc_equals_kernel_kmeans_on_the_dense_kernel(C, b):
     problem, _ = make_clustering()
     start = np.random.default_rng(4).integers(2, size=80)
@@ -73,8 +75,7 @@ def test_lskmtc_solves_eq_15(order):
     np.testing.assert_allclose(np.vstack(fit.scores) ** 2, expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("pool_tasks", [False, True])
-@pytest.mark.parametrize("sigma", [0.5, 2.0])
+@pytest.mark.parametrize(("pool_tasks", "sigma"), [(False, 0.5), (True, 2.0)])
 def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(pool_tasks, sigma):
     problem, _ = make_clustering(seed=1)
     fit = models.load("kernel-kmeans")(problem, sigma=sigma, pool_tasks=pool_tasks, seed=7)
@@ -168,16 +169,6 @@ def test_lssmtc_equals_its_equations_and_never_rises(features):
     assert trace[-1] < 0.99 * trace[0]
 
 
-def test_the_authors_update_of_lssmtc_leaves_w_at_the_first_features():
-    """Also with means of both signs; a W that is not made of unit vectors does move."""
-    rng = np.random.default_rng(2)
-    X, P, M = rng.random((30, 8)), rng.random((30, 2)), rng.standard_normal((3, 2))
-    W = np.eye(8, 3)
-    np.testing.assert_allclose(multiplicative_w(W, X, P, M), W, rtol=1e-14)
-    other = np.linalg.qr(rng.random((8, 3)))[0].clip(0.01)
-    assert not np.allclose(multiplicative_w(other, X, P, M), other, rtol=0.01)
-
-
 def reordered(problem: Problem, orders: list[np.ndarray]) -> Problem:
     """Return the problem with the documents of each task in another order."""
     domains = [
@@ -220,45 +211,11 @@ def test_another_order_of_documents_is_no_more_than_another_start(name, params, 
     np.testing.assert_allclose(np.vstack(found), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("b", [6, 20])
-def test_a_small_c_leaves_the_kernel_of_lnkmtc(b):
-    """The kernel moves by at most C‖S‖ over the gap after the b smallest eigenvalues (Davis and
-    Kahan), and the distance of the means stays; a C above λ_{b+1}/‖S‖ removes the distance."""
-    problem, _ = make_clustering(seed=1)
-    W = spectral.affinity([d.X for d in problem.domains], 10).W
-    G = spectral.mean_matching(SIZES)
-    L, S = dense_laplacian(W, SIZES, 0.0)
-    values, size = np.linalg.eigvalsh(L), np.linalg.norm(S, 2)
-    gap = values[b] - values[b - 1]
-
-    def kernel(C):
-        V = spectral.smallest_eigenpairs(W, b, G=G, C=C)[1]
-        return V @ V.T
-
-    K0 = kernel(0.0)
-    for C in (0.01 * gap / size, 0.2 * gap / size):
-        assert np.linalg.norm(kernel(C) - K0, 2) <= C * size / gap
-        assert np.trace(kernel(C) @ S) == pytest.approx(np.trace(K0 @ S), rel=0.1)
-    assert np.trace(kernel(100 * values[b] / size) @ S) < 0.01 * np.trace(K0 @ S)
-
-
-def test_without_weights_lskmtc_has_the_kernel_of_lnkmtc_at_c_0():
-    """A C so large that the least mean cost is that of all r eigenvectors, or their reverse order
-    with a C so small, weights all alike."""
-    problem, _ = make_clustering(seed=1, classes=3)
-    expected = np.vstack(models.load("lnkmtc")(problem, C=0.0, b=12.0, seed=3).scores)
-    for C, order in ((1e6, "ascending"), (1e-6, "descending")):
-        fit = models.load("lskmtc")(problem, C=C, r=12, order=order, seed=3)
-        np.testing.assert_allclose(np.vstack(fit.scores) * np.sqrt(12), expected, atol=1e-9)
-
-
 def test_without_pooling_each_task_is_clustered_alone():
     problem, _ = make_clustering()
-    joint = models.load("lnkmtc")(problem, seed=0)
     alone = models.load("lnkmtc")(problem, pool_tasks=False, seed=0)
-    one = models.load("lnkmtc")(problem, pool_tasks=False, seed=0)
-    np.testing.assert_array_equal(alone.scores[1], one.scores[1])
-    assert not np.allclose(joint.scores[0], alone.scores[0])
+    one = models.load("lnkmtc")(replace(problem, domains=problem.domains[:1]), seed=0)
+    np.testing.assert_array_equal(alone.scores[0], one.scores[0])
 
 
 def test_more_starts_never_give_a_worse_clustering():

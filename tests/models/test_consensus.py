@@ -6,13 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_problem
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
-from scipy.stats import multivariate_normal, norm
 
 import transferbench
-from transferbench import artefacts
 from transferbench.core.documents import seen_rows
 from transferbench.models.transfer import consensus, tsvm
 from transferbench.problem import Domain, Problem
@@ -38,8 +34,7 @@ def mixture(share: float, n: int = 300, *, shift: float = 1.5, seed: int = 0) ->
     return Problem("mixture", "transfer", ("a", "b"), (source, target)), y
 
 
-@pytest.mark.parametrize("rho", [0.3, 0.7, 0.9])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize(("share", "rho"), [(0.1, 0.7), (0.5, 0.9), (0.8, 0.3)])
 def test_agreement_is_the_tetrachoric_correlation(rho, share):
     """Rankings of a bivariate normal sample have its correlation at every share."""
     n = 200_000
@@ -48,21 +43,7 @@ def test_agreement_is_the_tetrachoric_correlation(rho, share):
     assert np.tanh(found) == pytest.approx(rho, abs=0.02)
 
 
-def test_agreement_inverts_the_bivariate_distribution():
-    """Compare with a root of the distribution function of SciPy."""
-    first, second = np.random.default_rng(2).random((2, 60))
-    named = {int(i) for i in np.argsort(-first)[:20]} & {int(i) for i in np.argsort(-second)[:20]}
-    h = norm.ppf(20 / 60)
-
-    def lacks(rho: float) -> float:
-        upper = multivariate_normal.cdf([h, h], cov=[[1, rho], [rho, 1]])
-        return float(upper) - len(named) / 60
-
-    expected = np.arctanh(brentq(lacks, -0.4, 0.99))
-    assert consensus.agreement(first, second, 20) == pytest.approx(expected, abs=0.005)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.75])
+@pytest.mark.parametrize("share", [0.2, 0.75])
 def test_the_shares_of_the_target_are_found(share):
     problem, y = mixture(share)
     fit = transferbench.fit("consensus", problem)
@@ -122,18 +103,7 @@ def test_alike_domains_are_decided_by_the_svm():
     assert "agreement" not in fit.diagnostics
 
 
-def test_its_machine_at_the_shares_of_the_labels_is_that_of_tsvm(tmp_path, monkeypatch):
-    """One of nine is reused."""
-    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
-    problem, _ = mixture(0.3)
-    with artefacts.use(artefacts.Folder(tmp_path, 2**30)):
-        transferbench.fit("tsvm", problem)
-        assert len(list(tmp_path.glob("transduce-*"))) == 1
-        consensus.agreed_shares(problem, 10.0, 1.0, 0)
-    assert len(list(tmp_path.glob("transduce-*"))) == 9
-
-
-@pytest.mark.parametrize("n", [1, 2, 19])
+@pytest.mark.parametrize("n", [1, 19])
 def test_few_documents_are_decided_by_the_svm(n):
     """They have no shares to find."""
     problem, _ = mixture(0.5)
@@ -142,15 +112,6 @@ def test_few_documents_are_decided_by_the_svm(n):
     small = replace(problem, domains=(problem.domains[0], few))
     found = transferbench.fit("consensus", small).scores[1]
     np.testing.assert_array_equal(found, transferbench.fit("svm", small).scores[1])
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_given_shares_are_those_of_the_decisions(classes):
-    problem, _ = make_problem(seed=3, classes=classes)
-    shares = np.arange(1, classes + 1) / sum(range(1, classes + 1))
-    fit = transferbench.fit("consensus", problem, prior=tuple(shares), alike=0.01)
-    decided = np.bincount(fit.scores[-1].argmax(axis=1), minlength=classes)
-    assert np.abs(decided / decided.sum() - shares).max() < 0.1
 
 
 def test_the_order_of_documents_hardly_matters():

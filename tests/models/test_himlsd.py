@@ -112,8 +112,10 @@ class Equations:
 
 
 @pytest.mark.parametrize("coupling", ["exact", "paper"])
-@pytest.mark.parametrize(("p", "q"), [((5,), (4,)), ((5, 3), (4, 3)), ((6, 4, 2), (5, 3, 2))])
-@pytest.mark.parametrize(("tasks", "views"), [(1, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize(
+    ("tasks", "views", "p", "q"),
+    [(1, 1, (5,), (4,)), (2, 2, (5, 3), (4, 3)), (3, 1, (6, 4, 2), (5, 3, 2))],
+)
 def test_fit_equals_algorithm_1(tasks, views, p, q, coupling):
     problem, _ = make_multilabel(tasks=tasks, views=views, documents=20, features=15)
     settings = {"p": p, "q": q, "pretrain": 3, "finetune": 3}

@@ -31,7 +31,7 @@ from contract import (
 import transferbench
 from transferbench import artefacts, models, parameters
 from transferbench.core import graph
-from transferbench.errors import Unavailable, UserError
+from transferbench.errors import Unavailable
 from transferbench.measures import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
 
@@ -232,31 +232,6 @@ def test_the_layouts_that_a_domain_keeps_give_the_same_decisions(name):
         fit, _ = solve(name, with_views(changed(family), change))
         assert fit is not None
         assert not different(plain, fit, family), layout
-
-
-def test_a_problem_contains_no_target_labels():
-    problem, _ = make_problem()
-    assert not any(domain.Y.any() for domain in problem.targets)
-    assert problem.domains[0].Y.sum() == 40
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_an_unknown_parameter_is_an_error(name):
-    with pytest.raises(UserError, match="unknown parameter"):
-        transferbench.fit(name, changed(models.get(name).family), no_such_thing=1)
-
-
-@pytest.mark.parametrize(
-    ("name", "case", "message"),
-    [
-        ("mrtl", "all seen", "expected a target"),
-        ("gcmf", "all zero", "has the features of"),
-        ("ncut", "all zero", "share a feature"),
-    ],
-)
-def test_a_problem_without_a_target_or_features_is_refused_clearly(name, case, message):
-    with pytest.raises(ValueError, match=message):
-        transferbench.fit(name, changed(models.get(name).family, QUICK[case]))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.optimize import minimize
-from sklearn import linear_model
 
 import transferbench
 from transferbench import models
 from transferbench.core.documents import split_rows, stack_labels
-from transferbench.models.multilabel import ml_knn
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: Models, with settings for a few dozen documents.
@@ -147,7 +145,7 @@ def test_predictions_of_a_fold_do_not_depend_on_labels_outside_the_training_rows
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(("k", "s"), [(1, 1.0), (4, 1.0), (6, 0.3)])
+@pytest.mark.parametrize(("k", "s"), [(1, 1.0), (6, 0.3)])
 def test_ml_knn_equals_bayes_rule_for_each_document(k, s):
     problem, _ = make(2)
     X, Y, seen = joined_views(problem)
@@ -172,19 +170,6 @@ def test_ml_knn_equals_bayes_rule_for_each_document(k, s):
     np.testing.assert_allclose(fitted("ml-knn", problem, k=k, s=s), expected)
 
 
-def test_ml_knn_always_has_k_neighbours():
-    """Two kinds of documents share no feature; of each kind, three are labelled, and k = 4."""
-    kind = np.arange(12) % 2
-    X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
-    seen = np.arange(12) < 6
-    Y = np.where(seen[:, None], np.eye(2)[kind], 0)
-    near = ml_knn.neighbours(sp.csr_array(X), seen, 4)
-    np.testing.assert_array_equal(near.sum(axis=1), 4)
-    with_label = near @ Y[seen]
-    np.testing.assert_array_equal(with_label[:6], 2)
-    np.testing.assert_array_equal(with_label[6:], np.where(np.eye(2)[kind[6:]] > 0, 3, 1))
-
-
 def test_ml_knn_without_smoothing_gives_the_prior_where_both_products_are_zero():
     """No labelled document has three neighbours with the label, so P(C = 3) is 0 for both."""
     kind = np.arange(12) % 2
@@ -198,52 +183,24 @@ def test_ml_knn_without_smoothing_gives_the_prior_where_both_products_are_zero()
 
 
 def shared_subspace(X, Y, alpha, beta, r):
-    """Return U, V and Θ from the generalised eigenvalue problem, dense, of size d."""
+    """Return U from the generalised eigenvalue problem, dense, of size d."""
     n, d = X.shape
     M = X.T @ X / n + (alpha + beta) * np.eye(d)
     inverse = np.linalg.inv(M)
     S1 = np.eye(d) - alpha * inverse
     S2 = inverse @ X.T @ Y @ Y.T @ X @ inverse
     Theta = np.linalg.qr(eigh(S2, S1)[1][:, d - r :])[0].T
-    U = np.linalg.solve(M - alpha * Theta.T @ Theta, X.T @ Y / n)
-    return U, Theta @ U, Theta
+    return np.linalg.solve(M - alpha * Theta.T @ Theta, X.T @ Y / n)
 
 
-def objective(X, Y, U, V, Theta, alpha, beta):
-    return (
-        np.sum((X @ U - Y) ** 2) / len(X)
-        + alpha * np.sum((U - Theta.T @ V) ** 2)
-        + beta * np.sum(U**2)
-    )
-
-
-@pytest.mark.parametrize("r", [0, 1, 2, 4])
-@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.01), (0.003, 0.02), (5.0, 1e-3)])
+@pytest.mark.parametrize(("r", "alpha", "beta"), [(0, 0.1, 0.01), (2, 0.003, 0.02), (4, 5.0, 1e-3)])
 def test_ls_ml_solves_the_generalised_eigenvalue_problem(r, alpha, beta):
     problem, _ = make(5)
     X, Y, seen = joined_views(problem)
     center, base = X[seen].mean(axis=0), Y[seen].mean(axis=0)
-    U, _, _ = shared_subspace(X[seen] - center, Y[seen] - base, alpha, beta, r)
+    U = shared_subspace(X[seen] - center, Y[seen] - base, alpha, beta, r)
     got = fitted("ls-ml", problem, alpha=alpha, beta=beta, r=r)
     np.testing.assert_allclose(got, (X - center) @ U + base, atol=1e-5)
-
-
-def test_ls_ml_trains_each_regression_of_a_fold_once(monkeypatch):
-    """α + β has three values, β two others."""
-    trained = []
-
-    class Counted(linear_model.Ridge):
-        def fit(self, X, y):
-            trained.append(self.alpha / len(y))
-            return super().fit(X, y)
-
-    monkeypatch.setattr(linear_model, "Ridge", Counted)
-    problem, _ = make()
-    settings = {"alpha": [0.01, 0.1], "beta": [0.01, 0.1]}
-    tuned = fitted("ls-ml", problem, **settings)
-    assert len(trained) == 5 * (3 + 2) + 2
-    alone = [fitted("ls-ml", problem, alpha=a, beta=b) for a in (0.01, 0.1) for b in (0.01, 0.1)]
-    assert sum(np.array_equal(tuned, each) for each in alone) == 1
 
 
 def cosine_weights(X: np.ndarray, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -299,16 +256,6 @@ def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels(graph,
     assert len(numbers) > 1
 
 
-def test_tram_without_a_direction_gives_every_document_the_mean_of_the_labelled():
-    """All labelled documents have the same labels, so nothing depends on them."""
-    problem, _ = make()
-    labels = np.array([1.0, 0, 1, 0])
-    same = changed(problem, lambda d: (d.views, np.outer(d.seen, labels), d.seen))
-    scores, seen = fitted("tram", same), parts(same)[2]
-    np.testing.assert_array_equal(scores[seen], np.tile(labels, (seen.sum(), 1)))
-    np.testing.assert_allclose(scores[~seen], np.tile(0.75 * labels, ((~seen).sum(), 1)))
-
-
 def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
     problem, _ = make()
 
@@ -331,9 +278,7 @@ def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
         np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("gamma", "lam", "mu"), [(0.01, 0.0, 0.0), (0.01, 0.05, 0.0), (0.02, 0.01, 3.0)]
-)
+@pytest.mark.parametrize(("gamma", "lam", "mu"), [(0.01, 0.05, 0.0), (0.02, 0.01, 3.0)])
 def test_l2f_minimises_its_objective(gamma, lam, mu):
     """The objective is quadratic: values at a few points give its matrix and its minimiser."""
     problem, _ = make(8, (16, 10))
