@@ -1,7 +1,7 @@
 """Algorithm 1 of the HiMLS paper with dense matrices and masks, for both losses.
 
-`equations` is an object with the updates of one loss: pretrain_R, pretrain_C, pretrain_M of a
-`Level`; finetune_R, finetune_C (at one level), finetune_M of all levels; and the objective.
+`equations` is an object with the updates of one loss, R and C at one level and M at the top of a
+list of levels, and the objective.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ def algorithm1(problem, equations, *, p, q, alpha, beta, pretrain, finetune, see
         level = start(X, Y, s, *size, seed)
         levels.append(level)
         for _ in range(pretrain):
-            equations.pretrain_R(level, alpha)
-            equations.pretrain_C(level)
-            equations.pretrain_M(level, alpha, beta)
+            equations.R([level], 1, alpha)
+            equations.C([level], 1)
+            equations.M([level], alpha, beta)
             if len(p) == 1:
                 trace.append(equations.objective(levels, alpha, beta))
         X, Y = level.M, level.MY
         s = [np.full(size[0], True) for _ in Y]
     for _ in range(finetune if len(p) > 1 else 0):
-        equations.finetune_M(levels, alpha, beta)
+        equations.M(levels, alpha, beta)
         for l in range(len(levels), 0, -1):  # noqa: E741
-            equations.finetune_R(levels, l, alpha)
-            equations.finetune_C(levels, l)
+            equations.R(levels, l, alpha)
+            equations.C(levels, l)
             if l < len(levels):
-                equations.pretrain_M(levels[l - 1], alpha, beta)
+                equations.M([levels[l - 1]], alpha, beta)
         trace.append(equations.objective(levels, alpha, beta))
     scores = []
     for i in range(len(views)):

@@ -24,12 +24,14 @@ ALL = list(models.registry())
 #: Sizes for small problems; the defaults of models are too large.
 SMALL = {
     **{"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0, "p": 4},
+    "max_iter": 30,
     "tol": 1e-4,  # of TSVM; with its default the order of documents moves the scores a little
 }
 #: One weight of the labels, where the model would try several; few folds of `inductive`.
 SMALL_OF_MODEL = {
     **{name: {"alpha": [1.0], "p": [6], "q": [6]} for name in ("himls", "himlsd")},
     "inductive": {"folds": 2},
+    "mtfl": {"epsilon": [1e-2, 1e-4]},
 }
 #: Few iterations, for problems that only have to be solved somehow.
 FEW = {"max_iter": 8, "components": 5, "pretrain": 4, "start_iter": 4}
@@ -78,32 +80,21 @@ QUICK: dict[str, Change] = {
 }
 SLOW: dict[str, Change] = {
     "as it is": lambda i, X, Y, s: (X, Y, s),
-    "one class labelled": lambda i, X, Y, s: (X, Y * 0 + np.eye(Y.shape[1])[0], s),
     "classes without documents": lambda i, X, Y, s: (X, np.pad(Y, ((0, 0), (0, 3))), s),
     "more classes than documents": lambda i, X, Y, s: (X, np.pad(Y, ((0, 0), (0, 40))), s),
-    "labels of weight 1/2": lambda i, X, Y, s: (X, Y / 2, s),
     "every row all labels": lambda i, X, Y, s: (X, 0 * Y + 1, s),
     "one document in the first": lambda i, X, Y, s: (X, Y, s) if i else (X[:1], Y[:1], s[:1]),
     "one document in the last": lambda i, X, Y, s: (X[:1], Y[:1], s[:1]) if i else (X, Y, s),
-    "two documents a domain": lambda i, X, Y, s: (X[:2], Y[:2], s[:2]),
     "one labelled document": lambda i, X, Y, s: (X, Y, (ROW == 3) & (i == 0)),
-    "one unlabelled document": lambda i, X, Y, s: (X, Y, (ROW != 3) | (i == 0)),
-    "only the last domain": lambda i, X, Y, s: (X, Y, s) if i else None,
     "all zero in the first": lambda i, X, Y, s: (X * (i > 0), Y, s),
-    "all zero in the last": lambda i, X, Y, s: (X * (i == 0), Y, s),
-    "half the rows zeros": put(slice(0, None, 2), ANY, 0),
     "all but one row zeros": put(slice(1, None), ANY, 0),
-    "half the columns zeros": put(ANY, slice(0, None, 2), 0),
     "all but one column zeros": put(ANY, slice(1, None), 0),
     "one number": lambda i, X, Y, s: (np.eye(1, 384, 5).reshape(16, 24), Y, s),
     "no shared features": lambda i, X, Y, s: (np.hstack([X * (i == 0), X * (i > 0)]), Y, s),
     "no document shares a feature": lambda i, X, Y, s: (np.eye(16, 24), Y, s),
     "equal documents": lambda i, X, Y, s: (np.repeat(X[:1], 16, axis=0), Y, s),
-    "pairs of equal documents": lambda i, X, Y, s: (X[ROW // 2], Y, s),
     "equal features": lambda i, X, Y, s: (np.repeat(X[:, 2:3], 24, axis=1), Y, s),
-    "the same documents in all domains": lambda i, X, Y, s: (np.eye(16, 24) + 1, Y, s),
     "many features": lambda i, X, Y, s: (np.tile(X, 60), Y, s),
-    "one huge number": put(1, 1, 1e30),
     "one huge row": put(1, ANY, 1e30),
     "one tiny row": put(1, ANY, 1e-300),
     "least floats": lambda i, X, Y, s: ((X > 0) * 5e-324, Y, s),

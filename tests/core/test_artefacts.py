@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import os
 import time
 from dataclasses import dataclass
@@ -234,24 +233,3 @@ def test_reused_artefacts_have_their_cost(folder, X, clock):
     # Made of two that are reused.
     assert timed(folder, outer, X, 100.0) == (100, 200)
     assert timed(folder, outer, X, 100.0) == (0, 300)
-
-
-def make_many(path, barrier):
-    with use(Folder(path, ROOM)):
-        barrier.wait()
-        for k in range(20):
-            np.testing.assert_array_equal(slow(np.arange(1000.0), k), np.arange(1000.0) * k)
-
-
-def test_two_processes_that_make_the_same_do_no_harm(folder):
-    fork = multiprocessing.get_context("fork")
-    barrier = fork.Barrier(2)
-    both = [fork.Process(target=make_many, args=(folder.path, barrier)) for _ in range(2)]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join()
-    assert [process.exitcode for process in both] == [0, 0]
-    assert len(list(folder.path.iterdir())) == 20
-    make_many(folder.path, fork.Barrier(1))
-    assert calls == []

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_problem
-from sklearn.linear_model import LogisticRegression
 
 from transferbench.core.documents import (
     hstack_views,
     label_start,
     seen_rows,
-    split_rows,
     stack_labels,
 )
 from transferbench.problem import Domain, Problem
@@ -47,23 +45,6 @@ def test_inner_products_of_stacked_views_are_the_mean_cosines():
     X = hstack_views(problem, "first")
     assert X.shape == (7, np.count_nonzero(one.any(axis=0)))
     np.testing.assert_allclose((X @ X.T).toarray(), cosines(one))
-
-
-def test_scores_are_split_at_the_ends_of_domains():
-    first, second = split_rows(two_domains(), np.arange(14).reshape(7, 2))
-    np.testing.assert_array_equal(first, np.arange(6).reshape(3, 2))
-    np.testing.assert_array_equal(second, np.arange(6, 14).reshape(4, 2))
-
-
-def test_seen_rows_have_their_labels_and_others_probabilities():
-    problem, truth = make_problem(targets=2)
-    start = label_start(problem)
-    np.testing.assert_array_equal(start[0], truth.Y[0])
-    for domain, V in zip(problem.domains[1:], start[1:], strict=True):
-        X, y = problem.domains[0].X, truth.Y[0].argmax(axis=1)
-        expected = LogisticRegression(max_iter=1000).fit(X, y).predict_proba(domain.X)
-        np.testing.assert_allclose(V, expected, atol=1e-6)
-        assert (V > 0).all()
 
 
 def test_a_class_without_examples_gets_probability_zero():

@@ -107,15 +107,6 @@ def test_recall_is_the_share_of_exact_neighbours_and_a_low_one_warns(monkeypatch
         module.graph_diagnostics([half, Graph(half.W)])
 
 
-def test_of_equal_neighbours_any_counts_as_found(monkeypatch):
-    """All rows are equal: the exact neighbours of row 9 are 0, 1 and 2."""
-    row, cols = np.repeat(np.arange(10), 3), np.tile([7, 8, 9], 10)
-    monkeypatch.setattr(
-        module.rare_words, "neighbours", lambda *_: (row, cols, np.ones(30, np.float32))
-    )
-    assert cosine_graph(np.ones((10, 4)), 3, search="rare-words").recall == 1
-
-
 def test_spread_ends_at_the_fixed_point_of_symmetric_scaling():
     """F = (1 − α)(I − αS)⁻¹P with S_ij = W_ij/√(d_i d_j); degrees differ, one is zero."""
     W = np.zeros((5, 5))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -152,21 +150,3 @@ def test_kkt_residual_falls_by_a_factor_of_1000(loss):
     before = residual(data, layers, beta, DISTANCE[type(loss)])
     sweep(stack, 1000)
     assert residual(data, layers, beta, DISTANCE[type(loss)]) < before / 1000
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-@pytest.mark.parametrize("seed", range(2))
-def test_identity_layer_on_top_changes_nothing(loss, seed):
-    data, [layer], beta = random_stack(seed, layers=1)
-    below = copy.deepcopy(layer)
-    (p, q), M = layer.M[0][0].shape, copy.deepcopy(layer.M)
-    identity = Layer([np.eye(p) for _ in layer.R], [np.eye(q) for _ in layer.C], M)
-    one, two = Stack(data, [layer], loss, beta), Stack(data, [below, identity], loss, beta)
-    for _ in range(3):
-        for stack in (one, two):
-            stack.update_M()
-            stack.update_R(0)
-            stack.update_C(0)
-    upper = Layer(below.R, below.C, identity.M)
-    for F, G in zip(factors([layer]), factors([upper]), strict=True):
-        np.testing.assert_allclose(G, F, rtol=1e-9)

@@ -11,7 +11,7 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.core import priors
-from transferbench.core.scale import scale_columns, scale_to_one
+from transferbench.core.scale import scale_to_one
 from transferbench.errors import UserError
 from transferbench.problem import Domain, Problem
 
@@ -24,6 +24,7 @@ MODELS = {
     "graph-only": {"p": 4},
     "lr-kmeans": {},
     "cocc": {"k": 8},
+    "tsvm": {},
 }
 #: Models whose decisions have the given shares exactly; the others only lean towards them.
 EXACT = ("gcmf", "graph-only", "lr-kmeans")
@@ -99,15 +100,6 @@ def test_a_warning_where_estimators_disagree():
     with pytest.warns(UserWarning, match=said):
         fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
     assert fit.diagnostics["share_disagreement"] >= priors.LARGE_DISAGREEMENT
-
-
-def test_a_step_of_sinkhorn():
-    rng = np.random.default_rng(1)
-    V, given = rng.random((30, 3)), np.array([0.6, 0.3, 0.1])
-    expected = V * (30 * given / V.sum(axis=0))
-    np.testing.assert_allclose(scale_columns(V.copy(), given), expected)
-    rows = expected / expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(scale_to_one(expected, "rows"), rows)
 
 
 def test_shares_are_estimated_where_the_regression_decides_one_class():

@@ -76,14 +76,6 @@ def test_the_order_of_rows_and_words_does_not_matter(small):
     np.testing.assert_allclose(rare(X[:, columns]).W.toarray(), one.toarray(), rtol=1e-12)
 
 
-def test_more_duplicates_than_candidates_fill_all_places(small):
-    X = sp.csr_array(sp.vstack([texts(1)] * 200 + [texts(300, seed=1)]))
-    W = rare(X, 7).W
-    assert (np.diff(W[:200].indptr) >= 7).all()
-    np.testing.assert_allclose(W[:200, :200].data, 1)
-    assert not W.diagonal().any()
-
-
 def test_a_row_without_a_rare_word_has_neighbours(small):
     """All words are in a third of the rows, far more than are kept of their postings."""
     X = (np.random.default_rng(0).random((600, 30)) < 0.3) * 1.0

@@ -101,12 +101,3 @@ def test_other_content_is_refused(images, home, file, text, message):
     with pytest.raises(UserError, match=message) as error:
         tasks.load(task, home)
     assert "\n" not in str(error.value)
-
-
-def test_the_remedy_has_the_commands(home):
-    with pytest.raises(UserError) as error:
-        tasks.load(tasks.Task.parse("nus-wide"), home)
-    commit = "8bf9e9bcdf4934ccf0cd81d5e968ac84f587e5b3"
-    for command in ("git clone https://github.com/Umauro/", f"git -C FOLDER checkout {commit}"):
-        assert command in str(error.value)
-        assert command in (nus_wide.__doc__ or "")

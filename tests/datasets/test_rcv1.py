@@ -50,25 +50,6 @@ def test_corrected_rows_are_consistent(name):
             assert not (documents & ~has[other]).any(), (topic, other)
 
 
-#: Topics of stories of each half.
-ITEMS = {
-    "rcv1/subset1": {
-        0: "C11 C18 C181 CCAT",
-        9: "C13 C17 C24 CCAT GCAT GDIS GWEA",
-        3000: "C24 CCAT",
-    },
-    "rcv1/subset5": {0: "C13 C41 CCAT", 9: "C15 C152 CCAT", 3000: "C11 C18 C181 CCAT"},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ITEMS)
-def test_stories_of_each_half_are_the_right_ones(name):
-    _, Y = rcv1._corrected(file(name))
-    items = {at: " ".join(np.array(rcv1.TOPICS)[Y[at] == 1]) for at in ITEMS[name]}
-    assert items == ITEMS[name]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_recovered_counts_reproduce_the_published_weights(name):

@@ -11,7 +11,6 @@ from own_documents import CAT, SEA, SOURCE, TARGET, write_csv
 
 import transferbench
 from transferbench.data import tasks
-from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
 from transferbench.userdata.load import documents_problem
 
@@ -78,22 +77,6 @@ def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, na
     changed = path.read_text() + ("zebra zebra,cat\n" if name.endswith("csv") else "label: label\n")
     path.write_text(changed)
     assert key() != before
-
-
-def test_a_change_of_values_alone_changes_the_facts(tmp_path, home):
-    lines = "a 1:1000000\nb 2:1000000\na 1:1 2:{}\nb 2:1\n"
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("source: s.svm\ntargets: t.svm\noptions: {unit_length: false, weighting: tf}\n")
-    (tmp_path / "t.svm").write_text(lines.format(2))
-    facts = []
-    for value in ("1.0", "1.25"):
-        (tmp_path / "s.svm").write_text(lines.format(value))
-        task = tasks.Task.parse(str(mine))
-        built, truth = tasks.load(task, home)
-        assert built.domains[0].X[2, 1] == float(value)
-        facts.append((Facts.of(built, truth), tasks.ensure_built(task, home).facts))
-    assert facts[0][0] == facts[1][0]
-    assert facts[0][1] != facts[1][1]
 
 
 @pytest.mark.parametrize(

@@ -62,15 +62,11 @@ def test_tasks_and_training_rows_are_optional(mine):
     assert problem.domains[0].seen.sum() == 4
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [("c.csv", "volts,amps\n" + "0,1e39\n5e38,1e39\n" * 3), ("b.svm", "0 1:5e38 3:1e39\n" * 6)],
-)
-def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine, file, content):
-    (mine / "views" / file).write_text(content)
-    with pytest.warns(UserWarning, match=rf"{file}: the largest number is 1e\+39, so all were"):
+def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine):
+    (mine / "views" / "b.svm").write_text("0 1:5e38 3:1e39\n" * 6)
+    with pytest.warns(UserWarning, match=r"b.svm: the largest number is 1e\+39, so all were"):
         problem, _ = user.build("multilabel/own", {}, path=str(mine))
-    view = sp.csr_array(problem.domains[0].views["abc".index(file[0])]).toarray()
+    view = problem.domains[0].views[1].toarray()
     assert 2 * view[1, 0] == pytest.approx(view[1, 1])
 
 

@@ -11,7 +11,6 @@ from conftest import make_problem
 from sklearn.linear_model import LogisticRegression
 
 import transferbench
-from transferbench.problem import Domain
 
 
 def unit(X: np.ndarray) -> np.ndarray:
@@ -89,12 +88,3 @@ def test_labelled_documents_of_the_target_count_as_labelled():
     expected = closed_form(X, y, target.X[10:].toarray(), decided, 2, **weights)
     fit = transferbench.fit("arrls", replace(problem, domains=(source, target)), **weights)
     np.testing.assert_allclose(fit.scores[1][10:], expected, atol=1e-5)
-
-
-def test_a_class_without_labelled_documents_is_never_decided():
-    problem, _ = make_problem(seed=1, classes=3)
-    source, target = problem.domains
-    rows = np.flatnonzero(source.Y[:, 2] == 0)
-    source = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
-    fit = transferbench.fit("arrls", replace(problem, domains=(source, target)), p=4)
-    assert set(fit.scores[1].argmax(axis=1)) == {0, 1}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -209,13 +207,6 @@ def test_another_order_of_documents_is_no_more_than_another_start(name, params, 
     monkeypatch.setattr(np.random, "default_rng", lambda s: Reordered() if s == 5 else rng(s))
     found = models.load(name)(reordered(problem, orders), **params, seed=5).scores
     np.testing.assert_allclose(np.vstack(found), expected, atol=1e-6)
-
-
-def test_without_pooling_each_task_is_clustered_alone():
-    problem, _ = make_clustering()
-    alone = models.load("lnkmtc")(problem, pool_tasks=False, seed=0)
-    one = models.load("lnkmtc")(replace(problem, domains=problem.domains[:1]), seed=0)
-    np.testing.assert_array_equal(alone.scores[0], one.scores[0])
 
 
 def test_more_starts_never_give_a_worse_clustering():

@@ -56,11 +56,10 @@ def test_the_objective_is_a_divergence_between_joint_distributions(seed):
         clustering.assign_words()
 
 
-@pytest.mark.parametrize("lam", [0.0, 3.0])
-def test_no_assignment_increases_the_objective(lam):
+def test_no_assignment_increases_the_objective():
     fell = 0
-    for seed in range(60):
-        clustering = case(seed, k=1 + seed % 9, c=2 + seed % 3, lam=lam)
+    for seed in range(40):
+        clustering = case(seed, k=1 + seed % 9, c=2 + seed % 3, lam=3.0 * (seed % 2))
         before = clustering.objective()
         for _ in range(5):
             for assign in (clustering.assign_documents, clustering.assign_words):
@@ -69,7 +68,7 @@ def test_no_assignment_increases_the_objective(lam):
                 assert after <= before + 1e-12
                 fell += after < before - 1e-6
                 before = after
-    assert fell > 60
+    assert fell > 40
 
 
 def conditional(joint: np.ndarray) -> np.ndarray:

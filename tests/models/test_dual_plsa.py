@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from conftest import make_problem
@@ -111,15 +109,3 @@ def test_hidc_equals_em_by_its_definition(case, ks):
     for r, scores in enumerate(fit.scores):
         expected = D[r] * Z[r]
         np.testing.assert_allclose(scores, expected / expected.sum(axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("name", ["cd-plsa", "hidc"])
-def test_a_document_without_words_has_equal_probabilities(name):
-    problem, _ = make_problem(documents=30)
-    source, target = problem.domains
-    X = target.X.tolil()
-    X[4] = 0
-    target = replace(target, views=(X.tocsr(),))
-    fit = transferbench.fit(name, replace(problem, domains=(source, target)), max_iter=5, seed=0)
-    np.testing.assert_array_equal(fit.scores[1][4], [0.5, 0.5])
-    np.testing.assert_allclose(fit.scores[0], source.Y, atol=1e-12)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_problem
+from oracles import Objective, columns
 
 import transferbench
 from transferbench.core.documents import label_start
@@ -14,58 +15,31 @@ from transferbench.core.graph import cosine_graph
 K, P, ITERATIONS = 5, 3, 7
 
 
-def algorithm_1(problem, seed, lam, gamma, at):
-    """Return V and the objectives of eqs. 7–10, with X_π features × documents as in the paper.
+def algorithm_1(problem, seed, lam, gamma, at) -> Objective:
+    """Return the objective of eqs. 7–10 after its updates, X_π features × documents.
 
     at: normalise after the updates of a domain, as in Algorithm 1, or after each update.
     """
     rng = np.random.default_rng(seed)
-    c = len(problem.classes)
-    H = rng.random((K, c))
-    X, U, V, Wu, Wv = [], [], [], [], []
-    for domain, start in zip(problem.domains, label_start(problem), strict=True):
-        x = sp.csr_array(domain.X).toarray().T
-        x = x[x.sum(axis=1) > 0]
-        Wu.append(cosine_graph(x, P).W.toarray())
-        Wv.append(cosine_graph(x.T, P).W.toarray())
-        X.append(x / np.linalg.norm(x))
-        U.append(rng.random((len(x), K)))
-        V.append(start / start.sum(axis=0))
-    Du = [np.diag(W.sum(axis=1)) for W in Wu]
-    Dv = [np.diag(W.sum(axis=1)) for W in Wv]
-    objectives = []
+    model = Objective({"H": rng.random((K, len(problem.classes)))}, [])
+    for d, (domain, V) in enumerate(zip(problem.domains, label_start(problem), strict=True)):
+        X = sp.csr_array(domain.X).toarray().T
+        X = X[X.sum(axis=1) > 0]
+        model.graphs.append((lam, f"U{d}", cosine_graph(X, P).W.toarray()))
+        if not domain.seen.all():
+            model.graphs.append((gamma, f"V{d}", cosine_graph(X.T, P).W.toarray()))
+        model.terms.append((1, X / np.linalg.norm(X), [(f"U{d}", "H")], f"V{d}"))
+        model.factors |= {f"U{d}": rng.random((len(X), K)), f"V{d}": columns(V)}
     for _ in range(ITERATIONS):
         for d, domain in enumerate(problem.domains):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                U[d] = U[d] * np.sqrt(
-                    (X[d] @ V[d] @ H.T + lam * Wu[d] @ U[d])
-                    / (U[d] @ H @ V[d].T @ V[d] @ H.T + lam * Du[d] @ U[d])
-                )
-            if at == "update":
-                U[d] = U[d] / U[d].sum(axis=0)
-            if not domain.seen.all():
-                V[d] = V[d] * np.sqrt(
-                    (X[d].T @ U[d] @ H + gamma * Wv[d] @ V[d])
-                    / (V[d] @ H.T @ U[d].T @ U[d] @ H + gamma * Dv[d] @ V[d])
-                )
-            if at == "update":
-                V[d] = V[d] / V[d].sum(axis=0)
-            H = H * np.sqrt(
-                sum(u.T @ x @ v for u, x, v in zip(U, X, V, strict=True))
-                / sum(u.T @ u @ H @ v.T @ v for u, v in zip(U, V, strict=True))
-            )
+            free = [f"U{d}"] if domain.seen.all() else [f"U{d}", f"V{d}"]
+            for name in free:
+                model.update(name, scale=columns if at == "update" else None)
+            model.update("H")
             if at == "domain":
-                U[d] = U[d] / U[d].sum(axis=0)
-                V[d] = V[d] / V[d].sum(axis=0)
-        objectives.append(
-            sum(
-                np.linalg.norm(X[d] - U[d] @ H @ V[d].T) ** 2
-                + lam * np.trace(U[d].T @ (Du[d] - Wu[d]) @ U[d])
-                + (0 if domain.seen.all() else gamma * np.trace(V[d].T @ (Dv[d] - Wv[d]) @ V[d]))
-                for d, domain in enumerate(problem.domains)
-            )
-        )
-    return V, objectives
+                model.scale(columns, *free)
+        model.trace.append(model.value())
+    return model
 
 
 def fit(problem, **changes):
@@ -84,11 +58,11 @@ def fit(problem, **changes):
 )
 def test_equals_algorithm_1(targets, classes, weights, at):
     problem, _ = make_problem(targets=targets, classes=classes)
-    expected, objectives = algorithm_1(problem, 4, *weights, at)
+    expected = algorithm_1(problem, 4, *weights, at)
     got = fit(problem, lam=weights[0], gamma=weights[1], normalize_at=at)
-    for V, scores in zip(expected, got.scores, strict=True):
-        np.testing.assert_allclose(scores, V, rtol=1e-9)
-    np.testing.assert_allclose(got.trace, objectives, rtol=1e-9)
+    for d, scores in enumerate(got.scores):
+        np.testing.assert_allclose(scores, expected.factors[f"V{d}"], rtol=1e-9)
+    np.testing.assert_allclose(got.trace, expected.trace, rtol=1e-9)
 
 
 def test_neighbours_among_all_domains_are_the_block_of_the_joint_graph():

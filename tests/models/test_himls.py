@@ -1,4 +1,4 @@
-"""HiMLS compared with its equations, computed with dense matrices."""
+"""HiMLS and HiMLSD compared with their equations, computed with dense matrices."""
 
 from __future__ import annotations
 
@@ -6,146 +6,133 @@ import numpy as np
 import pytest
 from algorithm1 import C_of, R_of, algorithm1
 from conftest import make_multilabel
+from scipy.optimize import brentq
+from scipy.special import kl_div
 
 import transferbench
 
 
-def step(F, num, den):
-    return F * np.sqrt(num / den)
+def block(first, top, i, j, alpha=1.0):
+    """Return X, M, the rows and the weight of view j of task i; j = "Y" for the labels."""
+    if j == "Y":
+        return first.Y[i], top.MY[i], first.s[i], alpha
+    return first.X[i][j], top.M[i][j], slice(None), 1.0
 
 
 class Equations:
-    """Eqs. 10–21; eq. 16 uses all rows above the first layer, as the objective requires."""
+    """Eqs. 5 and 10–21 of HiMLS, and eqs. 23 and 32–43 of HiMLSD with corrected misprints.
 
-    @staticmethod
-    def pretrain_R(a, alpha):
-        for i, s in enumerate(a.s):
-            R, Ru = a.R[i][s], a.R[i][~s]
-            views = [(x, C, M) for x, C, M in zip(a.X[i], a.C, a.M[i], strict=True)]
-            # Eq. 10
-            num = sum(x[s] @ C @ M.T for x, C, M in views) + alpha * a.Y[i] @ a.CY @ a.MY[i].T
-            den = sum(R @ M @ C.T @ C @ M.T for _, C, M in views)
-            den = den + alpha * R @ a.MY[i] @ a.CY.T @ a.CY @ a.MY[i].T
-            a.R[i][s] = step(R, num, den)
-            # Eq. 11
-            num = sum(x[~s] @ C @ M.T for x, C, M in views)
-            a.R[i][~s] = step(Ru, num, sum(Ru @ M @ C.T @ C @ M.T for _, C, M in views))
+    Eqs. 16 and 40 use all rows above the first layer, as the objective requires. Those of
+    pre-training are those of fine-tuning a single layer.
+    """
 
-    @staticmethod
-    def pretrain_C(a):
-        tasks = range(len(a.X))
-        for j, C in enumerate(a.C):
-            # Eq. 12
-            num = sum(a.X[i][j].T @ a.R[i] @ a.M[i][j] for i in tasks)
-            den = sum(C @ a.M[i][j].T @ a.R[i].T @ a.R[i] @ a.M[i][j] for i in tasks)
-            a.C[j] = step(C, num, den)
-        # Eq. 13
-        R = [a.R[i][a.s[i]] for i in tasks]
-        num = sum(a.Y[i].T @ R[i] @ a.MY[i] for i in tasks)
-        den = sum(a.CY @ a.MY[i].T @ R[i].T @ R[i] @ a.MY[i] for i in tasks)
-        a.CY = step(a.CY, num, den)
+    def __init__(self, coupling: str | None = None):
+        """coupling: of HiMLSD; None for HiMLS."""
+        self.coupling = coupling
 
-    @staticmethod
-    def pretrain_M(a, alpha, beta):
-        for i, s in enumerate(a.s):
-            R = a.R[i]
-            for j, C in enumerate(a.C):
-                # Eq. 14
-                M = a.M[i][j]
-                num = R.T @ a.X[i][j] @ C + beta * a.MY[i]
-                a.M[i][j] = step(M, num, R.T @ R @ M @ C.T @ C + beta * M)
-            # Eq. 15
-            R, MY = R[s], a.MY[i]
-            num = alpha * R.T @ a.Y[i] @ a.CY + beta * sum(a.M[i])
-            den = alpha * R.T @ R @ MY @ a.CY.T @ a.CY + beta * len(a.C) * MY
-            a.MY[i] = step(MY, num, den)
+    def parts(self, X, fitted):
+        """Return what X and the fitted matrix contribute to the numerator and the denominator."""
+        return (X / fitted, np.ones_like(X)) if self.coupling else (X, fitted)
 
-    @staticmethod
-    def finetune_R(levels, l, alpha):  # noqa: E741
+    def step(self, F, num, den):
+        return F * (num / den if self.coupling else np.sqrt(num / den))
+
+    def R(self, levels, l, alpha):  # noqa: E741
+        """Eqs. 10, 11, 16 and 17; 34, 35, 40 and 41."""
         first, top, L = levels[0], levels[-1], len(levels)
-        for i, s in enumerate(first.s):
-            below, above = R_of(levels, i, 1, l - 1), R_of(levels, i, l + 1, L)
+        for i in range(len(first.s)):
             R = R_of(levels, i, 1, L)
-            # Eqs. 16 and 17, which differ in the labels
-            num = den = 0
-            for j, M in enumerate(top.M[i]):
+            num, den = np.zeros((2, len(R), top.R[i].shape[1]))
+            for j in [*range(len(first.C)), "Y"]:
+                X, M, rows, weight = block(first, top, i, j, alpha)
                 B = M @ C_of(levels, j, 1, L).T
-                num, den = num + first.X[i][j] @ B.T, den + R @ B @ B.T
-            B = top.MY[i] @ C_of(levels, "Y", 1, L).T
-            num[s] += alpha * first.Y[i] @ B.T
-            den[s] += alpha * R[s] @ B @ B.T
+                A, D = self.parts(X, R[rows] @ B)
+                num[rows] += weight * A @ B.T
+                den[rows] += weight * D @ B.T
+            below, above = R_of(levels, i, 1, l - 1), R_of(levels, i, l + 1, L)
             own = levels[l - 1].R
-            own[i] = step(own[i], below.T @ num @ above.T, below.T @ den @ above.T)
+            own[i] = self.step(own[i], below.T @ num @ above.T, below.T @ den @ above.T)
 
-    @staticmethod
-    def finetune_C(levels, l):  # noqa: E741
+    def C(self, levels, l):  # noqa: E741
+        """Eqs. 12, 13, 18 and 19; 36, 37, 42 and 43."""
         first, top, L = levels[0], levels[-1], len(levels)
-        tasks = range(len(first.X))
         for j in [*range(len(first.C)), "Y"]:
-            # Eqs. 18 and 19
             below, above = C_of(levels, j, 1, l - 1), C_of(levels, j, l + 1, L)
             num = den = 0
-            for i in tasks:
-                rows = first.s[i] if j == "Y" else slice(None)
-                X = first.Y[i] if j == "Y" else first.X[i][j]
-                RM = R_of(levels, i, 1, L)[rows] @ (top.MY[i] if j == "Y" else top.M[i][j])
-                Omega = RM @ C_of(levels, j, 1, L).T
-                num = num + below.T @ X.T @ RM @ above.T
-                den = den + below.T @ Omega.T @ RM @ above.T
+            for i in range(len(first.s)):
+                X, M, rows, _ = block(first, top, i, j)
+                RM = R_of(levels, i, 1, L)[rows] @ M
+                A, D = self.parts(X, RM @ C_of(levels, j, 1, L).T)
+                num = num + below.T @ A.T @ RM @ above.T
+                den = den + below.T @ D.T @ RM @ above.T
             if j == "Y":
-                levels[l - 1].CY = step(levels[l - 1].CY, num, den)
+                levels[l - 1].CY = self.step(levels[l - 1].CY, num, den)
             else:
-                levels[l - 1].C[j] = step(levels[l - 1].C[j], num, den)
+                levels[l - 1].C[j] = self.step(levels[l - 1].C[j], num, den)
 
-    @staticmethod
-    def finetune_M(levels, alpha, beta):
+    def M(self, levels, alpha, beta):
+        """Eqs. 14, 15, 20 and 21; 32, 33, 38 and 39."""
         first, top, L = levels[0], levels[-1], len(levels)
         for i, s in enumerate(first.s):
-            R = R_of(levels, i, 1, L)
+            R, count = R_of(levels, i, 1, L), len(top.M[i])
             for j, M in enumerate(top.M[i]):
-                # Eq. 20
                 C = C_of(levels, j, 1, L)
-                num = R.T @ first.X[i][j] @ C + beta * top.MY[i]
-                top.M[i][j] = step(M, num, R.T @ (R @ M @ C.T) @ C + beta * M)
-            # Eq. 21
-            R, C, M = R[s], C_of(levels, "Y", 1, L), top.MY[i]
-            num = alpha * R.T @ first.Y[i] @ C + beta * sum(top.M[i])
-            den = alpha * R.T @ (R @ M @ C.T) @ C + beta * len(top.M[i]) * M
-            top.MY[i] = step(M, num, den)
+                A, D = self.parts(first.X[i][j], R @ M @ C.T)
+                num, den = R.T @ A @ C, R.T @ D @ C
+                if self.coupling:
+                    top.M[i][j] = self.coupled(M * num, den, top.MY[i], beta)
+                else:
+                    top.M[i][j] = self.step(M, num + beta * top.MY[i], den + beta * M)
+            C, M = C_of(levels, "Y", 1, L), top.MY[i]
+            A, D = self.parts(first.Y[i], R[s] @ M @ C.T)
+            num, den = alpha * R[s].T @ A @ C, alpha * R[s].T @ D @ C
+            if self.coupling:
+                top.MY[i] = (M * num + beta * sum(top.M[i])) / (den + beta * count)
+            else:
+                top.MY[i] = self.step(M, num + beta * sum(top.M[i]), den + beta * count * M)
 
-    @staticmethod
-    def objective(levels, alpha, beta):
-        """Eq. 5."""
+    def coupled(self, a, w, P, beta):
+        """Return M with −a/M + w + β log(M/P) = 0, or with 1 − P/M instead of the logarithm."""
+        if self.coupling == "paper":
+            return (a + beta * P) / (w + beta)
+
+        def root(a, w, P):
+            def slope(t):
+                return -a * np.exp(-t) + w + beta * (t - np.log(P))
+
+            return np.exp(brentq(slope, -50, 50, xtol=1e-13))
+
+        return np.vectorize(root)(a, w, P)
+
+    def objective(self, levels, alpha, beta):
+        """Eqs. 5 and 23."""
+        distance = kl_div if self.coupling else lambda A, B: (A - B) ** 2
         first, top, L = levels[0], levels[-1], len(levels)
         total = 0.0
         for i, s in enumerate(first.s):
             R = R_of(levels, i, 1, L)
             for j, M in enumerate(top.M[i]):
-                total += np.sum((first.X[i][j] - R @ M @ C_of(levels, j, 1, L).T) ** 2)
-                total += beta * np.sum((M - top.MY[i]) ** 2)
+                total += distance(first.X[i][j], R @ M @ C_of(levels, j, 1, L).T).sum()
+                total += beta * distance(M, top.MY[i]).sum()
             fitted = R[s] @ top.MY[i] @ C_of(levels, "Y", 1, L).T
-            total += alpha * np.sum((first.Y[i] - fitted) ** 2)
+            total += alpha * distance(first.Y[i], fitted).sum()
         return total
 
 
+@pytest.mark.parametrize("coupling", [None, "exact", "paper"])
 @pytest.mark.parametrize(
     ("tasks", "views", "p", "q"),
     [(1, 1, (5,), (4,)), (2, 2, (5, 3), (4, 3)), (3, 1, (6, 4, 2), (5, 3, 2))],
 )
-def test_fit_equals_algorithm_1(tasks, views, p, q):
+def test_fit_equals_algorithm_1(tasks, views, p, q, coupling):
     problem, _ = make_multilabel(tasks=tasks, views=views, documents=20, features=15)
-    settings = {"p": p, "q": q, "pretrain": 3, "finetune": 3}
-    scores, trace = algorithm1(problem, Equations, alpha=0.7, beta=0.3, seed=2, **settings)
-    fit = transferbench.fit(
-        "himls",
-        problem,
-        seed=2,
-        alpha=[0.7],
-        beta=[0.3],
-        start="random",
-        dtype="float64",
-        **settings,
-    )
+    settings = {"p": p, "q": q, "pretrain": 3, "finetune": 3, "seed": 2}
+    expected, trace = algorithm1(problem, Equations(coupling), alpha=0.7, beta=0.3, **settings)
+    settings |= {"alpha": [0.7], "beta": [0.3], "start": "random", "dtype": "float64"}
+    if coupling:
+        fit = transferbench.fit("himlsd", problem, coupling=coupling, **settings)
+    else:
+        fit = transferbench.fit("himls", problem, **settings)
     np.testing.assert_allclose(fit.trace, trace, rtol=1e-9)
-    for actual, expected in zip(fit.scores, scores, strict=True):
-        np.testing.assert_allclose(actual, expected, rtol=1e-8)
+    for actual, scores in zip(fit.scores, expected, strict=True):
+        np.testing.assert_allclose(actual, scores, rtol=1e-8)

@@ -170,18 +170,6 @@ def test_ml_knn_equals_bayes_rule_for_each_document(k, s):
     np.testing.assert_allclose(fitted("ml-knn", problem, k=k, s=s), expected)
 
 
-def test_ml_knn_without_smoothing_gives_the_prior_where_both_products_are_zero():
-    """No labelled document has three neighbours with the label, so P(C = 3) is 0 for both."""
-    kind = np.arange(12) % 2
-    X = np.eye(2)[kind] @ np.array([[3.0, 1, 0, 0], [0, 0, 1, 2]])
-    seen = np.arange(12) < 5
-    Y = np.where(seen[:, None], np.eye(2)[kind], 0)
-    problem = Problem("p", "multilabel", ("a", "b"), (Domain("all", (X,), Y, seen),))
-    scores = fitted("ml-knn", problem, k=3, s=0.0)
-    np.testing.assert_array_equal(scores[6:][kind[6:] == 0][:, 0], 3 / 5)
-    assert np.isfinite(scores).all()
-
-
 def shared_subspace(X, Y, alpha, beta, r):
     """Return U from the generalised eigenvalue problem, dense, of size d."""
     n, d = X.shape
@@ -254,28 +242,6 @@ def test_tram_equals_the_harmonic_solution_with_rounded_numbers_of_labels(graph,
         expected[chosen] += 0.5
         np.testing.assert_allclose(row, expected, atol=1e-8)
     assert len(numbers) > 1
-
-
-def test_tram_gives_unconnected_documents_the_mean_of_the_labelled():
-    problem, _ = make()
-
-    def isolate(d: Domain) -> tuple:
-        """Change three unlabelled documents: two share a feature of their own, one has none."""
-        one, two = (np.pad(sp.csr_array(v).toarray(), ((0, 0), (0, 1))) for v in d.views)
-        for view in (one, two):
-            view[-3:] = 0
-            view[-3:-1, -1] = 1
-        return (one, two), d.Y, d.seen
-
-    problem = changed(problem, isolate)
-    _, Y, seen = parts(make()[0])
-    size = Y[seen].sum(axis=1, keepdims=True)
-    composition = (Y[seen] / size).mean(axis=0)
-    assert round(float(size.mean())) == 1
-    composition[composition.argmax()] += 1
-    scores = transferbench.fit("tram", problem, k=4, graph="cosine").scores
-    for domain in scores:
-        np.testing.assert_allclose(domain[-3:], np.tile(composition / 2, (3, 1)), atol=1e-9)
 
 
 @pytest.mark.parametrize(("gamma", "lam", "mu"), [(0.01, 0.05, 0.0), (0.02, 0.01, 3.0)])

@@ -63,8 +63,3 @@ def test_cross_validation_needs_two_documents_a_fold_unless_there_is_one_setting
     calls = []
     tuned([3], lambda *given: calls.append(given) or Y, Y, seen)
     assert len(calls) == 1
-
-
-def test_fewer_than_two_labelled_documents_are_an_error():
-    with pytest.raises(ValueError, match="two labelled documents"):
-        tuned([3], lambda *_: np.ones((4, 1)), np.ones((4, 1)), np.arange(4) < 1)

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from conftest import make_multilabel
 
 import transferbench
 from transferbench.core.losses import Divergence, Squares
 from transferbench.models.multilabel._layers import Documents, LayerPlan, start_M, train
-from transferbench.problem import Domain
 
 LOSSES = [Squares(), Divergence()]
 PLAN = LayerPlan((5, 3), (4, 3), 3, 3, "random", 5, "length", 0)
@@ -69,17 +67,6 @@ def test_pooling_merges_tasks_and_views():
     both = np.hstack([given.X[0].toarray(), given.X[1]])
     np.testing.assert_array_equal(pooled.X[0].toarray(), both)
     np.testing.assert_array_equal(np.concatenate(given.tasks), pooled.tasks[0])
-
-
-def test_features_without_documents_are_dropped():
-    problem, _ = make_multilabel()
-    domains = []
-    for d in problem.domains:
-        X = d.views[0].toarray()
-        X[:, 3] = 0
-        domains.append(Domain(d.name, (sp.csr_array(X), d.views[1]), d.Y, d.seen))
-    documents = Documents.of(replace(problem, domains=tuple(domains)), False, False, "float64")
-    assert [x.shape[1] for x in documents.X] == [29, 10]
 
 
 def test_columns_of_C_start_with_length_or_sum_one():

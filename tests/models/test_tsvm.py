@@ -6,10 +6,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from conftest import make_problem
 from sklearn.svm import LinearSVC
 
-import transferbench
 from transferbench.models.transfer import tsvm
 
 LEVELS = 2.0 ** np.arange(-6, 1)
@@ -84,24 +82,6 @@ def test_no_training_at_one_weight_increases_the_objective(small, monkeypatch):
     assert falls >= 3
 
 
-def test_the_objective_is_between_the_best_labelling_and_the_start(small):
-    """Six documents, three positive: a machine is trained for each of the 20 labellings."""
-    X, sign, T = small
-    for first in range(0, 12, 6):
-        few = T[first : first + 6]
-        both = tsvm.stack_matrices([X, few])
-        weight = np.ones(len(sign) + 6)
-        values = {}
-        for chosen in combinations(range(6), 3):
-            y = np.append(sign, np.where(np.isin(np.arange(6), chosen), 1.0, -1.0))
-            values[chosen] = objective(plain_svm(both, y, weight), both, y, weight)
-        plain = tsvm.values(few, plain_svm(X, sign, np.ones(len(sign))))
-        start = values[tuple(np.flatnonzero(tsvm.largest(plain, 3) > 0))]
-        _, objectives = tsvm.transduce(X, sign, few, 3, 1.0, np.array([1.0]))
-        final = objectives[-1][-1]
-        assert min(values.values()) * (1 - 1e-6) <= final <= start * (1 + 1e-6)
-
-
 def test_no_switch_of_a_pair_lowers_the_final_objective(small):
     """Joachims's final condition: the slacks of no pair sum to more than two."""
     X, sign, T = small
@@ -156,25 +136,3 @@ def test_switched_pairs_are_the_most_misplaced(pairs):
             if f[up] > f[down]:
                 best[up], best[down] = 1, -1
         np.testing.assert_array_equal(new, best)
-
-
-@pytest.mark.parametrize(("prior", "positives"), [("source", 10), ("equal", 20)])
-def test_the_default_share_is_that_of_unbalanced_sources(prior, positives, monkeypatch):
-    """A quarter of the labelled documents are of the second class."""
-    problem, _ = make_problem()
-    source, target = problem.domains
-    second = source.Y[:, 1] > 0
-    rows = np.r_[np.flatnonzero(~second)[:15], np.flatnonzero(second)[:5]]
-    few = type(source)("few", (source.X[rows],), source.Y[rows], source.seen[rows])
-    unbalanced = type(problem)("p", "transfer", problem.classes, (few, target))
-    asked, transduce = [], tsvm.transduce
-
-    def record(X, sign, T, positives, *args, **settings):
-        asked.append(positives)
-        assert (sign > 0).sum() == 5
-        return transduce(X, sign, T, positives, *args, **settings)
-
-    monkeypatch.setattr(tsvm, "transduce", record)
-    transferbench.fit("tsvm", unbalanced, prior=prior)
-    assert len(target.seen) == 40
-    assert asked == [positives]
