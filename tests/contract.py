@@ -177,7 +177,6 @@ def read_only(X: Any) -> Any:
 
 #: Layouts that a domain keeps; it turns all others into one of these.
 LAYOUTS = {
-    "csr, read-only": read_only,
     "C, read-only": lambda X: read_only(X.toarray()),
     "float32": lambda X: X.astype(np.float32),
 }

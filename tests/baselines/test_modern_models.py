@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
 
 import numpy as np
@@ -16,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 import transferbench
 from transferbench.core import dense as vectors
 from transferbench.errors import Unavailable
-from transferbench.messages import install_hint
 from transferbench.problem import Domain, Problem
 
 POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
@@ -142,26 +139,3 @@ def test_target_labels_are_masked_and_settings_of_scikit_learn_stay():
         assert set(y[domain == 1]) == {0, 2}
         assert (y[domain == -2]).tolist() == [-1] * 30
     np.testing.assert_array_equal(fit.scores[1], np.tile([0.25, 0, 0.75], (30, 1)))
-
-
-def test_names_and_parameters_are_available_without_the_libraries():
-    code = f"""
-import sys
-from transferbench import models, parameters
-from transferbench import datasets
-from transferbench import experiments
-assert all(parameters.schema(models.load(name))["components"].default == 100 for name in {NAMES})
-assert "embedded/comp-vs-rec" in datasets.tasks()
-experiments.load("modern-baselines")
-assert not {{"skada", "ot", "safetensors", "tokenizers"}} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-@pytest.mark.parametrize("name", SKADA)
-def test_without_the_extra_the_error_names_the_remedy(name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skada", None)  # as if it were not installed
-    expected = "skada is not installed"
-    with pytest.raises(Unavailable) as error:
-        transferbench.fit(name, make_problem()[0])
-    assert str(error.value) == f"{expected}; {install_hint('modern')}."

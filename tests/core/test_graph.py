@@ -60,19 +60,6 @@ def test_heat_graph_keeps_outliers_connected_and_accepts_equal_rows():
     np.testing.assert_array_equal(heat_graph(np.ones((4, 2)), 3).W.toarray(), 1 - np.eye(4))
 
 
-def test_the_order_of_a_graph_brings_neighbours_together_and_loses_nothing():
-    """Of a shuffled path, whose neighbours end up next to each other."""
-    n = 60
-    path = sp.diags_array([np.arange(1.0, n)] * 2, offsets=[-1, 1]).tocsr()
-    shuffled = np.random.default_rng(0).permutation(n)
-    graph = Graph(sp.csr_array(path[shuffled][:, shuffled]))
-    order = graph.order()
-    near = graph.reordered(order)
-    rows, cols = near.W.nonzero()
-    assert np.abs(rows - cols).max() == 1
-    np.testing.assert_array_equal(near.W.toarray(), graph.W.toarray()[np.ix_(order, order)])
-
-
 def text(n: int = 400) -> sp.csr_array:
     return sp.random_array((n, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
 

@@ -169,14 +169,6 @@ def test_a_product_is_the_dense_one(columns, sparse, order):
     np.testing.assert_allclose(product(A, B, np.empty_like(XB)), X @ B, rtol=1e-12)
 
 
-def test_a_matrix_by_rows_has_32_bit_indices():
-    X = sp.csr_array(np.eye(3))
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    held = by_rows(X, np.dtype("float32"))
-    assert (held.indices.dtype, held.indptr.dtype, held.dtype) == ("int32", "int32", "float32")
-    np.testing.assert_array_equal(held.toarray(), np.eye(3))
-
-
 def test_normalize_makes_sums_one_and_leaves_zero_lines():
     F = np.array([[1.0, 0.0], [3.0, 0.0]])
     np.testing.assert_allclose(scale_to_one(F.copy(), "columns"), [[0.25, 0], [0.75, 0]])

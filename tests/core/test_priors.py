@@ -11,7 +11,6 @@ from conftest import make_problem
 
 import transferbench
 from transferbench.core import priors
-from transferbench.core.scale import scale_to_one
 from transferbench.errors import UserError
 from transferbench.problem import Domain, Problem
 
@@ -45,20 +44,6 @@ def test_shares_are_estimated_where_classes_are_clear(sizes):
     problem, _ = unequal(sizes)
     (found,) = transferbench.estimate_shares(problem)
     np.testing.assert_allclose(found, np.array(sizes) / sum(sizes), atol=0.05)
-
-
-@pytest.mark.parametrize("source", [[0.5, 0.5], [0.7, 0.3]])
-def test_em_finds_the_shares_of_exact_probabilities(source):
-    rng = np.random.default_rng(0)
-    source, true = np.array(source), np.array([0.2, 0.8])
-    y = rng.choice(2, 20_000, p=true)
-    x = rng.normal(2.0 * y, 1)
-    density = np.exp(-((x[:, None] - [0, 2]) ** 2) / 2)
-    P = scale_to_one(density * source, "rows")
-    found = priors.saerens(P, source)
-    np.testing.assert_allclose(found, true, atol=0.02)
-    again = scale_to_one(P * found / source, "rows").mean(axis=0)
-    np.testing.assert_allclose(again, found, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -100,20 +85,6 @@ def test_a_warning_where_estimators_disagree():
     with pytest.warns(UserWarning, match=said):
         fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
     assert fit.diagnostics["share_disagreement"] >= priors.LARGE_DISAGREEMENT
-
-
-def test_shares_are_estimated_where_the_regression_decides_one_class():
-    """The source's classes are unequal, too, and few labels make the regression follow them."""
-    problem, _ = unequal((60, 6))
-    source, target = problem.domains
-    few = np.flatnonzero(source.Y[:, 1])[6:]
-    rows = np.setdiff1d(np.arange(len(source.seen)), few)
-    cut = Domain("source", (source.X[rows],), source.Y[rows], source.seen[rows])
-    problem = replace(problem, domains=(cut, target))
-    C = 0.001
-    assert not priors.probabilities(problem, C)[1].argmax(axis=1).any()
-    (found,) = transferbench.estimate_shares(problem, C=C)
-    np.testing.assert_allclose(found, [60 / 66, 6 / 66], atol=0.03)
 
 
 def test_em_goes_on_until_the_likelihood_is_greatest():

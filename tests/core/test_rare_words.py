@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.core import rare_words
-from transferbench.core.graph import MIN_RECALL, Graph, cosine_graph
+from transferbench.core.graph import Graph, cosine_graph
 
 
 def texts(n: int, seed: int = 0, features: int = 5000, words: int = 60) -> sp.csr_array:
@@ -67,23 +67,13 @@ def test_equals_the_exact_graph_if_the_limits_do_not_apply(p):
 
 
 def test_the_order_of_rows_and_words_does_not_matter(small):
-    X, rng = texts(1500), np.random.default_rng(1)
+    X, rng = texts(700), np.random.default_rng(1)
     # Unequal weights leave no ties.
     X.data *= 1 + rng.random(X.nnz) / 10
     rows, columns = rng.permutation(X.shape[0]), rng.permutation(X.shape[1])
     one, two = rare(X).W, rare(X[rows]).W
     np.testing.assert_allclose(two.toarray(), one[rows][:, rows].toarray(), rtol=1e-12)
     np.testing.assert_allclose(rare(X[:, columns]).W.toarray(), one.toarray(), rtol=1e-12)
-
-
-def test_a_row_without_a_rare_word_has_neighbours(small):
-    """All words are in a third of the rows, far more than are kept of their postings."""
-    X = (np.random.default_rng(0).random((600, 30)) < 0.3) * 1.0
-    length = X.sum(axis=0)
-    assert length.min() > 3 * rare_words.POSTINGS
-    graph = rare(X[X.any(axis=1)], 5)
-    assert (np.diff(graph.W.indptr) >= 5).all()
-    assert 0.1 < graph.recall < MIN_RECALL
 
 
 def test_rows_of_zeros_have_no_neighbour():

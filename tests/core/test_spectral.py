@@ -63,15 +63,6 @@ def test_the_starting_vector_does_not_matter(C, count, monkeypatch):
         np.testing.assert_allclose(abs(cosines), 1, atol=1e-7)
 
 
-def test_null_vectors_are_the_components_in_the_order_of_their_documents():
-    values, vectors = spectral.smallest_eigenpairs(five_components(), 5)
-    np.testing.assert_allclose(values, 0, atol=1e-12)
-    ends = np.cumsum([0, 20, 12, 15, 9, 11])
-    for t in range(5):
-        support = np.flatnonzero(vectors[:, t])
-        assert (support[0], support[-1] + 1) == (ends[t], ends[t + 1])
-
-
 def minimum_by_linprog(cost: np.ndarray, b: float, decreasing: bool) -> float:
     r = len(cost)
     steps = np.eye(r, k=1)[:-1] - np.eye(r)[:-1] if decreasing else None  # μ_{t+1} − μ_t ≤ 0

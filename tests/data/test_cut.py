@@ -70,9 +70,6 @@ def test_documents_stay_in_order_with_their_labels_and_are_the_same_every_time(o
     assert rows(cut(whole, truth, **options)[0]) == rows(problem)
 
 
-def test_fewer_documents_are_some_of_more():
-    few, more = (rows(cut(*made(PAIR), documents=n)[0]) for n in (20, 60))
-    assert all(set(a) < set(b) for a, b in zip(few, more, strict=True))
 
 
 def test_halves_are_of_the_labelled_domain_alone():
@@ -85,27 +82,8 @@ def test_halves_are_of_the_labelled_domain_alone():
     assert sizes(cut(whole, truth, halves=True, class_sizes="1:1")[1])[0] == sizes(found)[0]
 
 
-def test_features_and_weights_are_those_of_the_remaining_documents():
-    whole, truth = made(PAIR)
-    problem, _ = cut(whole, truth, 41, "tf-idf", True, documents=30)
-    # The number of each document is above 0; the second feature is, too.
-    X = sp.csr_array(sp.vstack([domain.X for domain in problem.domains]))
-    plain = cut(whole, truth, documents=30)[0]
-    counts = sp.csr_array(sp.vstack([domain.X for domain in plain.domains]))
-    np.testing.assert_allclose(X.toarray(), weight(counts, "tf-idf", True).toarray())
-    with pytest.raises(ValueError, match="no feature is left"):
-        cut(whole, truth, 61, documents=30)
 
 
-def test_documents_without_a_label_remain_unless_classes_are_cut():
-    whole, truth = made(PAIR)
-    Y = truth.Y[1].copy()
-    Y[:10] = 0
-    truth = replace(truth, Y=(truth.Y[0], Y))
-    _, all_kept = cut(whole, truth, documents=80)
-    assert all_kept.scored[1].sum() == 70
-    _, found = cut(whole, truth, class_sizes="1:1")
-    assert found.scored[1].all()
 
 
 @pytest.mark.parametrize("ratio", ["1:2:3", "a:b", "0:1", "1:inf"])

@@ -214,9 +214,3 @@ def test_an_order_is_an_option_of_every_task(own):
             named(f"own/small:order={wrong}")
 
 
-def test_a_run_has_the_order_of_its_task(own, home):
-    found = [runner.run(runner.plan(f"own/small:order={n}", "lr", {}, [0]), home) for n in range(3)]
-    (plain,), (first,), (second,) = found
-    assert plain.metrics["target-1"] == pytest.approx(first.metrics["target-1"])
-    names = [record.task for record in (plain, first, second)]
-    assert names == ["own/small", "own/small:order=1", "own/small:order=2"]

@@ -58,14 +58,16 @@ def test_without_the_users_files_the_error_states_the_remedy(name, home):
     assert datasets.tasks()[name].user_files(home.data) == []
 
 
-def is_small(name: str) -> bool:
-    """True for a task that is built in less than half a second, and for one of its kind."""
-    slow = ("amazon/", "crisislex/", "rcv1/", "zhuang/", "webkb/wisconsin", "webkb/texas")
-    slow += ("webkb/washington", "email-spam/inbox-1", "email-spam/inbox-2", "email-spam/task-b")
-    return not name.startswith(slow) and not name.endswith(("-19997", "-bydate"))
+#: Tasks that are built quickly, the first of each kind, and one without labels.
+QUICK = {
+    *{name.split("/")[0]: name for name in reversed(FETCHED)}.values(),
+    "email-spam/inboxes",
+}
+QUICK -= {name for name in QUICK if name.startswith(("amazon/", "crisislex/", "rcv1/", "zhuang/"))}
+QUICK -= {name for name in QUICK if name.endswith(("-19997", "-bydate"))}
 
 
-@pytest.mark.parametrize("name", slow_unless(is_small, FETCHED))
+@pytest.mark.parametrize("name", slow_unless(QUICK.__contains__, FETCHED))
 def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transferbench.data import tasks
 from transferbench.datasets import generated
-from transferbench.errors import UserError
 
 PLAIN = {"weighting": "tf", "unit_length": False}
 
@@ -41,11 +39,6 @@ def test_word_frequencies_follow_the_model():
     lengths = X.sum(axis=1)
     assert lengths.mean() == pytest.approx(60, rel=0.01)
     assert lengths.var() == pytest.approx(60, rel=0.05)
-
-
-def test_too_few_documents_are_refused(home):
-    with pytest.raises(UserError, match="3 documents for 2 classes in each of 2 tasks; try other"):
-        tasks.load(tasks.Task.parse("clusters:documents=3"), home)
 
 
 def test_a_transfer_task_has_one_labelled_domain():

@@ -10,21 +10,10 @@ from scipy.io import loadmat
 
 from transferbench.data.text import document_frequency
 from transferbench.datasets import newsgroups, newsgroups_19997, newsgroups_mtc, zhuang
-from transferbench.datasets.newsgroups import GROUPS, SPLITS
+from transferbench.datasets.newsgroups import SPLITS
 from transferbench.datasets.newsgroups_bydate import recipe, rennie
 
 PAIRS = [("comp-vs-sci", 16), ("rec-vs-sci", 16), ("sci-vs-talk", 6)]
-
-
-@pytest.mark.parametrize("name", SPLITS)
-def test_sub_categories_are_disjoint_and_classes_agree(name):
-    split = SPLITS[name]
-    groups = [g for domain in split.values() for members in domain.values() for g in members]
-    assert len(groups) == len(set(groups))
-    assert len({tuple(domain) for domain in split.values()}) == 1
-    for domain in split.values():
-        for top, members in domain.items():
-            assert all(GROUPS[g].startswith(f"{top}.") for g in members)
 
 
 def test_sub_categories_are_those_of_the_papers():

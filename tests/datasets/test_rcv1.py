@@ -63,29 +63,6 @@ def test_recovered_counts_reproduce_the_published_weights(name):
     assert abs(6000 - len(np.unique(rows[off])) - exact) <= 3
 
 
-@pytest.mark.slow
-def test_the_four_top_topics_and_the_tasks():
-    files = originals(NAMES[0])
-    problem, truth = rcv1.build(NAMES[0], files, views="tf-idf")
-    assert problem.family == "multilabel"
-    assert problem.classes == ("CCAT", "ECAT", "GCAT", "MCAT")
-    assert truth.names == ("task-1", "task-2", "task-3", "task-4")
-    Y = np.vstack(truth.Y)
-    assert statistics(Y)[1] == 0.294
-    assert Y.any(axis=1).all()
-    for own in truth.Y:  # every task has documents of all topics
-        assert (own.mean(axis=0) > 0.1).all()
-    everything, all_truth = rcv1.build("rcv1/subset1-101", files, views="tf-idf")
-    assert everything.classes == tuple(rcv1.TOPICS)
-    M = [rcv1.TOPICS.index(topic) for topic in ("M11", "M12", "M13", "M14")]
-    for four, many, one, other in zip(
-        truth.Y, all_truth.Y, problem.domains, everything.domains, strict=True
-    ):
-        np.testing.assert_array_equal(four[:, 3], many[:, M].any(axis=1))
-        np.testing.assert_array_equal(four[:, 0], many[:, rcv1.TOPICS.index("CCAT")])
-        np.testing.assert_array_equal(one.seen, other.seen)
-
-
 def test_a_shift_is_undone():
     """Labels of the first half are 2 columns further to the left, and cut off its last features."""
     X, Y = np.arange(1, 41.0).reshape(4, 10), np.tile(np.arange(101.0), (4, 1))

@@ -71,26 +71,6 @@ def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine):
 
 
 @pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("views/c.csv", "volts,amps\n" + "1,2.00000001\n" * 6),
-        ("views/d.svm", "0 1:1\n" * 6),
-        ("tasks.csv", None),
-    ],
-)
-def test_a_changed_file_rebuilds_the_task(mine, home, file, content):
-    task = tasks.Task.parse("multilabel/own", path=str(mine))
-    tasks.load(task, home)
-    before = task.built_path(home)
-    assert before.is_file()
-    assert task.built_path(home) == before
-    (mine / file).unlink() if content is None else (mine / file).write_text(content)
-    assert not task.built_path(home).exists()
-    tasks.load(task, home)
-    assert task.built_path(home) != before
-
-
-@pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("labels.csv", None, "labels.csv: no such file"),

@@ -7,11 +7,9 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_clustering
 from oracles import dense_laplacian
-from sklearn.cluster import KMeans
 
 from transferbench import measures, models
 from transferbench.core import spectral
-from transferbench.models.clustering import _shared
 from transferbench.problem import Domain, Problem
 
 SIZES = (40, 40)
@@ -85,14 +83,6 @@ def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(pool_tasks, sigm
         start = np.random.default_rng(7).integers(2, size=len(X))
         expected.append(kernel_lloyd(np.exp(-square / (2 * sigma**2)), start, 2))
     np.testing.assert_allclose(np.vstack(fit.scores), -np.vstack(expected), atol=1e-10)
-
-
-def test_kmeans_together_equals_kmeans_on_the_stacked_documents():
-    problem, _ = make_clustering(seed=1)
-    fit = models.load("kmeans")(problem, pool_tasks=True, seed=7)
-    X = sp.vstack([d.X for d in problem.domains])
-    expected = KMeans(2, init="random", n_init=1, random_state=7).fit(X)
-    np.testing.assert_allclose(np.vstack(fit.scores), -expected.transform(X))
 
 
 def test_ncut_finds_the_components_of_a_graph():
@@ -207,10 +197,3 @@ def test_another_order_of_documents_is_no_more_than_another_start(name, params, 
     monkeypatch.setattr(np.random, "default_rng", lambda s: Reordered() if s == 5 else rng(s))
     found = models.load(name)(reordered(problem, orders), **params, seed=5).scores
     np.testing.assert_allclose(np.vstack(found), expected, atol=1e-6)
-
-
-def test_more_starts_never_give_a_worse_clustering():
-    problem, _ = make_clustering(seed=5, classes=3)
-    Z = np.vstack([d.X.toarray() for d in problem.domains])
-    inertia = [(_shared.kernel_kmeans(Z, 3, n, 0).max(axis=1) ** 2).sum() for n in (1, 2, 5, 20)]
-    assert inertia == sorted(inertia, reverse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit, ndtri
@@ -32,15 +30,6 @@ def mixture(share: float, n: int = 300, *, shift: float = 1.5, seed: int = 0) ->
     source, _ = domain("source", 0.5, 0.0)
     target, y = domain("target", share, shift)
     return Problem("mixture", "transfer", ("a", "b"), (source, target)), y
-
-
-@pytest.mark.parametrize(("share", "rho"), [(0.1, 0.7), (0.5, 0.9), (0.8, 0.3)])
-def test_agreement_is_the_tetrachoric_correlation(rho, share):
-    """Rankings of a bivariate normal sample have its correlation at every share."""
-    n = 200_000
-    both = np.random.default_rng(1).multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
-    found = consensus.agreement(both[:, 0], both[:, 1], round(share * n))
-    assert np.tanh(found) == pytest.approx(rho, abs=0.02)
 
 
 def test_the_shares_of_the_target_are_found():
@@ -100,14 +89,3 @@ def test_alike_domains_are_decided_by_the_svm():
     assert fit.diagnostics["area"] < 0.6
     assert fit.diagnostics["alike"] == 1
     assert "agreement" not in fit.diagnostics
-
-
-def test_few_documents_are_decided_by_the_svm():
-    """They have no shares to find."""
-    n = 19
-    problem, _ = mixture(0.5)
-    target = problem.domains[1]
-    few = replace(target, views=(target.X[-n:],), Y=target.Y[-n:], seen=target.seen[-n:])
-    small = replace(problem, domains=(problem.domains[0], few))
-    found = transferbench.fit("consensus", small).scores[1]
-    np.testing.assert_array_equal(found, transferbench.fit("svm", small).scores[1])

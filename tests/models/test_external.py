@@ -49,13 +49,6 @@ def accuracies(built, name, **given) -> list[float]:
     ]
 
 
-def test_an_estimator_of_skada_beats_guessing(built):
-    pytest.importorskip("skada")
-    assert accuracies(built, "skada:CORAL")[0] > 0.6
-    resolved = parameters.resolve(models.load("skada:CORAL"), {"reg": "0.1"}, "CORAL")
-    assert resolved["reg"] == 0.1  # its default is the text "auto"
-
-
 def test_an_estimator_with_a_target_is_trained_for_each(built, tmp_path, monkeypatch):
     (tmp_path / "adapting.py").write_text(ADAPTING)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -105,5 +105,3 @@ def test_with_stop_the_scores_are_those_of_the_least_objective():
     for scores in (stopped.scores, seen[least - 1], seen[-1]):
         np.testing.assert_array_equal(np.vstack(scores), np.vstack(shorter.scores))
     assert (fixed.scores[1] != shorter.scores[1]).any()
-    early = fit(problem, max_iter=20, **settings)
-    np.testing.assert_array_equal(seen[19][1], early.scores[1])

@@ -113,12 +113,6 @@ def test_an_epsilon_that_does_more_harm_than_good_is_not_kept(monkeypatch):
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("epsilon", [[1e-3, 1e-3], []])
-def test_values_of_epsilon_must_fall(epsilon):
-    with pytest.raises(ValueError, match="falling values"):
-        transferbench.fit("mtfl", labelled_twice()[0], epsilon=epsilon)
-
-
 def test_a_labelled_domain_is_scored_by_its_own_tasks_and_others_by_the_mean():
     problem, _ = labelled_twice(features=50)
     X, Y = parts(problem)

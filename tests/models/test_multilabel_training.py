@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from conftest import make_multilabel
@@ -36,19 +34,6 @@ def make_documents():
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
-def test_scores_do_not_depend_on_the_order_of_documents(loss):
-    documents = make_documents()
-    R, C = PLAN.start_factors(documents.X, 0)
-    rng = np.random.default_rng(1)
-    order = np.concatenate([rng.permutation(rows) for rows in documents.tasks])
-    X, Y, seen = tuple(x[order] for x in documents.X), documents.Y[order], documents.seen[order]
-    moved = replace(documents, X=X, Y=Y, seen=seen)
-    one = train(documents, documents.seen, loss, PLAN, (1.0, 1.0), (R, C))
-    two = train(moved, moved.seen, loss, PLAN, (1.0, 1.0), (R[order], C))
-    np.testing.assert_allclose(two, one[order], rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 def test_labels_of_unseen_rows_are_never_used(loss):
     documents = make_documents()
     start = PLAN.start_factors(documents.X, 0)
@@ -67,13 +52,6 @@ def test_pooling_merges_tasks_and_views():
     both = np.hstack([given.X[0].toarray(), given.X[1]])
     np.testing.assert_array_equal(pooled.X[0].toarray(), both)
     np.testing.assert_array_equal(np.concatenate(given.tasks), pooled.tasks[0])
-
-
-def test_columns_of_C_start_with_length_or_sum_one():
-    X = make_documents().X[0]
-    np.testing.assert_allclose(np.linalg.norm(PLAN.start_C(X, 4, 0), axis=0), 1)
-    plan = replace(PLAN, columns="sum", start="plsa")
-    np.testing.assert_allclose(plan.start_C(X, 4, 0).sum(axis=0), 1)
 
 
 def test_each_pair_of_weights_is_tried_with_its_own_training(monkeypatch):

@@ -44,11 +44,6 @@ def test_components_are_the_leading_eigenvectors_of_the_dense_problem(Z, mu):
     np.testing.assert_allclose(got.std(axis=0), 1)
 
 
-def test_there_are_no_more_components_than_the_rank(Z):
-    flat = np.hstack([Z[:, :2], Z[:, :2]])
-    assert transfer_components(flat[:S], flat[S:], 5, 1.0).shape == (S + T, 2)
-
-
 def test_scores_are_those_of_logistic_regression_on_the_components():
     problem, truth = make_problem(seed=2, documents=60)
     source, target = (np.asarray(domain.X) for domain in dense(problem, "svd", 7).domains)
