@@ -24,7 +24,7 @@ def decide(decided, *, classes=2, source=None, params=()):
         first = replace(problem.domains[0], Y=np.eye(classes)[source])
         problem = replace(problem, domains=(first, problem.domains[1]))
     fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
-    return check_fit("dtl", problem, dict(params), fit, ["t.csv"])
+    return check_fit("dtl", problem, dict(params), fit)
 
 
 def test_sound_decisions_have_no_doubt():
@@ -37,10 +37,10 @@ def test_documents_without_features_of_the_source_name_the_options():
     built, _ = documents_problem(
         [SOURCE], [make_documents("t.csv", texts, [""] * 5)], {"min_df": 1}
     )
-    empty, unrelated = check_data(built, ["t.csv"])
+    empty, unrelated = check_data(built)
     assert empty.text.startswith("1 of 5 documents have no feature left")
     assert "--option min_df=1, tokens=characters" in empty.text
-    assert str(unrelated) == "t.csv: 1 of 5 documents share no feature with the source"
+    assert str(unrelated) == "t: 1 of 5 documents share no feature with the source"
     assert not empty.worthless
     assert not unrelated.worthless
 
@@ -61,7 +61,7 @@ def test_no_feature_in_common_is_worthless_and_names_the_options():
 )
 def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, source, worthless):
     (doubt,) = decide([0] * n, source=source)
-    assert str(doubt).startswith(f"t.csv: all {n} documents are in one class, a; ")
+    assert str(doubt).startswith(f"target: all {n} documents are in one class, a; ")
     assert doubt.worthless == worthless
 
 
@@ -107,9 +107,9 @@ def near_and_far():
 def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(model):
     problem = near_and_far()
     fit = transferbench.fit(model, problem)
-    (doubt,) = check_fit(model, problem, {}, fit, ["n.csv", "f.csv"])
+    (doubt,) = check_fit(model, problem, {}, fit)
     assert re.fullmatch(
-        r"f\.csv: the source differs \(a classifier tells its documents from these, area under the "
+        r"target: the source differs \(a classifier tells its documents from these, area under the "
         r"curve \d\.\d\d\), and this model does not transfer; consensus does",
         str(doubt),
     )

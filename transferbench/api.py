@@ -167,21 +167,17 @@ def compare(
     arguments = problem is not None, bool(source), bool(target)
     for_files = bool(options or reading)
     if arguments not in ((True, False, False), (False, True, True)) or (for_files and not source):
-        raise UserError(
-            "expected a problem or the name of a task, or else source and target, with options."
-        )
+        expected = "a problem or the name of a task, or else source and target, with options"
+        raise UserError(f"expected {expected}.")
     truth = None
     if problem is None:
         how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
         family = comparing.choose_family(models, True, how.separator)
         loaded = load(
             *(find_domains([n] if isinstance(n, str) else n) for n in (source, target)),
-            family=family,
-            labels="any",
-            options=options or {},
-            reading=how,
+            family=family, labels="any", options=options or {}, reading=how,
             max_bytes=settings.load().max_bytes,
-        )
+        )  # fmt: skip
         problem, truth = loaded.problem, loaded.truth
     elif isinstance(problem, str):
         problem, truth = load_task(problem)

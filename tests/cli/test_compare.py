@@ -200,7 +200,7 @@ def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; give"),
+        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "label 'dog' is none of the source's ('cat', 'sea')"),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among ['file', 'row']"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
@@ -222,7 +222,7 @@ def test_shared_documents_are_named(call, folder):
     write_csv(folder / "t.csv", shared[:4] + other)
     code, _, err = call(*command)
     assert code == 0
-    assert re.search(r"warning: t\.csv: \d of 34 documents are also in the source \(s\), so ", err)
+    assert re.search(r"warning: t: \d of 34 documents are also in the source \(s\), so ", err)
     write_csv(folder / "t.csv", shared[::-1])
     assert call(*command)[0] == 1
     assert call(*command, "--force")[0] == 0
@@ -343,7 +343,6 @@ def test_several_labels_are_compared_without_a_recommendation(call, several, fai
     code, out, _ = call("compare", *files[:4], "-m", "linear-svm", "-m", "tram", "--json")
     answer = json.loads(out)
     assert (code, answer["recommended"]) == (0, None)
-    assert 1 <= answer["source_labels"] <= 2
     row, failed = answer["results"]
     assert (row["documents"], row["none"], row["f1"] > 0.8) == (30, 0, True)
     assert (failed["seconds"], failed["f1"], len(failed["warnings"])) == (None, None, 1)

@@ -122,7 +122,7 @@ def test_an_average_is_explained_by_its_rows(explain):
         code, out, _ = explain("gtl-table3", average, "GCMF")
         head, cells = out.split("\nThe mean of:\n")
         assert code == 0
-        assert f"ours      {float(printed[average]['ours']):.2f} %" in head
+        assert f" {float(printed[average]['ours']):.2f} %" in head
         rows = [re.split("  +", line) for line in cells.splitlines()[1:]]
         assert all(row in printed for row, _, _ in rows)
         for i, name in ((1, "ours"), (2, "published")):

@@ -83,7 +83,7 @@ def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, na
     ("text", "line", "message"),
     [
         ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
-        ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no file"),
+        ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no such file"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),
         ("source: s.csv\ntargets: [t.csv, '[t].csv']\n", 2, "t.csv: given twice"),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
@@ -111,7 +111,7 @@ def test_other_mistakes_in_own_tasks(mine, home):
     assert f"options into {mine}, below the key options" in error(f"{mine}:min_df=3")
     assert "cannot be read" in error(str(mine.parent / "no.yaml"))
     write_csv(mine.parent / "t.csv", [("the cat", "")])
-    assert "t.csv: no document has a label, so that nothing can be scored" in error(str(mine))
+    assert "t.csv: no document has a label; nothing can be scored" in error(str(mine))
     mine.write_bytes(b"\xff\xfe")
     assert "cannot be read" in error(str(mine))
 

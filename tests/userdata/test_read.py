@@ -128,7 +128,7 @@ BAD = {
         b"text;topic\na;b\n",
         ":1: no column 'label' among ['text', 'topic']; name",
     ),
-    "other.csv": (b"a;b\nc;d\n", "--id-column), or separate columns by a comma, semicolon or tab."),
+    "other.csv": (b"a;b\nc;d\n", "--id-column), or use commas as separators."),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
     "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8"),
@@ -205,9 +205,7 @@ def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
 
 def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path):
     path = write_csv(tmp_path / "a.csv", ROWS)
-    with pytest.raises(
-        UserError, match=r"expected at most 20; split it into.*the setting max_size"
-    ):
+    with pytest.raises(UserError, match=r"expected at most 20; split it into"):
         check_files([path], 20)
     check_files([path], 200)
 

@@ -89,10 +89,8 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
         ("", ""),
         ("cat", "0.5"),
     ]
-    (doubt,) = check_fit("himls", problem, {}, fit, ["t.csv"])
-    assert str(doubt).startswith(
-        "t.csv: 1 of 3 documents get no label; --set ensure_one_label=true "
-    )
+    (doubt,) = check_fit("himls", problem, {}, fit)
+    assert str(doubt).startswith("t: 1 of 3 documents get no label; --set ensure_one_label=true ")
 
 
 @pytest.mark.parametrize(
@@ -125,9 +123,9 @@ def test_a_separator_in_a_name_is_no_error(labels):
 @pytest.mark.parametrize(
     ("family", "labels", "remedy"),
     [
-        ("transfer", ["a, b", "b"], "',' and a multi-label model (`transferbench list models`), or "
+        ("transfer", ["a, b", "b"], "',' and a multi-label model, or "
          "--label-separator '' if it is one label."),
-        ("multilabel", ["a, b|c", "b|c"], "list models`), or --label-separator '|' if it is one"),
+        ("multilabel", ["a, b|c", "b|c"], "--label-separator '|' if it is one"),
         ("multilabel", ["a, b|c", "d|c"], ""),
     ],
 )  # fmt: skip

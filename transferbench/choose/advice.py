@@ -6,13 +6,18 @@ result is worthless by its doubts; then none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from transferbench import models, parameters
-from transferbench.choose import evidence
-from transferbench.choose.evidence import MIN_EVIDENCE, RECOMMENDED, REGRETS, WEAK_AGREEMENT
+from transferbench.choose.evidence import (
+    MAX_CLASSES,
+    MAX_EVIDENCE,
+    MIN_EVIDENCE,
+    RECOMMENDED,
+    REGRETS,
+    WEAK_AGREEMENT,
+)
 from transferbench.models.transfer.consensus import FEW
 from transferbench.problem import Problem
 
@@ -58,38 +63,26 @@ def choose(problem: Problem, entry: Entry) -> Choice:
         why = "source and target look alike, so it decides as the SVM"
     else:
         why = "its decisions have the class shares of its parameter prior"
+    evidence = " No evidence is known for its parameters."
     if entry.params == parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
-        alike = agreement is None
-        regrets = _evidence(shares for shares in REGRETS if (shares == "no shift") == alike)
-    else:
-        regrets = " No evidence is known for its parameters."
-    return Choice(
-        RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{regrets}{_outside(problem, least)}"
-    )
-
-
-def _evidence(shares: Iterable[str]) -> str:
-    """Return a sentence on the regret of the recommended model for shares of the classes."""
-    regrets = [REGRETS[name] for name in shares]
-    below = [
-        f"{r.mean:.1f} points ({r.low:.1f} to {r.high:.1f}, at worst {r.worst:.1f}) {r.where}"
-        for r in regrets
-    ]
-    return (
-        f" In the experiment `choice` ({sum(r.tasks for r in regrets)} tasks from "
-        f"{max(r.corpora for r in regrets)} corpora, with whose labels it was designed) it is on "
-        f"average below the best of six single models by {'; '.join(below)}. In brackets: the 95 % "
-        "interval over corpora."
-    )
-
-
-def _outside(problem: Problem, least: int) -> str:
-    """Return a sentence if the problem is larger or smaller than what the evidence is from."""
-    most, classes = max(len(domain.seen) for domain in problem.domains), len(problem.classes)
-    if least >= MIN_EVIDENCE and most <= evidence.MAX_EVIDENCE and classes <= evidence.MAX_CLASSES:
-        return ""
-    return (
-        f" Your data are outside the range of the experiment `choice` ({MIN_EVIDENCE:,} to "
-        f"{evidence.MAX_EVIDENCE:,} documents a domain, two to {evidence.MAX_CLASSES} classes): "
-        "label a sample to be sure."
-    )
+        regrets = [
+            r for shares, r in REGRETS.items() if (shares == "no shift") == (agreement is None)
+        ]
+        below = "; ".join(
+            f"{r.mean:.1f} points ({r.low:.1f} to {r.high:.1f}, at worst {r.worst:.1f}) {r.where}"
+            for r in regrets
+        )
+        evidence = (
+            f" In the experiment `choice` ({sum(r.tasks for r in regrets)} tasks from "
+            f"{max(r.corpora for r in regrets)} corpora, with whose labels it was designed) it is "
+            f"on average below the best of six single models by {below}. In brackets: the 95 % "
+            "interval over corpora."
+        )
+    most = max(len(domain.seen) for domain in problem.domains)
+    if least < MIN_EVIDENCE or most > MAX_EVIDENCE or len(problem.classes) > MAX_CLASSES:
+        evidence += (
+            f" Your data are outside the range of the experiment `choice` ({MIN_EVIDENCE:,} to "
+            f"{MAX_EVIDENCE:,} documents a domain, two to {MAX_CLASSES} classes): label a sample "
+            "to be sure."
+        )
+    return Choice(RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{evidence}")

@@ -162,32 +162,23 @@ class Comparison:
     doubts: tuple[Doubt, ...]
     choice: Choice
 
+    def is_worthless(self, *models: str) -> bool:
+        """True if the documents or the decisions of a model should not be used."""
+        doubts = [*self.doubts, *(doubt for name in models for doubt in self.entries[name].doubts)]
+        return any(doubt.worthless for doubt in doubts)
+
     def facts(self) -> dict[str, Any]:
-        """Return the recommendation, and source_shares of the classes, or source_labels.
-
-        The latter is the mean number of a document's labels.
-        """
-        problem, facts = self.problem, dict[str, Any]()
-        if problem.family == "transfer":
-            shares = labelled_shares(problem).tolist()
-            facts["source_shares"] = dict(zip(problem.classes, shares, strict=True))
-        elif problem.family == "multilabel":
-            labels = [domain.Y[domain.seen].sum(axis=1) for domain in problem.domains]
-            facts["source_labels"] = float(np.concatenate(labels).mean())
-        return facts | {
-            "recommended": self.choice.model, "recommendation": self.choice.sentence
-        }  # fmt: skip
+        """Return the recommendation, and source_shares of the classes if there is one label."""
+        problem = self.problem
+        facts = {"recommended": self.choice.model, "recommendation": self.choice.sentence}
+        if problem.family != "transfer":
+            return facts
+        shares = labelled_shares(problem).tolist()
+        return {"source_shares": dict(zip(problem.classes, shares, strict=True)), **facts}
 
 
-def compare(problem: Problem, plans: Iterable[FitPlan], *, names: Sequence[str] = ()) -> Comparison:
-    """Fit the models, and recommend one if it is among them.
-
-    Parameters
-    ----------
-    plans
-        See `plan`.
-    names
-        How doubts call the targets.
+def compare(problem: Problem, plans: Iterable[FitPlan]) -> Comparison:
+    """Fit the models, see `plan`, and recommend one if it is among them.
 
     Raises
     ------
@@ -196,24 +187,18 @@ def compare(problem: Problem, plans: Iterable[FitPlan], *, names: Sequence[str] 
     """
     entries: dict[str, Entry] = {}
     for planned in plans:
-        entry = fit_plan(problem, names, planned)
+        entry = fit_plan(problem, planned)
         if not entry.fits and not entries:
             raise UserError(f"{entry.model}: {entry.doubts[0]}.")
         entries[entry.model] = entry
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, "")
     if RECOMMENDED in entries:
         choice = choose(problem, entries[RECOMMENDED])
-    return Comparison(problem, entries, tuple(check_data(problem, names)), choice)
+    return Comparison(problem, entries, tuple(check_data(problem)), choice)
 
 
-def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
-
-    Parameters
-    ----------
-    names
-        What doubts call the targets.
-    """
+def fit_plan(problem: Problem, planned: FitPlan) -> Entry:
+    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead."""
 
     def failed(text: str) -> Entry:
         return Entry(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
@@ -235,7 +220,7 @@ def fit_plan(problem: Problem, names: Sequence[str], planned: FitPlan) -> Entry:
             return failed(f"{why}; other parameters are given by --set")
     texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
     doubts = [*map(Doubt, texts)]
-    doubts += check_fit(planned.model, problem, planned.params, fits[0], names)
+    doubts += check_fit(planned.model, problem, planned.params, fits[0])
     return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
 
 
@@ -296,42 +281,31 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
         name: [evaluate(fit, truth) for fit in entry.fits] if truth else []
         for name, entry in compared.entries.items()
     }
-    made = []
+    made, classes, family = [], compared.problem.classes, compared.problem.family
     for place, members in places.items():
-        one_label = compared.problem.family == "transfer"
-        several = compared.problem.family == "multilabel" and place != ALL
         n = sum(scored[i] for i in members)
         for name, entry in compared.entries.items():
             scores = [fit.scores[members[0]] for fit in entry.fits]
             seeds = [of_seed[place] for of_seed in measured[name]] if n else []
+            shares, labels, recall = dict[str, float](), dict[str, float](), dict[str, float]()
+            if family == "transfer" and scores:
+                counts = [np.bincount(S.argmax(axis=1), minlength=len(classes)) for S in scores]
+                mean = np.mean(counts, axis=0) / len(scores[0])
+                shares = dict(zip(classes, mean.tolist(), strict=True))
+            if family == "transfer" and seeds and truth:
+                recall = _recall(truth, members[0], scores)
+            if family == "multilabel" and place != ALL and scores:
+                decided = [S >= THRESHOLD for S in scores]
+                labels["labels"] = fmean(float(D.sum(axis=1).mean()) for D in decided)
+                labels["none"] = fmean(float(np.mean(~D.any(axis=1))) for D in decided)
             line = Line(
-                target=place,
-                entry=entry,
-                recommended=place != ALL and name == compared.choice.model,
-                documents=sum(len(domains[i].seen) for i in members),
-                scored=n,
-                shares=_shares(compared.problem.classes, scores) if one_label and scores else {},
-                labels=_labels(scores) if several and scores else {},
-                recall=_recall(truth, members[0], scores) if truth and one_label and seeds else {},
+                target=place, entry=entry, documents=sum(len(domains[i].seen) for i in members),
+                recommended=place != ALL and name == compared.choice.model, scored=n,
+                shares=shares, labels=labels, recall=recall,
                 measures={key: [seed[key] for seed in seeds] for key in (seeds or [{}])[0]},
-            )
+            )  # fmt: skip
             made.append(line)
     return made
-
-
-def _labels(scores: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return the mean number of labels, and the share of documents without any."""
-    return {
-        "labels": fmean(float((S >= THRESHOLD).sum(axis=1).mean()) for S in scores),
-        "none": fmean(float(np.mean((S < THRESHOLD).all(axis=1))) for S in scores),
-    }
-
-
-def _shares(classes: Sequence[str], scores: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return the mean shares of the classes among the decisions over the seeds."""
-    c = len(classes)
-    counts = np.mean([np.bincount(S.argmax(axis=1), minlength=c) for S in scores], axis=0)
-    return dict(zip(classes, (counts / len(scores[0])).tolist(), strict=True))
 
 
 def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, float]:

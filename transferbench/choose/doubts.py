@@ -4,7 +4,7 @@ A doubt is a warning of a doubtful or worthless result, with the remedy. `compar
 `run FILE.yaml` print the same doubts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,28 +43,17 @@ FEATURES_REMEDY = (
 )
 
 
-def check_data(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
-    """Return doubts about the documents of the targets.
-
-    Parameters
-    ----------
-    names
-        How messages call the targets; by default the names of the domains.
-    """
+def check_data(problem: Problem) -> list[Doubt]:
+    """Return doubts about the documents of the targets."""
     in_source = np.zeros(problem.domains[0].X.shape[1])
     for domain in problem.sources:
         in_source[sp.csr_array(domain.X).indices] = 1
     doubts = [
-        Doubt(text, worthless, name)
-        for name, target in _named(problem, names)
+        Doubt(text, worthless, target.name)
+        for target in problem.targets
         for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
     ]
-    return doubts + check_overlap(problem, names)
-
-
-def _named(problem: Problem, names: Sequence[str]) -> Iterator[tuple[str, Domain]]:
-    """Yield each target with its name in messages."""
-    return zip(names or [t.name for t in problem.targets], problem.targets, strict=True)
+    return doubts + check_overlap(problem)
 
 
 def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
@@ -84,17 +73,12 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
         yield f"no two documents share a feature; {FEATURES_REMEDY}", False
 
 
-def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
+def check_overlap(problem: Problem) -> list[Doubt]:
     """Return a doubt for each target that shares documents with a source.
 
     Documents are the same if their features are, scaled to length one. Of few possible documents
     many are the same by chance: the share that repeats within the sources is expected, and only
     what exceeds it counts.
-
-    Parameters
-    ----------
-    names
-        As in `check_data`.
     """
     if not problem.sources:
         return []
@@ -105,7 +89,7 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
         repeated += int(counts[counts > 1].sum())
     chance = repeated / sum(len(domain.seen) for domain in problem.sources)
     doubts = []
-    for name, target in _named(problem, names):
+    for target in problem.targets:
         keys, n = _keys(target, directions), len(target.seen)
         shared = {source: np.isin(keys, source_keys) for source, source_keys in sources.items()}
         same = int(np.any([*shared.values()], axis=0).sum())
@@ -114,7 +98,8 @@ def check_overlap(problem: Problem, names: Sequence[str] = ()) -> list[Doubt]:
             where = ", ".join(source for source, flags in shared.items() if flags.any())
             also = f"{same} of {n} documents are also in the source ({where})"
             text = f"{also}, so results are too good; remove them from one of both"
-            doubts.append(Doubt(text, excess >= WORTHLESS_SHARED * (1 - chance), name))
+            worthless = excess >= WORTHLESS_SHARED * (1 - chance)
+            doubts.append(Doubt(text, worthless, target.name))
     return doubts
 
 
@@ -128,42 +113,35 @@ def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
     return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
 
 
-def check_fit(
-    model: str,
-    problem: Problem,
-    params: Mapping[str, Any],
-    fit: Fit,
-    names: Sequence[str] = (),
-) -> list[Doubt]:
+def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit) -> list[Doubt]:
     """Return doubts about the decisions of a model on the targets.
 
     Parameters
     ----------
     params
         All parameters of the model.
-    names
-        As in `check_data`.
     """
     doubts = []
-    scores = (S for S, d in zip(fit.scores, problem.domains, strict=True) if not d.seen.all())
-    for (name, _), of_target in zip(_named(problem, names), scores, strict=True):
+    for target, scores in zip(problem.domains, fit.scores, strict=True):
+        if target.seen.all():
+            continue
         if problem.family == "multilabel":
-            texts = _label_doubts(of_target)
+            texts = _label_doubts(scores)
         elif fit.columns == "clusters" or not problem.sources:
-            texts = _one_class(of_target.argmax(axis=1), 1 / len(problem.classes), "cluster")
+            texts = _one_class(scores.argmax(axis=1), 1 / len(problem.classes), "cluster")
         else:
             matched = "area" in fit.diagnostics  # consensus decides by shares
-            texts = _decision_doubts(problem, of_target.argmax(axis=1), params, matched)
-        doubts += [Doubt(text, worthless, name) for text, worthless in texts]
-    for name, target in _named(problem, names) if model in NO_TRANSFER else ():
-        alone = replace(problem, domains=(*problem.sources, target))
+            texts = _decision_doubts(problem, scores.argmax(axis=1), params, matched)
+        doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
+    for target in problem.targets if model in NO_TRANSFER else ():
         if len(target.seen) < consensus.FEW:
             continue
+        alone = replace(problem, domains=(*problem.sources, target))
         area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
         if area >= DIFFERENT:
             told = f"a classifier tells its documents from these, area under the curve {area:.2f}"
             text = f"the source differs ({told}), and this model does not transfer; consensus does"
-            doubts.append(Doubt(text, target=name))
+            doubts.append(Doubt(text, target=target.name))
     agreement = fit.diagnostics.get("agreement", 1.0)
     if agreement < WEAK_AGREEMENT:
         why = f"its members agree little ({agreement:.2f}, below {WEAK_AGREEMENT})"

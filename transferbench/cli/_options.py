@@ -1,7 +1,7 @@
 """Options by the fields of a dataclass; names in arguments, completed without heavy imports."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, field, fields
 from functools import wraps
 from pathlib import Path
@@ -19,38 +19,30 @@ def option(*flags: str, **settings: Any) -> Any:
     return field(metadata={"flags": flags, **settings})
 
 
-def declared(values: type) -> dict[str, Callable[..., Any]]:
-    """Return the options that a dataclass declares, as decorators by the name of the field."""
-    options = {}
-    for each in fields(values):
-        if each.metadata:
-            settings = dict(each.metadata)
-            if each.default is not MISSING:
-                settings.setdefault("default", each.default)
-            options[each.name] = click.option(*settings.pop("flags"), each.name, **settings)
-    return options
+def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options of a dataclass to a command.
 
-
-def passing(
-    name: str, build: Callable[..., Any], options: Mapping[str, Callable[..., Any]]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds options to a command and passes build(**values) as `name`."""
+    The command takes one instance of it as the argument `name`.
+    """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_value(**arguments: Any) -> Any:
-            values = {each: arguments.pop(each) for each in options}
-            return command(**{name: build(**values)}, **arguments)
+            chosen = {each.name: arguments.pop(each.name) for each in fields(values)}
+            return command(**{name: values(**chosen)}, **arguments)
 
-        for add in reversed(list(options.values())):
-            with_value = add(with_value)
+        for each in reversed(fields(values)):
+            settings = dict(each.metadata)
+            if each.default is not MISSING:
+                settings["default"] = each.default
+            with_value = click.option(*settings.pop("flags"), each.name, **settings)(with_value)
         return with_value
 
     return decorate
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a shell_complete callback for the names that `known` returns."""
+    """Return a shell_complete callback for the names that a function returns."""
     return lambda ctx, param, start: sorted(name for name in names() if name.startswith(start))
 
 

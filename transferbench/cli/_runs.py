@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import click
 from annotated_types import Ge, Lt
 
-from transferbench.cli._options import declared, option, passing
+from transferbench.cli._options import option, passing
 from transferbench.cli._terminal import OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
@@ -124,4 +124,4 @@ class Execution:
 
 
 #: Add the options, whose values a command takes as `execution`.
-execution_options = passing("execution", Execution, declared(Execution))
+execution_options = passing("execution", Execution)

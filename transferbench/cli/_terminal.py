@@ -1,20 +1,12 @@
-"""The only ways from a command to the terminal: output, messages, colours and warnings."""
+"""The only ways from a command to the terminal: output, messages and warnings."""
 
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from transferbench.messages import aligned, message_text, printable, shorten
-
-#: Colour of a line by its first word, a verdict. Colours are for terminals, unless NO_COLOR is set.
-COLOURS = {
-    **dict.fromkeys(("=", "within", "done"), "green"),
-    **dict.fromkeys(("NO", "▼", "below"), "red"),
-    **dict.fromkeys(("–", "▲", "above"), "yellow"),
-}
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
@@ -23,15 +15,8 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in aligned columns below the first, the header; verdicts at a start in colour."""
-    header, *lines = map(printable, aligned(rows))
-    styled = [click.style(header, bold=True)]
-    for line in lines:
-        word = line.partition(" ")[0]
-        mark = click.style(word, fg=COLOURS[word]) if word in COLOURS else word
-        styled.append(mark + line.removeprefix(word))
-    plain = bool(os.environ.get("NO_COLOR"))
-    click.echo("\n".join(styled), color=False if plain else None)
+    """Print rows in aligned columns; the first is the header."""
+    echo("\n".join(aligned(rows)))
 
 
 def say(message: Any, *, err: bool = False) -> None:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from transferbench.choose.evidence import QUICK, RECOMMENDED, UNADVISED
-from transferbench.cli._options import completing, declared, model_names, option, passing
+from transferbench.cli._options import completing, model_names, option, passing
 from transferbench.cli._terminal import echo
-from transferbench.errors import Doubt, UserError
+from transferbench.errors import UserError
 from transferbench.messages import counted
 from transferbench.userdata.documents import Labels, Reading, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Comparison, Entry
-    from transferbench.problem import Family, Fit
+    from transferbench.choose.compare import Comparison
+    from transferbench.problem import Family, Fit, Problem
     from transferbench.settings import Settings
     from transferbench.userdata.load import Loaded
 
@@ -31,11 +31,10 @@ WIDTH = 100
 MAX_SHARES = 6
 
 
-@dataclass(frozen=True)
-class UserData:
-    """Values of the options: the user's files, how to read them, and the models to fit."""
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Values of the options that name the user's files and the models to fit."""
 
-    reading: Reading
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
         help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a file, a "
@@ -77,6 +76,11 @@ class UserData:
         "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
     )
 
+
+@dataclass(frozen=True, kw_only=True)
+class UserData(Reading, Files):
+    """Values of all options; those of Files come first in the help."""
+
     @property
     def auto(self) -> bool:
         """True if the recommended model is to be taken."""
@@ -97,26 +101,24 @@ class UserData:
         """The family of the problem, by that of the first named model."""
         from transferbench.choose.compare import choose_family
 
-        return choose_family(self.named, bool(self.sources), self.reading.separator)
+        return choose_family(self.named, bool(self.sources), self.separator)
 
 
-def to_fit(user: UserData, *, only_advice: bool = False, advised: bool = True) -> list[str]:
-    """Return the models to fit.
+def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
+    """Return the models to fit; raise UserError for `auto` where none can be recommended.
 
-    only_advice: those that a recommendation needs, not the quick ones. advised: False if one must
-    be named in this family; then raise UserError for `auto`.
+    labelling: documents are to be labelled; `auto` takes the recommended model alone.
     """
     from transferbench.choose import compare
 
-    if user.auto and not advised:
+    clusters = user.family == "clustering"
+    if user.auto and (clusters or (labelling and user.family != "transfer")):
         what, example = UNADVISED[user.family]
-        raise UserError(
-            f"no model is recommended for {what}; name one, as in --model {example} "
-            "(`transferbench list models`)."
-        )
-    if user.family == "clustering" or (only_advice and not user.auto):
+        remedy = f"name one, as in --model {example} (`transferbench list models`)"
+        raise UserError(f"no model is recommended for {what}; {remedy}.")
+    if clusters or (labelling and not user.auto):
         return user.named
-    quick = (RECOMMENDED,) if only_advice else QUICK[user.family]
+    quick = (RECOMMENDED,) if labelling else QUICK[user.family]
     return compare.model_names(user.family, [*(quick if user.auto else ()), *user.named])
 
 
@@ -142,17 +144,12 @@ def fit_models(
 
     params = assign(parse(user.assignments), names, user.named)
     plans = plan(user.family, names, params, repeats=repeats, seed=user.seed)
+    label_file = Path(user.label_file) if user.label_file and not user.label_sample else None
     loaded = load(
-        find_domains(user.sources),
-        find_domains(user.targets),
-        family=user.family,
-        labels=labels,
-        reading=user.reading,
-        options=parse(user.options),
-        clusters=clusters,
-        label_file=None if user.label_file is None or user.label_sample else user.sample_file,
+        find_domains(user.sources), find_domains(user.targets), family=user.family, labels=labels,
+        options=parse(user.options), reading=user, clusters=clusters, label_file=label_file,
         max_bytes=settings.max_bytes,
-    )
+    )  # fmt: skip
     _print_used(loaded)
     if user.label_sample:
         sample = predictions.sample(loaded.targets, user.label_sample)
@@ -160,7 +157,7 @@ def fit_models(
         predictions.write(user.sample_file, iter(sample), "utf-8-sig")
         echo(f"{user.sample_file}: {counted(len(sample), 'document')} to label", err=True)
     bar = tqdm(plans, "models", leave=False, disable=None)
-    return loaded, compare(loaded.problem, bar, names=target_names(loaded))
+    return loaded, compare(loaded.problem, bar)
 
 
 def check_files(user: UserData, out: Path | None = None) -> None:
@@ -186,80 +183,62 @@ def check_files(user: UserData, out: Path | None = None) -> None:
             raise UserError(f"{name} exists and may hold labels; name another file.")
 
 
-def target_names(loaded: Loaded) -> list[str]:
-    """Return how messages call the targets."""
-    return [str(documents.path) for documents in loaded.targets]
-
-
 def _print_used(loaded: Loaded) -> None:
-    """Print the sizes and options that are used, and the tasks of several sources, to stderr."""
-    from transferbench.userdata.multilabel import members_of_tasks
-
-    problem = loaded.problem
+    """Print the sizes and options that are used to stderr."""
     sizes = ", ".join(f"{file.path} {len(file)}" for file in (*loaded.sources, *loaded.targets))
-    echo(f"documents: {sizes}; features: {problem.domains[0].X.shape[1]}", err=True)
-    values = {k: str(v).lower() if isinstance(v, bool) else v for k, v in loaded.options.items()}
-    if values:
-        assignments = ", ".join(f"{name}={value}" for name, value in values.items())
+    echo(f"documents: {sizes}; features: {loaded.problem.domains[0].X.shape[1]}", err=True)
+    if loaded.options:
+        assignments = ", ".join(f"{name}={value}" for name, value in loaded.options.items())
         echo(f"options: {assignments}", err=True)
-    if values.get("tokens") == "characters":
+    if loaded.options.get("tokens") == "characters":
         note = "features are pairs of characters, not words"
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
-    if problem.family == "multilabel" and len(loaded.sources) > 1:
-        names = [domain.name for domain in problem.domains]
-        tasks = [" + ".join(names[i] for i in task) for task in members_of_tasks(problem)]
-        echo(f"note: tasks: {', '.join(tasks)}", err=True)
 
 
-def print_shares(loaded: Loaded, fits: Mapping[str, Fit]) -> None:
+def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     """Print the shares of the classes in each target, as the models decide, beside the source's."""
     import numpy as np
 
     from transferbench.measures import THRESHOLD
 
-    problem, names = loaded.problem, target_names(loaded)
     if not problem.sources:
         return
     source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
+    more = ", …" if len(source) > MAX_SHARES else ""
+    targets = problem.targets
     for model, fit in fits.items():
-        for name, scores in zip(names, fit.scores[-len(names) :], strict=True):
+        for target, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
             if problem.family == "multilabel":
-                decided = scores >= THRESHOLD
+                shares = (scores >= THRESHOLD).mean(axis=0)
             else:
-                decided = scores.argmax(axis=1)[:, None] == np.arange(len(source))
-            shares = decided.mean(axis=0)
-            farthest = np.argsort(-np.abs(shares - source), kind="stable")
-            few = len(source) <= MAX_SHARES
+                shares = (scores.argmax(axis=1)[:, None] == np.arange(len(source))).mean(axis=0)
+            farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
             parts = [
                 f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
-                for c in (range(len(source)) if few else farthest[:MAX_SHARES])
+                for c in sorted(farthest)
             ]
-            place = f" in {name}" if len(names) > 1 else ""
-            echo(f"shares by {model}{place}: {', '.join(parts)}{'' if few else ', …'}")
+            place = f" in {target.name}" if len(targets) > 1 else ""
+            echo(f"shares by {model}{place}: {', '.join(parts)}{more}")
 
 
-def print_warnings(loaded: Loaded, entries: Mapping[str, Entry], doubts: Sequence[Doubt]) -> None:
+def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
     """Print doubts to stderr: about documents in one line a target, about models in one a model.
 
     Models with the same doubts share a line.
     """
-    one = len(loaded.targets) == 1
     lines: dict[str, list[str]] = {}
-    for doubt in doubts:
+    for doubt in compared.doubts:
         lines.setdefault(doubt.target, []).append(doubt.text)
+    one = len(compared.problem.targets) == 1
     concerned: dict[tuple[str, ...], list[str]] = {}
-    for model, entry in entries.items():
-        texts = tuple(doubt.text if one else str(doubt) for doubt in entry.doubts)
+    for model in models:
+        doubts = compared.entries[model].doubts
+        texts = tuple(doubt.text if one else str(doubt) for doubt in doubts)
         concerned.setdefault(texts, []).append(model)
-    lines |= {", ".join(models): [*texts] for texts, models in concerned.items() if texts}
+    lines |= {", ".join(names): [*texts] for texts, names in concerned.items() if texts}
     for subject, reasons in lines.items():
         echo(f"warning: {subject}: {'; '.join(reasons)}.", err=True)
 
 
-def _from_options(**values: Any) -> UserData:
-    reading = Reading(**{part.name: values.pop(part.name) for part in fields(Reading)})
-    return UserData(reading, **values)
-
-
 #: Add the options, whose values a command takes as one UserData, `user`.
-user_data = passing("user", _from_options, declared(UserData) | declared(Reading))
+user_data = passing("user", UserData)

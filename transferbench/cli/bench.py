@@ -8,12 +8,7 @@ from typing import Any
 import click
 
 from transferbench import experiments
-from transferbench.cli._options import (
-    completing,
-    experiment_names,
-    model_names,
-    parameter_options,
-)
+from transferbench.cli._options import completing, experiment_names, model_names, parameter_options
 from transferbench.cli._runs import Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -22,12 +17,9 @@ from transferbench.settings import Settings
 @click.command()
 @click.argument("model", shell_complete=completing(model_names))
 @click.option(
-    "--suite",
-    required=True,
-    metavar="EXPERIMENT",
-    shell_complete=completing(experiment_names),
+    "--suite", required=True, metavar="EXPERIMENT", shell_complete=completing(experiment_names),
     help="Tasks and methods to compare with, such as transfer-small.",
-)
+)  # fmt: skip
 @parameter_options
 @click.option("--label", help="Name on the board.  [default: that of the model]")
 @execution_options
@@ -86,6 +78,4 @@ def command(
     echo_table(boards.table(boards.of(experiment, cells)).texts())
     echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
     echo(f"{settings.results / boards.FOLDER / folder}.md")
-    if not code:
-        echo(f"Publish it: transferbench share {folder}")
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 from statistics import fmean, stdev
@@ -17,12 +17,10 @@ from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.messages import short_number
 from transferbench.settings import Settings
-from transferbench.userdata.documents import Labels
 
 if TYPE_CHECKING:
     from transferbench.choose.compare import Comparison, Line
     from transferbench.problem import Problem
-    from transferbench.userdata.load import Loaded
 
 #: Of more classes the table has the least and the largest number.
 FEW_CLASSES = 4
@@ -59,51 +57,32 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
     from transferbench.choose import compare
 
     _user.check_files(user)
-    clusters = user.family == "clustering"
-    names = _user.to_fit(user, advised=not clusters)
-    labels: Labels = "some" if clusters else "any"
-    loaded, compared = _user.fit_models(user, settings, names, labels, repeats=repeats)
+    loaded, compared = _user.fit_models(user, settings, _user.to_fit(user), "any", repeats=repeats)
     lines = compare.lines(compared, loaded.truth)
     entries, choice = compared.entries, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]
     used = [model for model in chosen if entries[model].fits]
-    judged = [*compared.doubts, *(doubt for model in used[:1] for doubt in entries[model].doubts)]
-    worthless = any(doubt.worthless for doubt in judged)
+    worthless = compared.is_worthless(*used[:1])
     if as_json:
         echo_json(_to_json(lines, compared) | {"worthless": worthless})
     else:
-        _print(lines, loaded)
-        _user.print_shares(loaded, {model: entries[model].fits[0] for model in used})
+        _print(lines, loaded.problem)
+        _user.print_shares(loaded.problem, {model: entries[model].fits[0] for model in used})
         if choice.sentence:
-            _print_labelled(loaded)
             echo(textwrap.fill(choice.sentence, _user.WIDTH))
-    _user.print_warnings(loaded, entries, compared.doubts)
+    _user.print_warnings(compared, entries)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
     return int(worthless and not user.force)
 
 
-def _print_labelled(loaded: Loaded) -> None:
-    """Print the shares of the classes among the labels of a target, if these are few."""
-    truth = loaded.truth
-    for name, Y, scored in zip(truth.names, truth.Y, truth.scored, strict=True):
-        n = int(scored.sum())
-        if truth.family == "transfer" and 0 < n < min(MANY_SCORED, len(scored)):
-            shares = zip(truth.classes, Y[scored].mean(axis=0), strict=True)
-            by_class = ", ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
-            echo(f"shares of your {n} labels in {name}: {by_class}")
-
-
-def _print(lines: Sequence[Line], loaded: Loaded) -> None:
+def _print(lines: Sequence[Line], problem: Problem) -> None:
     """Print a table for each target, and what the columns mean."""
-    problem = loaded.problem
-    names = [domain.name for domain in problem.targets]
-    paths = dict(zip(names, _user.target_names(loaded), strict=True))
     for target, group in groupby(lines, attrgetter("target")):
         of_target = [*group]
         if len(of_target) < len(lines):
-            echo(f"{paths.get(target, 'all targets')}:\n")
+            echo(f"{target}:\n")
         columns = _columns(of_target, problem)
         echo_table([[*columns], *zip(*columns.values(), strict=True)])
         echo()
@@ -122,26 +101,20 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
     """Return the cells of a table by heading, without empty columns."""
     from transferbench.measures import headings
 
-    def by_class(values: Callable[[Line], Mapping[str, float]]) -> list[str]:
-        return [
-            _by_class([values(line).get(name, math.nan) for name in problem.classes])
-            for line in lines
-        ]
-
     columns = {
         "model": [f"{line.entry.model}{' *' if line.recommended else ''}" for line in lines],
         "s": [short_number(line.entry.seconds) for line in lines],
-        "shares": by_class(lambda line: line.shares),
+        "shares": [_by_class([*line.shares.values()]) for line in lines],
         "labels": [short_number(line.labels.get("labels", math.nan)) for line in lines],
         "none": [_by_class([line.labels.get("none", math.nan)]) for line in lines],
     }
     for name, title in headings(problem.family).items():
         interval = problem.family == "transfer" and name == "accuracy"
         columns[title] = [_measure(line, name, interval) for line in lines]
-    columns["recall"] = by_class(lambda line: line.recall)
-    columns = {title: cells for title, cells in columns.items() if any(cells)}
+    columns["recall"] = [_by_class([*line.recall.values()]) for line in lines]
     counts = [f"{len(line.entry.doubts) or ''}" for line in lines]
     worthless = ["worthless" if line.entry.worthless else "" for line in lines]
+    columns = {title: cells for title, cells in columns.items() if any(cells)}
     return columns | {"warnings": [a or b for a, b in zip(worthless, counts, strict=True)]}
 
 
@@ -175,14 +148,13 @@ def _measure(line: Line, name: str, interval: bool) -> str:
 
 def _to_json(lines: Sequence[Line], compared: Comparison) -> dict[str, Any]:
     """Return what `--json` prints; every result has the same names, with null for no value."""
-    rows = [line.columns() for line in lines]
-    names = dict.fromkeys(name for row in rows for name in row)
-    results = [{name: row.get(name) for name in names} for row in rows]
-    classes = compared.problem.classes
-    for line, result in zip(lines, results, strict=True):
-        result["params"] = dict(line.entry.params)
-        if compared.problem.family == "transfer":
-            for key, by_class in (("shares", line.shares), ("recall", line.recall)):
-                result[key] = {name: by_class.get(name) for name in classes}
-    answer = {"classes": classes, **compared.facts(), "results": results}
+    problem, results = compared.problem, []
+    names = dict.fromkeys(name for line in lines for name in line.columns())
+    absent = dict.fromkeys(problem.classes)
+    for line in lines:
+        result = {**names, **line.columns(), "params": dict(line.entry.params)}
+        if problem.family == "transfer":
+            result |= {"shares": absent | {**line.shares}, "recall": absent | {**line.recall}}
+        results.append(result)
+    answer = {"classes": problem.classes, **compared.facts(), "results": results}
     return answer | {"warnings": [*map(str, compared.doubts)]}

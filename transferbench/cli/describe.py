@@ -22,7 +22,7 @@ def command(settings: Settings, name: str) -> None:
     """Describe a model, a task, a dataset, a paper or an experiment, by name or by your FILE.yaml.
 
     A model: objective and parameters. A task: facts, options and original files. A dataset: its
-    tasks. A paper: its experiments. An experiment: the paper, rows, columns and settings.
+    tasks. A paper: its experiments. An experiment: its complete YAML.
     """
     if name in _options.model_names():
         lines = _model(name)
@@ -40,10 +40,6 @@ def _section(title: str, content: Iterable[object] | Mapping[str, object]) -> li
     if isinstance(content, Mapping):
         content = [f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in content.items()]
     return ["", f"{title}:", *([f"  {part}" for part in content] or ["  none"])]
-
-
-def _assigned(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _model(name: str) -> list[str]:
@@ -70,10 +66,11 @@ def _task(name: str, settings: Settings) -> list[str]:
     from transferbench.errors import unknown
 
     base = name.partition(":")[0]
-    if base not in _options.task_names() and (module := datasets.modules().get(base)):
+    is_task = base in _options.task_names() or base.endswith(tasks.YAML_SUFFIXES)
+    if not is_task and (module := datasets.modules().get(base)):
         text = inspect.getdoc(module) or ""
         return [f"{base} (dataset)", "", text, *_section("Tasks", module.TASKS)]
-    if base not in _options.task_names() and not base.endswith(tasks.YAML_SUFFIXES):
+    if not is_task:
         raise unknown("name", name, _options.all_names(), "See `transferbench list`.")
     task = tasks.Task.parse(name)
     if task.options.get("path"):  # the user's own files
@@ -84,10 +81,10 @@ def _task(name: str, settings: Settings) -> list[str]:
     options = parameters.schema(module.build)
     order = f"{tasks.ORDER} (above 0: the documents of each domain in another order)"
     files = tasks.needed(task).values()
-    built_from = [
-        f"{f.name}, {f'{f.size:,} bytes' if f.size else 'of unknown size'}, {f.digest}"
-        for f in files
-    ] or ["your own files" if "path" in options else "nothing: it is generated"]
+    sizes = {f: f"{f.size:,} bytes" if f.size else "of unknown size" for f in files}
+    built_from = [f"{f.name}, {size}, {f.digest}" for f, size in sizes.items()]
+    if not files:
+        built_from = ["your own files" if "path" in options else "nothing: it is generated"]
     return [
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", datasets.facts(name)),
@@ -107,34 +104,16 @@ def _paper(name: str) -> list[str]:
         f"{name} (paper)",
         f"{paper.authors}: {paper.title}, {paper.venue}",
         *_section("Experiments", (f"{e['name']}: {e['place']}: {e['title']}" for e in listed)),
-        "",
-        f"`transferbench reproduce {name}` makes those that are published in it.",
     ]
 
 
 def _experiment(name: str, settings: Settings) -> list[str]:
+    """Return the experiment as YAML, with what it extends, every parameter and every task."""
+    import yaml
+
     experiment = experiments.load(name, settings.results)
-    spec, paper, stated = experiment.spec, experiment.spec.paper, experiment.compared.tolerance
-    reading = {n: f" (reading of {r.reading_of})" for n, r in spec.rows.items() if r.reading_of}
-    columns = []
-    for label, column in spec.columns.items():
-        kind = " (control)" if column.control else ""
-        kind += f" (reading of {column.reading_of})" if column.reading_of else ""
-        on = f", tasks with {_assigned(column.data)}" if column.data else ""
-        columns.append(f"{label}{kind}: {column.model}({_assigned(column.params)}){on}")
-    return [
-        f"{experiment.name}: {spec.title}",
-        f"{paper.authors}: {paper.title}, {paper.venue}, {paper.place}",
-        "",
-        f"Metric: {spec.metric} ({spec.unit}), {spec.repeats} repeats",
-        *(
-            f"Tolerance: {t.value:g} ({', '.join(t.rows) or 'all rows'}); {t.reason}"
-            for t in stated
-        ),
-        *([f"Control of: {spec.control_of}"] if spec.control_of else []),
-        *_section(
-            "Rows", (f"{n}: {row.data()}{reading.get(n, '')}" for n, row in spec.rows.items())
-        ),
-        *_section("Columns", columns),
-        *_section("Notes", spec.notes),
-    ]
+    content = experiment.spec.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(
+        content, allow_unicode=True, sort_keys=False, width=100, default_flow_style=None
+    )
+    return [f"{experiment.name}: {experiment.spec.title}", "", text.rstrip()]

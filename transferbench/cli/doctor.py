@@ -17,15 +17,15 @@ from transferbench.settings import Settings, config_path
 def command(settings: Settings) -> int:
     """Show what is installed, and which folders, settings and mirrors are used.
 
-    The exit code is 1 if a folder cannot be written. `list tasks`
-    shows which original files are here, `fetch --dry-run` where each comes from.
+    The exit code is 1 if a folder cannot be written. `fetch --dry-run` shows where original files
+    come from.
     """
     import platform
 
     from transferbench.messages import hide_passwords
     from transferbench.runs.engines.local import total_memory
 
-    faults, missing = [], []
+    missing, writable = [], True
     libraries = [f"transferbench {__version__}"]
     for line in metadata.requires("transferbench") or ():
         name, *extra = re.findall(r"""^[\w.-]+|(?<=extra == ["'])[\w-]+""", line)
@@ -42,12 +42,10 @@ def command(settings: Settings) -> int:
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         facts[name] = f"{folder}, {shutil.disk_usage(existing).free / 2**30:.1f} GiB free"
         if not existing.is_dir() or not os.access(existing, os.W_OK):
-            message = f"the folder cannot be written; choose another with --{name}."
-            faults.append(f"{name}: {message}")
+            facts[name] += f": the folder cannot be written; choose another with --{name}."
+            writable = False
     facts["settings"] = f"{config_path()}{'' if config_path().is_file() else ' (none)'}"
     facts["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
     for name, text in facts.items():
         echo(f"{name:<10} {text}")
-    for fault in faults:
-        echo(f"faults     {fault}")
-    return 1 if faults else 0
+    return 0 if writable else 1

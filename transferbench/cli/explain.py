@@ -1,7 +1,5 @@
 """transferbench explain."""
 
-from collections.abc import Mapping
-
 import click
 
 from transferbench.cli._options import completing, experiment_names
@@ -38,7 +36,7 @@ def command(
     cell = explain.find(file, cells, row, column, x)
     found = explain.facts(file, cell)
     echo(found.pop("title"))
-    _echo_facts(found)
+    echo_table([["", name, text] for name, text in found.items()])
     if not cell.records:
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
@@ -48,10 +46,4 @@ def command(
     digest = tasks.ensure_built(task, settings).facts.key if built else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
-    _echo_facts({name: text or "unchanged" for name, text in changed.items()})
-
-
-def _echo_facts(facts: Mapping[str, str]) -> None:
-    """Print facts by name, a line each."""
-    for name, text in facts.items():
-        echo(f"  {name:9} {text}")
+    echo_table([["", name, text or "unchanged"] for name, text in changed.items()])

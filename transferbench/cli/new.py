@@ -24,7 +24,16 @@ def command(kind: str, name: str, folder: Path) -> None:
 
     Each runs as it is written, in the current folder or --folder. Existing files are not replaced.
     """
-    _check(kind, name, folder)
+    from transferbench import datasets, experiments, models
+
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        expected = "expected small letters, digits and single hyphens, as in my-method"
+        raise UserError(f"{brief(name)} is not a name; {expected}.")
+    if kind == "experiment":
+        experiments.path(str(folder / f"{name}.yaml"))  # raises for the name of one of ours
+    prefixes = {task.partition("/")[0] for task in datasets.tasks()}
+    if name in {"model": models.registry(), "dataset": prefixes}.get(kind, ()):
+        raise UserError(f"there is a {kind} {name} already; choose another name.")
     # With the kind, as a model and a dataset of one name are two packages.
     package = f"transferbench_{kind}_{name.replace('-', '_')}"
 
@@ -47,18 +56,3 @@ def command(kind: str, name: str, folder: Path) -> None:
     for line in "".join(texts.values()).splitlines():
         if re.match("#   (pip|pytest|transferbench)", line):
             echo(line.removeprefix("# "))
-
-
-def _check(kind: str, name: str, folder: Path) -> None:
-    """Raise UserError if the name is taken or cannot be used."""
-    from transferbench import datasets, experiments, models
-
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        expected = "expected small letters, digits and single hyphens, as in my-method"
-        raise UserError(f"{brief(name)} is not a name; {expected}.")
-    if kind == "experiment":
-        experiments.path(str(folder / f"{name}.yaml"))
-    prefixes = {task.partition("/")[0] for task in datasets.tasks()}
-    taken = {"model": models.registry(), "dataset": prefixes}.get(kind, ())
-    if name in taken:
-        raise UserError(f"there is a {kind} {name} already; choose another name.")

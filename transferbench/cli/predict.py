@@ -40,37 +40,30 @@ def command(
 
     _user.check_files(user, out)
     if bool(user.sources) == bool(clusters):
-        raise UserError(
-            "expected either --source (labelled documents) or --clusters N, and not both."
-        )
+        raise UserError("expected either --source or --clusters N, and not both.")
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    names = _user.to_fit(user, only_advice=True, advised=user.family == "transfer")
+    names = _user.to_fit(user, labelling=True)
     loaded, compared = _user.fit_models(user, settings, names, "none", clusters=clusters or 0)
-    entries, doubts = compared.entries, compared.doubts
-    reference = next(iter(entries))
+    entries = compared.entries
     if user.auto:
-        best = compared.choice.model
-        chosen = [best, *user.named] if best else []
-        if user.force and not best:
-            chosen = user.named or [reference]
+        best, reference = compared.choice.model, next(iter(entries))
+        instead = (user.named or [reference]) if user.force else []
+        chosen = [best, *user.named] if best else instead
         entries = {model: entries[model] for model in dict.fromkeys(chosen)}
         echo(textwrap.fill(compared.choice.sentence, _user.WIDTH))
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
-    _user.print_shares(loaded, fits)
-    _user.print_warnings(loaded, entries, doubts)
+    _user.print_shares(loaded.problem, fits)
+    _user.print_warnings(compared, entries)
     if not fits:
-        raise Failure(
-            f"{out} is not written; name a --model without auto, or --force takes {reference}."
-        )
+        remedy = f"name a --model without auto, or --force takes {reference}"
+        raise Failure(f"{out} is not written; {remedy}.")
     first = next(iter(fits))
-    if not user.force and (entries[first].worthless or any(doubt.worthless for doubt in doubts)):
-        raise Failure(
-            f"{out} is not written, as the result of {first} is worthless by the warnings above; "
-            "--force writes it."
-        )
+    if compared.is_worthless(first) and not user.force:
+        why = f"the result of {first} is worthless by the warnings above"
+        raise Failure(f"{out} is not written, as {why}; --force writes it.")
     rows = predictions.rows(
-        loaded.problem, fits, loaded.targets, separator=user.reading.separator,
+        loaded.problem, fits, loaded.targets, separator=user.separator,
         with_scores=scores, unranked=NO_CONFIDENCE,
     )  # fmt: skip
     predictions.write(out, rows)

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 @several_experiments
 @click.option("--all", "everything", is_flag=True, help="All experiments.")
 @click.option(
-    "--repeats",
-    type=REPEATS,
-    default=None,
+    "--repeats", type=REPEATS,
     help="Runs of each random method, in place of the experiment's own number; the results of "
     "another number are written to results/repeats-N/.",
-)
+)  # fmt: skip
 @execution_options
 @click.pass_obj
 def command(

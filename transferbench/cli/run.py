@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from itertools import groupby
+from operator import attrgetter
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 import click
 
 from transferbench import experiments, models
-from transferbench.cli._options import (
-    completing,
-    model_names,
-    parameter_options,
-    task,
-    task_names,
-)
+from transferbench.cli._options import completing, model_names, parameter_options, task, task_names
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -29,23 +24,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("task", type=task, shell_complete=completing(task_names))
 @click.option(
-    "--model",
-    "-m",
-    "names",
-    multiple=True,
-    required=True,
+    "--model", "-m", "names", multiple=True, required=True, help="Model to run; repeatable.",
     shell_complete=completing(model_names),
-    help="Model to run; repeatable.",
-)
+)  # fmt: skip
 @parameter_options
 @click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7.")
 @click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(
-    "--reference/--no-reference",
-    default=True,
-    show_default=True,
+    "--reference/--no-reference", default=True, show_default=True,
     help="Also run logistic regression on a transfer task.",
-)
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the records only, one a line.")
 @execution_options
 @click.pass_obj
@@ -89,9 +77,7 @@ def command(
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
         echo_table(_rows(records))
         echo()
-        path = settings.results / NAME
-        inside = path.is_relative_to(Path.cwd())
-        echo(f"runs: {path.relative_to(Path.cwd()) if inside else path}")
+        echo(f"runs: {settings.results / NAME}")
     worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
     if named := [name for name in names if name in worthless]:
         echo(f"{', '.join(named)}: worthless by the warnings above.", err=True)
@@ -103,26 +89,23 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
     """Return the table: a line for each model and domain."""
     from transferbench.measures import headings
 
-    by_model: dict[str, list[Record]] = {}
-    for record in records:
-        by_model.setdefault(record.model, []).append(record)
-    done = [record for record in records if record.done]
-    measures = list(next(iter(done[0].metrics.values()))) if done else ["result"]
     titles = headings(models.get(records[0].model).family)
+    metrics = next((record.metrics for record in records if record.done), {"": ["result"]})
+    measures = list(next(iter(metrics.values())))
     first, *others = [f"{titles.get(measure, measure)} %" for measure in measures]
     rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
-    for model, of_model in by_model.items():
-        finished = [record for record in of_model if record.done]
-        if not finished:
+    for model, group in groupby(records, attrgetter("model")):
+        of_model = list(group)
+        done = [record for record in of_model if record.done]
+        if not done:
             reason = f"{of_model[0].status}: {of_model[0].reason}"
             rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
             continue
-        seconds = f"{fmean(record.seconds or 0 for record in finished):.2f}"
-        for domain in finished[0].metrics:
-            ours = [_mean([100 * r.metrics[domain][m] for r in finished]) for m in measures]
-            value, place = _published(finished[0], domain, measures[0])
-            count = f"{len(finished)}"
-            rows.append([model, domain, ours[0], value, *ours[1:], count, seconds, place])
+        seconds = f"{fmean(record.seconds or 0 for record in done):.2f}"
+        for domain in done[0].metrics:
+            ours = [_mean([100 * r.metrics[domain][m] for r in done]) for m in measures]
+            value, place = _published(done[0], domain, measures[0])
+            rows.append([model, domain, ours[0], value, *ours[1:], f"{len(done)}", seconds, place])
     return rows
 
 
@@ -150,11 +133,10 @@ def _experiments(record: Record) -> Iterator[Experiment]:
 
     No other is parsed, so few models are imported.
     """
-    words = (f"model: {record.model}", record.task.partition(":")[0].rpartition("/")[2])
+    task = record.task.partition(":")[0].rpartition("/")[2]
+    words = "\npublished:", f"model: {record.model}", task
     for name in experiments.names():
         text = experiments.path(name).read_text(encoding="utf-8")
-        compared = "\npublished:" in text or "\ncontrol_of:" in text
-        if compared and all(word in text for word in words):
-            file = experiments.load(name)
-            if file.spec.whole == 100:
-                yield file
+        file = experiments.load(name) if all(word in text for word in words) else None
+        if file and file.spec.whole == 100:
+            yield file

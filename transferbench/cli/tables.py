@@ -14,11 +14,9 @@ from transferbench.settings import Settings
 @several_experiments
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["markdown", "csv", "latex"]),
+    "--format", "form", type=click.Choice(["markdown", "csv", "latex"]),
     help="Write nothing; print the table of one experiment.",
-)
+)  # fmt: skip
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], check: bool, form: str | None) -> int:
     """Write tables and figures from their runs.

@@ -11,12 +11,9 @@ from transferbench.settings import Settings
 @click.command()
 @several_experiments
 @click.option(
-    "--seconds",
-    type=seconds,
-    default=2.0,
-    show_default=True,
+    "--seconds", type=seconds, default=2.0, show_default=True,
     help="The longest that a run to be made again may have taken.",
-)
+)  # fmt: skip
 @click.option("--jobs", "-j", type=click.IntRange(1), default=1, help="Runs at a time.",
               show_default=True)  # fmt: skip
 @click.pass_obj

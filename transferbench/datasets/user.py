@@ -25,7 +25,6 @@ Without train.csv a fraction `train` of the documents is drawn at random, differ
 `split`. The page "Use your own data" of the documentation says more.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +37,7 @@ from transferbench import settings, strict_yaml
 from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.errors import Unavailable, UserError, brief, unknown
+from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
@@ -92,9 +91,12 @@ def build(
     if task == "own" and not user_path(path).is_dir():
         keys, sources, targets = read_yaml(user_path(path))
         loaded = load(
-            sources, targets, family=keys.family, labels="some", options=keys.options,
+            sources, targets, family=keys.family, labels="any", options=keys.options,
             reading=keys, name=task, max_bytes=settings.load().max_bytes,
         )  # fmt: skip
+        for target in loaded.targets:
+            if not any(target.labels):
+                raise UserError(f"{target.path}: no document has a label; nothing can be scored.")
         return pool(loaded.problem, loaded.truth)
     folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
     return _from_folder(task, folder, train, split)
@@ -159,10 +161,7 @@ def _domains(names: Names, key: str, yaml: Path, lines: LineMap) -> list[DomainF
             domain = documents.find_files(
                 name if isinstance(name, str) else ",".join(name), yaml.parent
             )
-            for file in domain.files:
-                # Path.is_file raises for very long names.
-                if not os.path.isfile(file):  # noqa: PTH113
-                    raise UserError(f"no file {brief(str(file))}.")
+            check_users_files(domain.files)
         domains.append(domain)
     with lines.at(key):
         documents.check_unique(domains)
@@ -182,21 +181,16 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():
-        tasks = [(row.get("task") or "").strip() for _, row in rows(folder / "tasks.csv")]
+        tasks = [row["task"].strip() for _, row in rows(folder / "tasks.csv", ["task"])]
     if (folder / "train.csv").is_file():
-        columns, flags = numbers(folder / "train.csv", binary=True)
-        if columns != ["train"]:
-            raise UserError(f"{folder / 'train.csv'}:1: expected the one column train; {LAYOUT}.")
-        seen = flags[:, 0] > 0
+        seen = numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
     sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}
     for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
         if size != len(Y):
             raise UserError(f"{folder}: {name} has {size} documents, labels.csv has {len(Y)}.")
     if not views or not all([*tasks, *classes]) or seen.all() or not seen.any():
-        raise UserError(
-            f"{folder}: expected files in views/, a name for each label, and for each document in "
-            f"the column task, and some documents for training and some not; {LAYOUT}."
-        )
+        expected = "files in views/, names of all labels and tasks, documents for training and not"
+        raise UserError(f"{folder}: expected {expected}; {LAYOUT}.")
     names = list(dict.fromkeys(tasks))
     assigned = np.array([names.index(name) for name in tasks], np.intp)
     return problem_from_views(task, classes, list(views.values()), Y, assigned, seen, names)

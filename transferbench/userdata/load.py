@@ -3,12 +3,11 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
-from unicodedata import category, normalize
+from unicodedata import normalize
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,16 +92,9 @@ def load(
     usual = SEPARATOR if family == "multilabel" else ""
     if labelled and reading.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual)
-    needed: Labels = "any" if label_file and labels == "some" else labels
-    unlabelled = [read_domain(domain, reading, needed) for domain in targets]
+    unlabelled = [read_domain(domain, reading, labels) for domain in targets]
     if label_file:
         unlabelled = with_labels(unlabelled, label_file)
-    for documents in unlabelled:
-        if labels == "some" and not any(documents.labels):
-            raise UserError(
-                f"{documents.path}: no document has a label, so that nothing can be scored; "
-                "`transferbench predict` needs none."
-            )
     used = used_options([*labelled, *unlabelled], options)
     separator = usual if reading.separator is None else reading.separator
     built = documents_problem(
@@ -144,11 +136,7 @@ def documents_problem(
         files = [replace(file, labels=[""] * len(file)) for file in files]
     has_label = np.array([bool(label) for file in files for label in file.labels])
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
-    values = used_options(files, options)
-    X = feature_function(files[0].kind)(files, **values)
-    if not np.isfinite(X.data).all() or X.data.min(initial=1) <= 0:
-        why = "makes numbers negative, too large or too small; log-tf is for counts of 1 or more"
-        raise UserError(f"{files[0].path}: weighting {values['weighting']} {why}.")
+    X = feature_function(files[0].kind)(files, **used_options(files, options))
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
     nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
     if not nonzeros.all():
@@ -217,11 +205,9 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
         raise UserError(f"{path}: {present}; expected documents of two classes or more.")
     labelled = sum(bool(label) for file in files for label in file.labels)
     if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
-        raise UserError(
-            f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
-            f"documents of each class, and at most {MAX_CLASSES} classes; is it the right column "
-            "(--label-column)?"
-        )
+        expected = f"several documents of each class, at most {MAX_CLASSES} classes"
+        counts = f"{len(classes)} different labels of {labelled} documents, expected {expected}"
+        raise UserError(f"{path}: {counts}; is it the right column (--label-column)?")
     return classes
 
 
@@ -232,20 +218,12 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
 
 
 def warn_of_alike(names: Collection[str], path: Path) -> None:
-    """Warn, once, of labels that differ only in Unicode form, case, blanks or as numbers do."""
-    plain: dict[str, str] = {}
-    for name in sorted(names):
-        visible = "".join(each for each in normalize("NFKC", name) if category(each) != "Cf")
-        plain[name] = " ".join(visible.casefold().split())
-        with suppress(ValueError):  # 100, 0100, +100.0 and 1e2 are one number
-            plain[name] = str(float(plain[name]))
+    """Warn, once, of labels that differ only in Unicode form, case or blanks."""
+    plain = {name: "".join(normalize("NFKC", name).casefold().split()) for name in sorted(names)}
     times = Counter(plain.values())
     if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
-        warnings.warn(
-            f"{path}: labels {', '.join(alike[:10])} differ only in Unicode form, case, blanks or "
-            "how a number is written; each is a class of its own.",
-            stacklevel=2,
-        )
+        text = f"labels {', '.join(alike[:10])} differ only in Unicode form, case or blanks"
+        warnings.warn(f"{path}: {text}; each is a class of its own.", stacklevel=2)
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
@@ -256,10 +234,8 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
         for name in split_labels(label, separator):
             if name not in index:
                 first = ", ".join(map(brief, classes[:10]))
-                raise UserError(
-                    f"{file.path}: label {brief(name)} is none of the source's ({first}); remove "
-                    "such documents, or leave their labels blank."
-                )
+                why = f"label {brief(name)} is none of the source's ({first})"
+                raise UserError(f"{file.path}: {why}; remove such documents or labels.")
             Y[row, index[name]] = 1
     return Y
 
@@ -314,7 +290,5 @@ def _matrix_features(
 
 
 def _no_features(file: Documents) -> UserError:
-    return UserError(
-        f"{file.path}: no feature is left of its documents; set --option min_df=1 or "
-        "tokens=characters (pairs of characters), or see token_pattern and stop_words."
-    )
+    remedy = "set --option min_df=1 or tokens=characters, or see token_pattern and stop_words"
+    return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

@@ -47,11 +47,9 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
         parts = Counter(part for label in distinct for part in split_labels(label, sign))
         for label in distinct:
             if sign in label and any(parts[part] > 1 for part in split_labels(label, sign)):
-                raise UserError(
-                    f"{path}: {brief(label)} looks like several labels; name --label-separator "
-                    f"'{sign}' and a multi-label model (`transferbench list models`), or "
-                    f"--label-separator '{separator}' if it is one label."
-                )
+                several = f"--label-separator '{sign}' and a multi-label model"
+                remedy = f"name {several}, or --label-separator '{separator}' if it is one label"
+                raise UserError(f"{path}: {brief(label)} looks like several labels; {remedy}.")
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:

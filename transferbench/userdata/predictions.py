@@ -57,22 +57,13 @@ def rows(
     kind = "label" if fits[first].columns == "classes" else "cluster"
     with_ids = any(documents.ids for documents in targets)
     for t, documents in enumerate(targets, start=-len(targets)):
-        scores = {
-            model: np.clip(fit.scores[t], 0, 1) if several else normalize_scores(fit.scores[t])
-            for model, fit in fits.items()
-        }
+        raw = {model: fit.scores[t] for model, fit in fits.items()}
+        best = raw[first]
+        scores = np.clip(best, 0, 1) if several else normalize_scores(best)
         for i, (file, number) in enumerate(documents.rows()):
-            decided = {
-                model: _above_threshold(scores[model][i])
-                if several
-                else [fit.scores[t][i].argmax()]
-                for model, fit in fits.items()
-            }
-            labels = {
-                model: between.join(problem.classes[c] for c in classes)
-                for model, classes in decided.items()
-            }
-            confidences = [_short(scores[first][i, c]) for c in decided[first]]
+            decided = {model: _decided(S[i], several) for model, S in raw.items()}
+            labels = {m: between.join(problem.classes[c] for c in d) for m, d in decided.items()}
+            confidences = [_short(scores[i, c]) for c in decided[first]]
             row: Row = {"file": str(file), "row": number}
             if with_ids:
                 row["id"] = documents.ids[i] if documents.ids else ""
@@ -86,7 +77,7 @@ def rows(
                 row["agree"] = _short(sum(same) / len(same))
             row |= {f"{kind}_{model}": labels[model] for model in others}
             if with_scores:
-                named = zip(problem.classes, scores[first][i], strict=True)
+                named = zip(problem.classes, scores[i], strict=True)
                 row |= {f"score_{name}": _short(score) for name, score in named}
             yield row
 
@@ -107,9 +98,12 @@ def sample(targets: Sequence[Documents], count: int) -> list[Row]:
     return sampled
 
 
-def _above_threshold(scores: np.ndarray) -> list[int]:
-    """Return the labels whose scores (c,) reach the threshold, best first."""
-    return [int(c) for c in np.argsort(-scores, kind="stable") if scores[c] >= THRESHOLD]
+def _decided(scores: np.ndarray, several: bool) -> list[int]:
+    """Return the class with the best score of (c,), or all that reach the threshold, best first."""
+    if not several:
+        return [int(scores.argmax())]
+    clipped = np.clip(scores, 0, 1)
+    return [int(c) for c in np.argsort(-clipped, kind="stable") if clipped[c] >= THRESHOLD]
 
 
 def _short(value: float) -> float:

@@ -17,7 +17,8 @@ import re
 import reprlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -96,9 +97,13 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
     return documents
 
 
-def _line_error(path: Path, line: int, message: object) -> UserError:
-    """Return the error for a line (or row) of a file."""
-    return UserError(f"{path}:{line}: {message}")
+@contextmanager
+def _at(path: Path, line: int) -> Iterator[None]:
+    """Turn a ValueError of this block into a UserError with the file and the line (or row)."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(f"{path}:{line}: {error}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -109,30 +114,28 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 message = f"byte {error.start + 1} is not UTF-8; save the file in UTF-8."
-                raise _line_error(path, number, message) from None
+                raise UserError(f"{path}:{number}: {message}") from None
 
 
-def _name(path: Path, line: int, value: object, column: str) -> str:
-    """Return a label or id as it is written, "" for none. Raise UserError for another value."""
+def _name(value: object, column: str) -> str:
+    """Return a label or id as it is written, "" for none. Raise ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool | int | float):
-        message = f"{column}: expected a text or a number, got {reprlib.repr(value)}."
-        raise _line_error(path, line, message)
+        raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # Parquet has integers beside a null as 1.0
     text = str(value) if isinstance(value, str) else json.dumps(value)
     if CONTROL.search(text):
-        message = f"{column}: {ascii(text)[:60]} has control characters; remove them."
-        raise _line_error(path, line, message)
+        raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
     return text if text.strip() else ""
 
 
-def _label(path: Path, line: int, value: object, column: str, labels: Labels) -> str:
-    """Return a label, "" for none. Raise UserError as `_name` does, and for one that is needed."""
-    label = "" if labels == "none" else _name(path, line, value, column)
+def _label(value: object, column: str, labels: Labels) -> str:
+    """Return a label, "" for none. Raise ValueError as `_name` does, and for one that is needed."""
+    label = "" if labels == "none" else _name(value, column)
     if labels == "all" and not label:
-        raise _line_error(path, line, "no label; every document of a source needs one.")
+        raise ValueError("no label; every document of a source needs one.")
     return label
 
 
@@ -142,34 +145,22 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     Labels and ids are texts or numbers; null and blanks mean none. Raise UserError, with the line
     at fault, for a missing column, a value of another type or a missing label.
     """
-    needed = [reading.text, *([reading.label] if labels in ("all", "some") else [])]
-    needed += [reading.id] if reading.id and labels != "all" else []  # ids of sources are not used
-    optional = {"id"} if labels == "none" else {"id", reading.label}
+    needed = [reading.text]
+    if labels == "all":
+        needed.append(reading.label)
+    elif reading.id:  # ids of sources are not used
+        needed.append(reading.id)
     texts, names, ids = list[str](), list[str](), list[str]()
-    id_column = reading.id
-    for line, row in rows(path, {*needed, *optional}):
-        _check_columns(path, line, row, needed)
-        if not texts and id_column is None and "id" in row:
-            id_column = "id"
-        text = "" if row[reading.text] is None else row[reading.text]
-        if not isinstance(text, str) or isinstance(text, Number):
-            message = f"{reading.text}: expected text, got {reprlib.repr(text)}."
-            raise _line_error(path, line, message)
-        texts.append(text)
-        names.append(_label(path, line, row.get(reading.label), reading.label, labels))
-        if id_column:
-            ids.append(_name(path, line, row.get(id_column), id_column))
-    return Documents(path, texts, names, ids if id_column else None)
-
-
-def _check_columns(path: Path, line: int, row: Mapping[str, object], needed: Iterable[str]) -> None:
-    """Raise UserError if a row, at a line, lacks a column."""
-    for column in needed:
-        if column not in row:
-            message = f"no column {column!r} among {reprlib.repr([*row])}; name yours "
-            message += "(--text-column, --label-column, --id-column), or separate columns by a "
-            at = 1 if path.suffix in (".csv", ".tsv") else line  # the header
-            raise _line_error(path, at, f"{message}comma, semicolon or tab.")
+    id_column = reading.id or "id"
+    for line, row in rows(path, needed, ("id", reading.label)):
+        with _at(path, line):
+            text = "" if row[reading.text] is None else row[reading.text]
+            if not isinstance(text, str) or isinstance(text, Number):
+                raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
+            texts.append(text)
+            names.append(_label(row.get(reading.label), reading.label, labels))
+            ids.append(_name(row.get(id_column), id_column))
+    return Documents(path, texts, names, ids if any(ids) else None)
 
 
 def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
@@ -181,36 +172,32 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
     ------
     UserError
         If all are blank, or for a row that is there twice, without a document in the domains, or
-        with another text (without texts: another id).
+        with another text.
     """
-    labelled: dict[tuple[str, str], tuple[int, dict[str, Any], str]] = {}
-    for line, row in rows(path, {"file", "row", "id", "text", "label"}):
-        _check_columns(path, line, row, ("file", "row", "label"))
-        if label := _label(path, line, row["label"], "label", "any"):
-            file, number = (_name(path, line, row[name], name) for name in ("file", "row"))
-            place = os.path.realpath(file), number
-            if place in labelled:
-                raise _line_error(path, line, f"row {number} is there twice in {file}.")
-            labelled[place] = line, row, label
+    labelled = {}
+    for line, row in rows(path, ("file", "row", "label"), ("text",)):
+        with _at(path, line):
+            name, at, label = (_name(row[column], column) for column in ("file", "row", "label"))
+            place = os.path.realpath(name), at
+            if label and place in labelled:
+                raise ValueError(f"row {at} is there twice in {name}.")
+            if label:
+                labelled[place] = line, label, row.get("text")
     if not labelled:
         raise UserError(f"{path}: its column `label` is empty; fill it in.")
     changed = []
     for documents in domains:
-        labels = list(documents.labels)
-        texts = documents.content if isinstance(documents.content, Sequence) else None
-        for i, (document_file, count) in enumerate(documents.rows()):
-            place = os.path.realpath(document_file), str(count)
-            if place not in labelled:
-                continue
-            line, row, labels[i] = labelled.pop(place)
-            name, values = ("text", texts) if texts and row.get("text") else ("id", documents.ids)
-            if values and row.get(name) and not _same(row[name], values[i]):
-                message = f"row {count} has another {name} now in {document_file}; label anew."
-                raise _line_error(path, line, message)
+        labels, texts = list(documents.labels), documents.content
+        for i, (file, number) in enumerate(documents.rows()):
+            place = os.path.realpath(file), f"{number}"
+            line, labels[i], text = labelled.pop(place, (0, labels[i], ""))
+            with _at(path, line):
+                if text and isinstance(texts, Sequence) and not _same(text, texts[i]):
+                    raise ValueError(f"row {number} has another text now in {file}; label anew.")
         changed.append(replace(documents, labels=labels))
     for (name, at), (line, *_) in labelled.items():
-        message = f"row {at} of {name} is no document of a target; give the same --target."
-        raise _line_error(path, line, message)
+        with _at(path, line):
+            raise ValueError(f"row {at} of {name} is no document of a target; name its --target.")
     return changed
 
 
@@ -235,37 +222,45 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     """
     import pandas as pd
 
-    by_line = dict(rows(path))
-    if not by_line:
+    table = pd.DataFrame.from_dict(dict(rows(path)), orient="index")
+    if table.empty:
         raise UserError(f"{path}: there are no documents in it.")
-    table = pd.DataFrame.from_dict(by_line, orient="index")
     values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     right = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
     if not right.all():
         line = table.index[~right.all(axis=1)][0]
         expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
-        raise _line_error(path, line, f"expected {expected}.")
+        raise UserError(f"{path}:{line}: expected {expected}.")
     return [*table], values
 
 
-def rows(path: Path, wanted: Collection[str] = ()) -> Rows:
-    """Yield number and values of each row; columns that are not wanted may be missing.
+def rows(path: Path, needed: Sequence[str] = (), optional: Sequence[str] = ()) -> Rows:
+    """Yield number and values of each row; readers may skip other columns than those named.
 
     Raises
     ------
     UserError
-        For a file in another format, with the line at fault.
+        For a file in another format or a row without a needed column, with the line at fault.
     """
-    if path.suffix.lower() not in TABLES:
+    read_rows = TABLES.get(path.suffix.lower())
+    if not read_rows:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
-    return TABLES[path.suffix.lower()](path, wanted)
+    for line, row in read_rows(path, {*needed, *optional}):
+        for column in needed:
+            if column not in row:
+                at = 1 if read_rows is _csv else line  # the header
+                raise UserError(
+                    f"{path}:{at}: no column {column!r} among {reprlib.repr([*row])}; name yours "
+                    "(--text-column, --label-column, --id-column), or use commas as separators."
+                )
+        yield line, row
 
 
-def _check_names(path: Path, line: int, names: Collection[str]) -> None:
-    """Raise UserError if a column, or a key of JSON, occurs twice."""
+def _check_names(names: Collection[str]) -> None:
+    """Raise ValueError if a column, or a key of JSON, occurs twice."""
     for name, times in Counter(names).most_common(1):
         if times > 1:
-            raise _line_error(path, line, f"column {brief(name)} occurs twice.")
+            raise ValueError(f"column {brief(name)} occurs twice.")
 
 
 def _csv(path: Path, wanted: Collection[str]) -> Rows:
@@ -279,17 +274,21 @@ def _csv(path: Path, wanted: Collection[str]) -> Rows:
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     delimiter = max((usual, ";", "\t"), key=columns)
     reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    header: list[str] = []
     try:
-        header = next(reader, [])
-        _check_names(path, 1, header)
         for row in filter(None, reader):
-            if len(row) != len(header):
-                message = f"{len(row)} columns, but the first line has {len(header)}; quote values "
-                raise _line_error(path, reader.line_num, f"{message}that contain {delimiter!r}.")
+            with _at(path, reader.line_num):
+                if not header:
+                    _check_names(row)
+                    header = row
+                    continue
+                if len(row) != len(header):
+                    counts = f"{len(row)} columns, but the first line has {len(header)}"
+                    raise ValueError(f"{counts}; quote values that contain {delimiter!r}.")
             yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
         message = f"{error}; expected CSV, quoted by '\"'."
-        raise _line_error(path, reader.line_num, message) from None
+        raise UserError(f"{path}:{reader.line_num}: {message}") from None
 
 
 class Number(str):
@@ -298,19 +297,21 @@ class Number(str):
 
 def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        _check_names(path, number, [name for name, _ in pairs])
+        _check_names([name for name, _ in pairs])
         return dict(pairs)
 
     for number, line in _lines(path):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line, object_pairs_hook=checked, parse_int=Number, parse_float=Number)
-        except (ValueError, RecursionError) as error:
-            message = f"{error}; expected a JSON object on each line."
-            raise _line_error(path, number, message) from None
-        if not isinstance(row, dict):
-            raise _line_error(path, number, f"expected a JSON object, got {reprlib.repr(row)}.")
+        with _at(path, number):
+            try:
+                row = json.loads(
+                    line, object_pairs_hook=checked, parse_int=Number, parse_float=Number
+                )
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise ValueError(f"{error}; expected a JSON object on each line.") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"expected a JSON object, got {reprlib.repr(row)}.")
         yield number, row
 
 
@@ -319,14 +320,13 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise UserError(
-            f"{path}: Parquet is read by pyarrow; {install_hint('parquet')}, or save the "
-            "table as CSV or JSONL."
-        ) from None
+        remedy = f"{install_hint('parquet')}, or save the table as CSV"
+        raise UserError(f"{path}: Parquet is read by pyarrow; {remedy}.") from None
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            _check_names(path, 1, names)
+            with _at(path, 1):
+                _check_names(names)
             table = file.read([name for name in names if name in wanted]).to_pylist()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(f"{path}: cannot be read as Parquet ({reason(error)}).") from None
@@ -365,13 +365,9 @@ def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
     wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
     if len(wrong):
         row = int(np.searchsorted(X.indptr, wrong[0], "right"))
-        value = X.data[wrong[0]]
-        message = f"{path}: document {row} has {value:g}; expected finite numbers of 0 or more"
-        remedy = (
-            "; use HashingVectorizer with alternate_sign=False, raw or min-max scaled values in "
-            "place of standardised ones, texts or counts in place of embeddings"
-        )
-        raise UserError(f"{message}{remedy if value < 0 else ''}.")
+        found = f"document {row} has {X.data[wrong[0]]:g}"
+        remedy = "use HashingVectorizer with alternate_sign=False, texts in place of embeddings"
+        raise UserError(f"{path}: {found}; expected finite numbers of 0 or more; {remedy}.")
     return X
 
 
@@ -385,14 +381,13 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
         match = LINE.fullmatch(line)
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
         columns = [int(column) for column, _ in pairs]
-        if not match or any(b <= a for a, b in pairwise(columns)):
-            form = '"<label> <feature>:<number> …", features ascending'
-            raise _line_error(path, number, f"expected {form}; the label is ? if unknown.")
-        if columns and columns[-1] >= MAX_SIDE:
-            message = f"expected numbers of features below {MAX_SIDE:,}."
-            raise _line_error(path, number, message)
-        label = "" if match[1] == UNKNOWN else match[1]
-        names.append(_label(path, number, label, "label", labels))
+        with _at(path, number):
+            if not match or any(b <= a for a, b in pairwise(columns)):
+                form = '"<label> <feature>:<number> …", features ascending'
+                raise ValueError(f"expected {form}; the label is ? if unknown.")
+            if columns and columns[-1] >= MAX_SIDE:
+                raise ValueError(f"expected numbers of features below {MAX_SIDE:,}.")
+            names.append(_label("" if match[1] == UNKNOWN else match[1], "label", labels))
         data.extend(float(value) for _, value in pairs)
         indices.extend(columns)
         starts.append(len(indices))
@@ -405,11 +400,7 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
         X = sp.load_npz(path)  # without pickle
         if max(X.shape) > MAX_SIDE:
             raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
-        if X.format not in ("csr", "csc", "coo") or X.dtype.kind not in "biuf":
-            form = "real numbers in csr, csc or coo form"
-            raise ValueError(f"expected {form}, got {X.dtype}, {X.format}")
-        if X.format != "coo":
-            X.check_format(full_check=True)  # indices outside the matrix would corrupt memory
+        X = canonical(X)  # checks indices
     except Exception as error:  # libraries raise many types for a file in another format
         message = f"{path}: not a matrix written by scipy.sparse.save_npz ({reason(error)})."
         raise UserError(message) from None
@@ -419,10 +410,10 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
     if not file:
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
-    names = [
-        _label(file, number, line.removesuffix("\n").removesuffix("\r"), "label", labels)
-        for number, line in _lines(file)
-    ]
+    names = []
+    for number, line in _lines(file):
+        with _at(file, number):
+            names.append(_label(line.rstrip("\r\n"), "label", labels))
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
     return X, names
