@@ -222,22 +222,11 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
 
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
-    """Print doubts to stderr: about documents in one line a target, about models in one a model.
-
-    Models with the same doubts share a line.
-    """
-    lines: dict[str, list[str]] = {}
-    for doubt in compared.doubts:
-        lines.setdefault(doubt.target, []).append(doubt.text)
-    one = len(compared.problem.targets) == 1
-    concerned: dict[tuple[str, ...], list[str]] = {}
-    for model in models:
-        doubts = compared.entries[model].doubts
-        texts = tuple(doubt.text if one else str(doubt) for doubt in doubts)
-        concerned.setdefault(texts, []).append(model)
-    lines |= {", ".join(names): [*texts] for texts, names in concerned.items() if texts}
-    for subject, reasons in lines.items():
-        echo(f"warning: {subject}: {'; '.join(reasons)}.", err=True)
+    """Print the doubts about documents and about the decisions of models to stderr."""
+    lines = [str(doubt) for doubt in compared.doubts]
+    lines += [f"{model}: {doubt}" for model in models for doubt in compared.entries[model].doubts]
+    for line in lines:
+        echo(f"warning: {line}.", err=True)
 
 
 #: Add the options, whose values a command takes as one UserData, `user`.

@@ -26,14 +26,13 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     from transferbench.artefacts import NAMES
 
     originals = {name for module in datasets.modules().values() for name in module.FILES}
-    folders = (settings.data, settings.results)
     return {
         "built": (settings.data / "built").rglob("*.task"),
         "originals": (settings.data / "raw" / name for name in originals),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
         "temporary": (
             path
-            for folder in folders
+            for folder in (settings.data, settings.results)
             for path in folder.rglob(TEMPORARY)
             if path.stat().st_mtime < time.time() - IDLE_SECONDS
         ),

@@ -113,6 +113,8 @@ def _experiment(name: str, settings: Settings) -> list[str]:
 
     experiment = experiments.load(name, settings.results)
     content = experiment.spec.model_dump(mode="json", exclude_defaults=True)
+    for label, row in experiment.spec.rows.items():
+        content["rows"][label]["task"] = str(row.data())
     text = yaml.safe_dump(
         content, allow_unicode=True, sort_keys=False, width=100, default_flow_style=None
     )

@@ -41,7 +41,6 @@ from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
-from transferbench.strict_yaml import LineMap
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, Reading
 from transferbench.userdata.load import feature_function, load, warn_of_alike
@@ -144,28 +143,19 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
         if bool(names) != (key in required):
             verb = "needs" if key in required else "has no"
             raise lines.error((key,), f"a task of {keys.family} {verb} {key}.")
-        domains[key] = _domains(names, key, path, lines)
+        domains[key] = []
+        for i, name in enumerate(names):
+            with lines.at(key, i):
+                files = name if isinstance(name, str) else ",".join(name)
+                domain = documents.find_files(files, path.parent)
+                check_users_files(domain.files)
+                domains[key].append(domain)
     targets = domains["targets"] or domains["tasks"]
     function = feature_function(documents.file_kind(targets[0].files[0]))
     for name, value in options.items():
         with lines.at("options", name):
             resolve(function, {str(name): value}, "the documents")
     return keys, domains["source"], targets
-
-
-def _domains(names: Names, key: str, yaml: Path, lines: LineMap) -> list[DomainFiles]:
-    """Return the domains that the names stand for; their files must exist."""
-    domains = []
-    for i, name in enumerate(names):
-        with lines.at(key, i):
-            domain = documents.find_files(
-                name if isinstance(name, str) else ",".join(name), yaml.parent
-            )
-            check_users_files(domain.files)
-        domains.append(domain)
-    with lines.at(key):
-        documents.check_unique(domains)
-    return domains
 
 
 def check_users_files(files: Iterable[Path]) -> None:
