@@ -61,7 +61,7 @@ def test_no_feature_in_common_is_worthless_and_names_the_options():
 )
 def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, source, worthless):
     (doubt,) = decide([0] * n, source=source)
-    assert str(doubt).startswith(f"target: all {n} documents are in one class, a; ")
+    assert str(doubt).startswith(f"target-1: all {n} documents are in one class, a; ")
     assert doubt.worthless == worthless
 
 
@@ -109,8 +109,8 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     fit = transferbench.fit(model, problem)
     (doubt,) = check_fit(model, problem, {}, fit)
     assert re.fullmatch(
-        r"target: the source differs \(a classifier tells its documents from these, area under the "
-        r"curve \d\.\d\d\), and this model does not transfer; consensus does",
+        r"target-1: the source differs \(a classifier tells its documents from these, area under "
+        r"the curve \d\.\d\d\), and this model does not transfer; consensus does",
         str(doubt),
     )
     assert not doubt.worthless

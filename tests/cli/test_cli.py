@@ -191,7 +191,7 @@ def test_control_characters_do_not_reach_the_terminal(call, tmp_path, flag):
     files = ["--source", str(source), "--target", str(target), "--option", "min_df=1"]
     code, out, err = call(*flag, "predict", *files, "-m", "lr", "--out", str(found))
     assert (code, found.is_file()) == (0, True)
-    assert "\\u001b[1m\\u0007.csv: " in err  # a warning about its documents
+    assert "\\u001b[1m\\u0007: " in err  # a warning about its documents
     assert "f\\u009b1m.csv: 3 documents" in out
     source.write_text("text\naa bb\n")
     code, out2, err2 = call(*flag, "predict", *files, "-m", "lr", "--out", str(found))

@@ -140,8 +140,6 @@ def test_without_a_source_documents_are_clustered(call, folder):
     assert places == [
         ("t", "lnkmtc", 30), ("t", "kmeans", 30), ("u", "lnkmtc", 20), ("u", "kmeans", 20),
     ]  # fmt: skip
-    write_csv(folder / "t.csv", [("cat purr", "")])
-    assert "t.csv: no document has a label" in call("compare", *targets, *models)[2]
 
 
 def test_a_worthless_result_is_written_only_by_force(call, folder):
@@ -150,10 +148,10 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
     arguments = ("predict", *FILES[:4], "-m", "lr", "--option", "min_df=1", "--out", "a.csv")
     code, out, err = call(*arguments)
     assert (code, out) == (1, "")
-    of_documents, of_model, end = err.splitlines()
-    assert of_documents.startswith("warning: t.csv: 1 of 11 documents have no feature left ")
-    assert "; 1 of 11 documents share no feature with the source" in of_documents
-    assert of_model.startswith("warning: lr: all 11 documents are in one class, cat; ")
+    empty, unrelated, of_model, end = err.splitlines()
+    assert empty.startswith("warning: t: 1 of 11 documents have no feature left ")
+    assert unrelated.startswith("warning: t: 1 of 11 documents share no feature with the source")
+    assert of_model.startswith("warning: lr: t: all 11 documents are in one class, cat; ")
     assert end == (
         "Error: a.csv is not written, as the result of lr is worthless by the warnings above; "
         "--force writes it."
@@ -330,9 +328,8 @@ def test_several_labels_are_predicted(call, labelled_twice, separator):
 
 def test_several_labels_are_scored_for_each_target(call, labelled_twice):
     himls = ("-m", "himls", "--set", "p=6", "--set", "q=6")
-    code, out, err = call("compare", *MANY, "--source", "m2.csv", *himls)
+    code, out, _ = call("compare", *MANY, "--source", "m2.csv", *himls)
     assert code == 0
-    assert "note: tasks: m, m2 + n" in err or "note: tasks: m + n, m2" in err
     head, _, line, *_ = out.splitlines()
     assert "example F1  Jaccard  Hamming loss" in head
     assert line.startswith("himls ")
@@ -341,4 +338,4 @@ def test_several_labels_are_scored_for_each_target(call, labelled_twice):
     assert [row["target"] for row in (first, second, both)] == ["n", "m2", "all"]
     assert both["scored"] == first["scored"] + second["scored"] == 60
     assert both["f1"] == pytest.approx((first["f1"] + second["f1"]) / 2)
-    assert "all targets:\n\nmodel " in call("compare", *targets)[1]
+    assert "all:\n\nmodel " in call("compare", *targets)[1]

@@ -85,7 +85,6 @@ def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, na
         ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no such file"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),
-        ("source: s.csv\ntargets: [t.csv, '[t].csv']\n", 2, "t.csv: given twice"),
         ("source: [s.csv]\n", 1, "a task of transfer needs targets"),
         ("family: clustering\nsource: s.csv\ntasks: t.csv\n", 2, "of clustering has no source"),
         ("family: transfers\n", 1, "expected one of transfer, clustering, multilabel"),

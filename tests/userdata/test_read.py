@@ -149,7 +149,7 @@ BAD = {
     # matrices
     "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
     "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected finite numbers of 0 or"),
-    "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, raw or"),
+    "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, texts"),
     "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
     "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
     "not.npz": (b"text", "not a matrix written by scipy.sparse.save_npz"),
@@ -205,7 +205,9 @@ def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
 
 def test_the_limit_on_the_size_of_a_file_can_be_raised(tmp_path):
     path = write_csv(tmp_path / "a.csv", ROWS)
-    with pytest.raises(UserError, match=r"expected at most 20; split it into"):
+    with pytest.raises(
+        UserError, match=r"expected at most 20; split it into.*the setting max_size"
+    ):
         check_files([path], 20)
     check_files([path], 200)
 

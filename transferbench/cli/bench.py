@@ -78,4 +78,6 @@ def command(
     echo_table(boards.table(boards.of(experiment, cells)).texts())
     echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
     echo(f"{settings.results / boards.FOLDER / folder}.md")
+    if not code:
+        echo(f"Publish it: transferbench share {folder}")
     return code
