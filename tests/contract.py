@@ -24,7 +24,7 @@ ALL = list(models.registry())
 #: Sizes for small problems; the defaults of models are too large.
 SMALL = {
     **{"k": 6, "kappa": 3, "k1": 3, "k2": 6, "k3": 2, "b": 4.0, "r": 6, "sigma": 4.0, "p": 4},
-    "max_iter": 30,
+    **{"max_iter": 20, "pretrain": 20, "finetune": 10},
     "tol": 1e-4,  # of TSVM; with its default the order of documents moves the scores a little
 }
 #: One weight of the labels, where the model would try several; few folds of `inductive`.

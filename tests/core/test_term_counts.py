@@ -21,7 +21,7 @@ def weights(C: sp.csr_array, containing: np.ndarray) -> sp.csr_array:
 def test_counts_are_recovered_from_their_weights():
     """Terms by Zipf's law; n(t) of another sample, for a few terms 30 times smaller."""
     rng = np.random.default_rng(1)
-    n, d = 6_000, 30_000
+    n, d = 4_000, 20_000
     common = np.minimum(0.4, 8 / np.arange(5, d + 5) ** 1.1)
     drawn = [rng.geometric(0.7, size) for size in rng.binomial(n, common)]
     rows = [rng.choice(n, len(c), replace=False) for c in drawn]

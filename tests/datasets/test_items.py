@@ -25,9 +25,6 @@ ITEMS = {
         "wisconsin": "project 94, project 1, faculty 179"}),
     "email-spam/inbox-0-to-1": (EVERY, {
         "source": "ham 370, ham 220, spam 174", "target": "ham 271, spam 43, spam 224"}),
-    "email-spam/task-b": (EVERY, {
-        "source": "ham 1834, ham 223, ham 637", "user-1": "ham 51, spam 224, ham 51",
-        "user-15": "spam 172, ham 68, spam 11"}),
     "crisislex/sandy-vs-boston": (EVERY, {
         "source": "off-topic 8, off-topic 13, on-topic 20",
         "target": "off-topic 22, on-topic 11, on-topic 18"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -95,8 +96,8 @@ def test_scores_have_the_right_shape_and_beat_guessing(name):
         all_labels = Fit(tuple(np.ones_like(Y) for Y in truth.Y))
         assert mean("f1", fit, truth) > mean("f1", all_labels, truth) + 0.1
     else:  # random clusters match 0.42 of the documents
-        fits = [fit, *(run(name, problem, seed=seed) for seed in range(3))]
-        assert max(mean("accuracy", each, truth) for each in fits) > 0.42
+        others = (run(name, problem, seed=seed) for seed in range(3))
+        assert any(mean("accuracy", each, truth) > 0.42 for each in chain([fit], others))
         assert all(0 <= d["explained"] <= 1 for d in evaluate(fit, truth, problem).values())
 
 
