@@ -93,7 +93,7 @@ def sweep(stack, times):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
 def test_no_update_of_any_block_raises_the_objective(loss):
-    seeds = 12
+    seeds = 30
     rises, updates = np.sum([count_rises(loss, seed) for seed in range(seeds)], axis=0)
     assert updates > 15 * seeds
     assert rises == 0
