@@ -24,13 +24,6 @@ def test_a_seed_that_is_no_natural_number_raises(seed):
         transferbench.fit("gcmf", make_problem()[0], seed=seed)
 
 
-def test_model_of_another_family_raises():
-    problem, _ = make_problem()
-    other = transferbench.Problem("p", "clustering", problem.classes, problem.domains)
-    with pytest.raises(UserError, match="gcmf is a transfer model and this is a clustering"):
-        transferbench.fit("gcmf", other)
-
-
 @pytest.mark.slow
 def test_task_options_equal_options_in_the_name(real, monkeypatch):
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
@@ -38,10 +31,3 @@ def test_task_options_equal_options_in_the_name(real, monkeypatch):
     by_name, _ = transferbench.load_task("comp-vs-rec:min_df=10,weighting=tf")
     assert by_keyword.name == by_name.name == "gtl/comp-vs-rec:min_df=10,weighting=tf"
     assert (by_keyword.domains[0].X != by_name.domains[0].X).nnz == 0
-
-
-def test_public_names_exist_and_others_raise():
-    assert all(hasattr(transferbench, name) for name in transferbench.__all__)
-    assert dir(transferbench) == sorted(transferbench.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = transferbench.nothing

