@@ -55,8 +55,5 @@ def test_a_workflow_is_bounded_pinned_and_has_no_more_rights_than_it_needs(path)
             assert "secrets." not in str(step)
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
-            for patterns in re.findall(r"hashFiles\((.*?)\)", str(step)):
-                for pattern in re.findall(r"[\w/.*-]+", patterns):
-                    assert list(ROOT.glob(pattern)), pattern
     for action in re.findall(r"^ *(?:- )?uses: (?!\./)(.+)$", read(path), re.MULTILINE):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action

@@ -91,7 +91,6 @@ def test_a_deep_or_long_text_is_refused_at_once(text):
 
 def test_an_unreadable_file_is_an_error(tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "device.yaml").symlink_to("/dev/zero")
-    for name in ("binary.yaml", "no.yaml", ".", "device.yaml"):
+    for name in ("binary.yaml", "no.yaml", "."):
         with pytest.raises(UserError, match=r"cannot be read .*; expected a YAML file"):
             strict_yaml.load(tmp_path / name)

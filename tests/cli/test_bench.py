@@ -116,12 +116,6 @@ def test_an_estimator_of_another_package(call, home, suite):
     assert experiments.load("suite+x", home.results).spec.columns["x"].params["n_estimators"] == 5
 
 
-def test_a_dry_run_leaves_nothing(call, home, suite):
-    before = sorted(home.results.rglob("*"))
-    assert call("bench", "./guess.py", "--suite", "suite", "--dry-run")[0] == 0
-    assert sorted(home.results.rglob("*")) == before
-
-
 def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
     words = ["bench", "lr", "--set", "C=2", "--suite", "suite", "--label"]
     assert call(*words, "a/b")[0] == 0

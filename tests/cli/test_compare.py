@@ -254,7 +254,6 @@ def test_python_returns_a_frame_with_the_recommendation(folder):
         ({"repeats": 0}, "repeats: expected integer ≥ 1, got 0."),
         ({"params": {"nosuch": {"k": 1}}}, "unknown compared model 'nosuch'. Known: consensus, lr"),
         ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
-        ({"target": ()}, "expected a problem or the name of a task, or else source and target"),
         ({"models": "lskmtc"}, "lskmtc is a clustering model"),
         ({"txt": "body"}, "unknown parameter of compare 'txt'. Did you mean 'text'?"),
     ],

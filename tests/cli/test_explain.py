@@ -22,13 +22,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
-def explain(home, capfd):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        folders = ["--data", str(home.data), "--results", str(ROOT / "results"), "--offline"]
-        code = invoke([*folders, "explain", *arguments])
-        return (code, *capfd.readouterr())
-
-    return call
+def explain(call):
+    return lambda *arguments: call("--results", str(ROOT / "results"), "explain", *arguments)
 
 
 #: A table, a grid, two figures, and one with options.

@@ -186,20 +186,6 @@ def test_a_mistake_is_one_line_and_leaves_the_old_file_unchanged(call, folder, c
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_failing_model_leaves_no_partial_file(call, folder, monkeypatch):
-    from transferbench import models
-
-    def broken(*arguments, **options):
-        raise RuntimeError("full")
-
-    monkeypatch.setattr(models, "fit", broken)
-    before = sorted(folder.rglob("*"))
-    code, _, err = call("predict", *FILES, "-m", "lr", "--out", "a.csv")
-    assert code == 1
-    assert err == "Failure in transferbench: RuntimeError: full (--debug shows where)\n"
-    assert sorted(folder.rglob("*")) == before
-
-
 def svmlight(path: Path, seed: int, scale: float) -> None:
     rng = random.Random(seed)
     lines = []

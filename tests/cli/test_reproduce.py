@@ -39,13 +39,6 @@ def falsify(folder: Path, name: str, **values) -> None:
     (folder / name / "runs.jsonl").write_text(text)
 
 
-def test_a_paper_is_its_tables_and_figures(call):
-    code, out, err = call("reproduce", "mtc", "mulan", "--dry-run")
-    assert code == 0, err
-    names = {line.split()[0] for line in out.splitlines()[1:-1]}
-    assert names == {"mtc-table3", "mtc-table4", "mtc-table5", "mtc-figure1", "mulan"}
-
-
 def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
     assert code == 0, err

@@ -88,13 +88,6 @@ def test_readings_and_choices_by_labels_are_left_out():
     assert "LR 2" not in set(read(text).standings["method"])
 
 
-def test_a_slower_and_worse_method_is_not_on_the_front(monkeypatch):
-    monkeypatch.setitem(VALUES["three"], "LR 2", (0.50, 4.0))
-    monkeypatch.setitem(VALUES["one"], "LR 2", (0.79, 4.0))
-    standings = read().standings
-    assert list(standings["method"][standings["front"]]) == ["SVM", "LR"]
-
-
 def test_only_methods_that_finished_all_rows_and_have_times_are_on_the_front(monkeypatch):
     monkeypatch.setitem(VALUES["three"], "LR", None)
     monkeypatch.setitem(VALUES["two"], "LR", None)

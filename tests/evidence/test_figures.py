@@ -9,7 +9,6 @@ import pytest
 from made_runs import cells_of, write_runs
 
 from transferbench import experiments
-from transferbench.errors import UserError
 from transferbench.evidence import figures, pages
 
 SWEEP = """
@@ -87,22 +86,6 @@ def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
     assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
     (tmp_path / "figure.csv").write_text("x")
     assert pages.outdated(file, tmp_path) == [tmp_path / "figure.csv"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("params: [kappa], values: [0, 10]", "label2: x", "unknown key 'label2'"),
-        ("params: [kappa], values: [0, 10]", "log: true", "params with values"),
-        ("[kappa]", "[kapa]", "Did you mean 'kappa'?"),
-        ("column: GCMF", "column: GCFM", "Did you mean 'GCMF'?"),
-        ("gtl-table3", "gtl-table4", "Did you mean 'gtl-table3'?"),
-    ],
-)
-def test_an_error_in_a_figure_names_its_place(old, new, message):
-    with pytest.raises(UserError, match=r"mine\.yaml:") as error:
-        experiments.read(SWEEP.replace(old, new), PATH)
-    assert message in str(error.value)
 
 
 ROWS = """

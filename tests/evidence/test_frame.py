@@ -10,7 +10,6 @@ from small_experiment import GOOD, PATH
 import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence.explain import command
 from transferbench.evidence.frame import (
     observations,
     summarise,
@@ -43,9 +42,6 @@ def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_pa
     assert {cell.column: cell.mean for cell in cells} == {
         "LG": 50, "NMF": pytest.approx(60), "other": pytest.approx(70)
     }  # fmt: skip
-    commands = {cell.column: command(each.run for each in cell.records) for cell in cells}
-    assert commands["NMF"].startswith("transferbench run gtl/comp-vs-rec --model nmf")
-    assert commands["other"].startswith("transferbench run gtl/comp-vs-rec:min_df=7 --model nmf")
 
 
 def test_a_domain_that_no_run_has_is_an_error_with_its_line(tmp_path):

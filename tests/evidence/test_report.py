@@ -262,24 +262,6 @@ def test_experiments_are_filtered(look, small, choices, expected):
     assert shown(page) == set(SOME)
 
 
-def test_a_cell_is_found_and_marked(look, small):
-    page = look(small / "index.html", width=1400)
-    page.locator("#by-text").fill("GCMF comp vs rec")
-    found = page.locator("#hits .first")
-    shown = " ".join(found.inner_text().split())
-    assert shown == "GCMF, comp vs rec 97.93 ± 0.02 / 92.36 ▲ above gtl-table3"
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/{TABLE}#comp-vs-rec-GCMF")
-    marked = page.locator(".found").all_inner_texts()
-    assert [text.split()[0] for text in marked] == ["GCMF", "comp", "97.93"]
-    assert page.locator("td.found button").evaluate("(one) => one === document.activeElement")
-    page.goto((small / "index.html").as_uri())
-    page.locator("#by-text").fill("graph weights")
-    assert page.locator(".first").get_attribute("id") == "gtl-figure2a"
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/gtl-figure2a.html")
-
-
 def test_badges_add_up_to_the_published_cells(results, pages):
     printed = 0
     for path in results.glob("*/runs.jsonl"):

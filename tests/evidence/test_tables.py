@@ -270,13 +270,6 @@ def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
     assert made["A accuracy", "KKM"].setting == "sigma=3"
 
 
-def best(values: dict, tmp_path, metric: str = "accuracy") -> set[str]:
-    """The best columns of row "one"."""
-    file = experiments.read(GOOD.replace("metric: accuracy", f"metric: {metric}"), PATH)
-    made = [replace(each, metric=metric) for each in cells_of(FILE, runs(values, tmp_path))]
-    return {column for row, column in tables.best(file, made) if row == "one"}
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -287,7 +280,8 @@ def best(values: dict, tmp_path, metric: str = "accuracy") -> set[str]:
     ],
 )
 def test_the_best_of_a_row(tmp_path, values, expected):
-    assert best(values, tmp_path) == expected
+    made = cells_of(FILE, runs(values, tmp_path))
+    assert {column for row, column in tables.best(FILE, made) if row == "one"} == expected
 
 
 def test_latex_has_deviations_verdicts_and_the_best_in_bold(tmp_path):

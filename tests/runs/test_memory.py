@@ -14,10 +14,8 @@ MIB = 2**20
     [
         ("0::/\n", {"memory.max": 512 * MIB}, 512),
         ("0::/a/b\n", {"a/b/memory.max": "max", "a/memory.max": 300 * MIB}, 300),
-        ("0::/a/b\n", {"a/b/memory.max": 200 * MIB, "a/memory.max": 300 * MIB}, 200),
         ("0::/of/the/host\n", {"memory.max": 100 * MIB}, 100),
         ("5:cpu,memory:/x\n0::/\n", {"memory/x/memory.limit_in_bytes": 90 * MIB}, 90),
-        ("5:memory:/docker/1\n", {"memory/memory.limit_in_bytes": 80 * MIB}, 80),
         ("5:memory:/x\n", {"memory/x/memory.limit_in_bytes": 2**63 - 4096}, None),
         ("0::/\n", {"memory.max": "junk"}, None),
         (None, {}, None),

@@ -162,12 +162,6 @@ def test_a_finished_run_is_not_repeated_unless_forced(shell):
     assert Counter(shell.log.seeds()) == {0: 2, 1: 2, 2: 1}
 
 
-def test_a_failed_run_is_tried_again(shell):
-    for _ in range(2):
-        code, out, _ = shell("run", "own/small", "-m", "raises", "--json")
-        assert (code, json.loads(out)["status"]) == (1, "failed")
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_or_interrupted_batch_loses_no_finished_run_and_repeats_none(shell, tmp_path, how):
     file = tmp_path / "kill.yaml"

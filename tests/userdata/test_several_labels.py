@@ -113,11 +113,8 @@ def test_the_separator_or_the_model_makes_data_multilabel(names, has_source, sep
 def test_several_labels_are_refused_for_a_model_of_one_label(labels):
     with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels; name --lab"):
         multilabel.check_single(labels, "s.csv")
-
-
-@pytest.mark.parametrize("labels", [["a", "b"], ["a|b", "c|d", "e"], ["|", "a"], ["a, b", "c, d"]])
-def test_a_separator_in_a_name_is_no_error(labels):
-    multilabel.check_single(labels, "s.csv")
+    for names in (["a", "b"], ["a|b", "c|d", "e"], ["|", "a"], ["a, b", "c, d"]):
+        multilabel.check_single(names, "s.csv")
 
 
 @pytest.mark.parametrize(
