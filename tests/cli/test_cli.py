@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from transferbench import models
 from transferbench.cli import invoke
 
-ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pydantic", "requests", "tqdm", "yaml")
 
 

@@ -19,7 +19,6 @@ from transferbench.evidence import stats as tests_of
 from transferbench.evidence.stats import PairedTest, PairedTests, sign_flip_p
 
 PATH = Path("mine.yaml")
-RESULTS = Path(__file__).parent.parent.parent / "results"
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
 TABLE = (
     GOOD[: GOOD.index("rows:")]
