@@ -100,6 +100,18 @@ def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
     assert predicted(call, "--source", "s2.csv,s.csv", *FILES[2:4]) == whole
 
 
+def test_labels_of_a_target_change_no_prediction(call, folder):
+    tables = []
+    for label in (None, "sea", ""):
+        rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
+        write_csv(folder / "t.csv", rows)
+        tables.append(predicted(call, *FILES))
+    assert tables[0] == tables[1] == tables[2]
+    write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
+    write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
+    assert predicted(call, *FILES, "--label-file", "l.csv") == tables[0]
+
+
 def test_compare_and_run_agree_on_the_same_task(call, folder):
     ours = {row["target"]: row for row in scored(call, *FILES, "-m", "lr") if row["model"] == "lr"}
     # The full path: the server of another test's runs may have another current folder.

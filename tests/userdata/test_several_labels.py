@@ -55,6 +55,9 @@ def test_a_target_joins_the_task_of_the_most_similar_source():
     ships = make_documents("ships.csv", SEA, ["sea"] * 4)
     boats = make_documents("boats.csv", ["a boat at sea", "sail a ship"], ["sea", "sea"])
     kittens = make_documents("kittens.csv", ["a kitten and a cat"], ["pet"])
+    many = make_documents("ships.csv", SEA * 9, ["sea"] * 36)  # nearer by its size alone
+    both, _ = build(cats, many, targets=[make_documents("k.csv", ["the cat and a kitten"], [""])])
+    assert multilabel.members_of_tasks(both) == [[0, 2], [1]]
     problem, truth = build(cats, ships, targets=[boats, kittens])
     assert multilabel.members_of_tasks(problem) == [[0, 3], [1, 2]]
     pooled, scored = multilabel.pool(problem, truth)
