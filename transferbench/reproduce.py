@@ -18,7 +18,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner, store
-from transferbench.runs.record import Limits, Record, Run, now
+from transferbench.runs.record import Limits, Record, Run
 from transferbench.runs.runner import Rerun
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
@@ -39,6 +39,7 @@ class Rebuild:
               is another folder, so that a quick look does not replace a table of more runs.
     waiting : runs whose records have not arrived.
     records : the records that have arrived.
+    kept    : number of those that earlier commands made.
     """
 
     def __init__(self, experiment: Experiment, results: Path, repeats: int | None) -> None:
@@ -49,12 +50,13 @@ class Rebuild:
         self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs(repeats)))
         self.waiting = set(self.runs)
         self.records: dict[Run, Record] = {}
-        self.started = now()
+        self.kept = 0
 
-    def take(self, run: Run, record: Record) -> bool:
+    def take(self, run: Run, record: Record, kept: bool) -> bool:
         """Take the record of a run; return True if it was the last one of the experiment."""
         if run not in self.waiting:
             return False
+        self.kept += kept
         self.waiting.remove(run)
         self.records[run] = record
         return not self.waiting
@@ -72,8 +74,7 @@ class Rebuild:
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
         lost = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
-        kept = sum(each.done and each.finished < self.started for each in self.records.values())
-        earlier = f" ({kept} kept from earlier)" if kept else ""
+        earlier = f" ({self.kept} kept from earlier)" if self.kept else ""
         return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{lost}{earlier}"
 
 
@@ -158,6 +159,8 @@ class Batch:
         results could not be written, else 0.
         """
         several = len(self.rebuilds) > 1
+        stored = [record for records in self.store.files.values() for record in records.values()]
+        earlier = set(map(id, stored))
         lost: list[str] = []
 
         def write(rebuild: Rebuild) -> list[Path]:
@@ -174,7 +177,7 @@ class Batch:
 
         def take(run: Run, record: Record) -> None:
             for rebuild in self.rebuilds:
-                if rebuild.take(run, record):
+                if rebuild.take(run, record, id(record) in earlier):
                     for path in write(rebuild):
                         say(path)
                     ended = sum(not each.waiting for each in self.rebuilds)

@@ -63,6 +63,7 @@ def test_a_signal_inside_exec_ends_the_program_with_its_code(tmp_path):
     """Python itself would end by SIGINT, if the program is started by -m."""
     (tmp_path / "inside.py").write_text(INSIDE_EXEC)
     env = Home(tmp_path / "home").environment()
+    env.pop("PYTHONSAFEPATH", None)  # set where runs were performed in this process
     command = [sys.executable, "-m", "inside"]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (143, "Interrupted.\n")
