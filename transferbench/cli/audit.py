@@ -1,0 +1,104 @@
+"""transferbench audit."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from transferbench.cli._terminal import echo, echo_table
+from transferbench.errors import UserError
+from transferbench.files import read_regular
+
+if TYPE_CHECKING:
+    from transferbench.evidence.audit import Column, Finding
+    from transferbench.experiments.experiment import Experiment
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[EXPERIMENT | FILE.csv]...")
+def command(names: tuple[str, ...]) -> None:
+    """Check which printed accuracies are single runs, on how many documents, and which are copied.
+
+    EXPERIMENT is a published table; without names, all of them. FILE.csv has the accuracies of
+    another paper in per cent, as printed: the columns row and documents, then one for each method.
+    An accuracy of one run on n documents is k/n, so its digits allow few n.
+    """
+    from transferbench import experiments
+    from transferbench.evidence import audit
+
+    published = [n for n in experiments.names() if experiments.PUBLISHED.fullmatch(n)]
+    for name in names or published:
+        if name.endswith(".csv"):
+            columns, documents = _read(Path(name))
+            findings = audit.audit(columns, {"documents": documents})
+        else:
+            findings = findings_of(experiments.load(name))
+        if findings:
+            echo(f"{name}:")
+            echo_table(audit.table(name, findings).texts())
+            echo()
+
+
+def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
+    """Return the columns of a table and the documents by row."""
+    from transferbench.evidence.audit import Column
+
+    try:
+        lines = list(csv.DictReader(read_regular(path).splitlines()))
+        documents = {line["row"]: int(line["documents"]) for line in lines}
+        methods = [name for name in (lines[0] if lines else ()) if name not in ("row", "documents")]
+        digits = max(len(line[m].partition(".")[2]) for line in lines for m in methods)
+        columns = [
+            Column(m, {line["row"]: float(line[m]) / 100 for line in lines if line[m]}, digits + 2)
+            for m in methods
+        ]
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        form = "the columns row and documents, then per cent of each method"
+        raise UserError(f"{path}: cannot be read ({error!r}); expected {form}.") from None
+    return columns, documents
+
+
+def sizes(experiment: Experiment) -> dict[str, dict[str, int]]:
+    """Return the numbers of scored documents of a table's tasks, in every form that is known here.
+
+    A form is a collection or a cut of it: `gtl/…-bydate` and `dtl/…-19997` are forms of one task.
+    """
+    from transferbench import datasets
+
+    forms: dict[str, dict[str, int]] = {}
+    for row, spec in experiment.spec.rows.items():
+        name = spec.data().base.split("/")[-1]
+        for task in datasets.tasks() if row in experiment.spec.published else ():
+            collection, _, its_name = task.rpartition("/")
+            counts = datasets.facts(task).get("documents", {})
+            scored = [n for domain, n in counts.items() if spec.domain in (domain, None)]
+            if spec.domain is None:
+                scored = [n for domain, n in counts.items() if not domain.startswith("source")]
+            if _plain(its_name) == _plain(name) and scored:
+                form = (collection or task) + its_name.removeprefix(_plain(its_name))
+                forms.setdefault(form, {})[row] = sum(scored)
+    return forms
+
+
+def _plain(name: str) -> str:
+    """Return the name of a task without the form of its documents."""
+    return re.sub("-(bydate|19997|rebuilt|reversed)$", "", name)
+
+
+def findings_of(experiment: Experiment) -> list[Finding]:
+    """Return what the digits of a published table say."""
+    from transferbench import experiments
+    from transferbench.evidence.audit import audit, printed
+
+    others = [
+        replace(column, name=f"{name}: {column.name}")
+        for name in experiments.names()
+        if experiments.PUBLISHED.fullmatch(name) and name != experiment.name
+        for column in printed(experiments.load(name))
+    ]
+    return audit(printed(experiment), sizes(experiment), others)
