@@ -61,7 +61,7 @@ def test_a_number_is_explained(explain):
         "gtl-unit-length: GCMF, comp vs rec\n",
         "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 10\n",
         "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
-        "verdict   above, +6.8",
+        "verdict   better, +6.8",
         "by seed   0: 99.1",
         "10 of 10 runs",
         "data      46cf0558026be379\n",

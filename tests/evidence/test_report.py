@@ -237,8 +237,8 @@ def shown(page) -> set[str]:
         ({}, set(SOME)),
         ({"paper": "Dual Transfer Learning"}, {"dtl-figure4"}),
         ({"method": "dtl"}, {"dtl-figure4", "mrtl-table3"}),
-        ({"method": "gcmf", "verdict": "below"}, {"gtl-table3"}),
-        ({"method": "dtl", "verdict": "below"}, set()),
+        ({"method": "gcmf", "verdict": "worse"}, {"gtl-table3"}),
+        ({"method": "dtl", "verdict": "worse"}, set()),
         ({"verdict": "unavailable"}, {"mrtl-table3"}),
         ({"verdict": "fails"}, {"gtl-table3", "gtl-figure2a", "dtl-figure4"}),
         ({"text": "graph WEIGHTS"}, {"gtl-figure2a"}),
@@ -272,7 +272,7 @@ def test_badges_add_up_to_the_published_cells(results, pages):
     counts = re.search(r'data-counts="judged">(.*?)</ul>', pages["index.html"], re.DOTALL)
     *of_verdicts, total = map(int, re.findall(r"<b>(\d+)</b>", counts[1]))
     small = re.findall(
-        r'<span class="badge (?:within|above|below|inconclusive|unavailable)">'
+        r'<span class="badge (?:within|close|better|worse|unavailable)">'
         r"[^/]*</span><span[^/]*</span> (\d+)<",
         pages["index.html"],
     )

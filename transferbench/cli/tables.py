@@ -25,7 +25,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import pages, statistics
+    from transferbench.evidence import pages, statistics, summary
     from transferbench.evidence.frame import no_runs
 
     if form:
@@ -36,17 +36,18 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
         echo(evidence.main_text(form).rstrip("\n"))
         return 0
     has_statistics = (settings.results / statistics.NAME).is_dir()
-    names = names or (*have_run(settings), *[statistics.NAME] * has_statistics)
+    names = names or (*have_run(settings), *[statistics.NAME, ""] * has_statistics)
     if not names:
         raise no_runs(settings.results)
     outdated: list[Path] = []
     errors: list[UserError] = []
     for name in names:
         try:
+            use = pages.changed_files if check else pages.write_files
             if name == statistics.NAME:
-                folder = settings.results / name
-                use = pages.changed_files if check else pages.write_files
-                made = use(folder, statistics.render())
+                made = use(settings.results / name, statistics.render())
+            elif name == "":
+                made = use(settings.results, summary.texts(settings.results))
             else:
                 file = experiments.load(name, settings.results)
                 folder = settings.results / file.name

@@ -64,7 +64,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     published = f"{cell.published:g}" if cell.records else text(cell.published)
     printed = "no number" if math.isnan(cell.published) else f"{published}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
-    verdict = ", ".join(filter(None, (cell.verdict, cell.why)))
+    verdict = ", ".join(filter(None, (cell.verdict, cell.reason)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
     facts_of_run = {

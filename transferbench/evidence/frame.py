@@ -6,7 +6,7 @@ makes of them the cells of the table or the points of the figure. Every page is 
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import groupby
 from pathlib import Path
@@ -61,8 +61,8 @@ class Cell:
     tolerance      : the largest difference that counts as within; NaN in a figure.
     error          : standard error of the mean over the seeds; 0 for a deterministic method, NaN
                      for a single run of a random one.
-    published_error: standard error of the published value; 0 if no deviation is printed.
-    unfinished     : "inconclusive" or "unavailable" if too few runs finished; empty if enough did.
+    published_error: standard error of the published value; without a printed deviation, from ours.
+    unfinished     : True if too few runs finished.
     reason         : why too few runs finished.
     by_seed        : value by seed (None if the method takes none), the mean over domains.
     variance       : of the mean, caused by the choice of documents; see `_variance`.
@@ -83,7 +83,7 @@ class Cell:
     tolerance: float = math.nan
     error: float = math.nan
     published_error: float = 0.0
-    unfinished: str = ""
+    unfinished: bool = False
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
@@ -101,43 +101,19 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """Within, above or below the published value, inconclusive, or unavailable.
+        """The verdict, a key of `page.MARKS`; empty without a published value or a tolerance.
 
-        A difference is inconclusive if its standard error is not known, or if the tolerance, on
-        either side, is closer than 2 SE. Empty without a published value or a tolerance.
+        within: the difference is at most the tolerance; close: at most 2 standard errors of both
+        sides; better or worse, by the direction of the measure; unavailable: too few runs finished.
         """
-        margin = abs(abs(self.difference) - self.tolerance)
-        if self.unfinished or math.isnan(margin):
-            return self.unfinished
-        if not 2 * self.se <= margin:  # also if it is NaN
-            return "inconclusive"
+        if self.unfinished or math.isnan(self.difference + self.tolerance):
+            return "unavailable" if self.unfinished else ""
         if abs(self.difference) <= self.tolerance:
             return "within"
-        return "above" if self.difference > 0 else "below"
-
-    @property
-    def runs_to_settle(self) -> str:
-        """How many runs, in all, make 2 SE too small to cross the tolerance, in words.
-
-        The mean and the standard deviation are taken as they are. "none" if the published error
-        alone crosses it; empty if 2 SE do not cross it.
-        """
-        if self.unfinished or self.verdict != "inconclusive" or math.isnan(self.se):
-            return ""
-        margin = abs(abs(self.difference) - self.tolerance)
-        left = (margin / 2) ** 2 - self.published_error**2
-        if left <= 0:
-            return "none"
-        runs = math.ceil(self.runs * self.error**2 / left)
-        return f"about {runs}" if runs <= 1000 else "over 1,000"
-
-    @property
-    def why(self) -> str:
-        """Why there is no verdict; empty if there is one."""
-        if runs := self.runs_to_settle:
-            return f"2 SE of {2 * self.se:.2g} cross the tolerance; runs that settle it: {runs}"
-        no_error = self.verdict == "inconclusive" and not self.unfinished
-        return "one run of a random method has no standard error" if no_error else self.reason
+        if abs(self.difference) <= 2 * self.se:
+            return "close"
+        ahead = self.difference < 0 if self.metric in LOWER_IS_BETTER else self.difference > 0
+        return "better" if ahead else "worse"
 
 
 def no_runs(results: Path) -> UserError:
@@ -298,9 +274,12 @@ def _cell(
     values, planned = [*by_seed.values()], len(group.records)
     finite = bool(values) and all(map(math.isfinite, values))
     published, published_std = experiment.published(row, column) or (math.nan, None)
-    unfinished, reason = _unfinished(group.records.values())
-    if not unfinished and (not finite or len(values) < min(MIN_RUNS, planned)):
-        unfinished, reason = "inconclusive", f"{len(values)} of {planned} runs"
+    lost = [r for r in group.records.values() if r.status not in ("done", "missing")]
+    lost.sort(key=lambda record: record.status != "unavailable")
+    reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
+    if not lost and (not finite or len(values) < min(MIN_RUNS, planned)):
+        reason = f"{len(values)} of {planned} runs"
+    std = stdev(values) if finite and len(values) > 1 else math.nan
     return Cell(
         row=row,
         column=column,
@@ -308,29 +287,20 @@ def _cell(
         metric=experiment.metric(row),
         setting=group.setting,
         mean=fmean(values) if finite else math.nan,
-        std=stdev(values) if finite and len(values) > 1 else math.nan,
+        std=std,
         runs=len(values),
         planned=planned,
         published=published,
         published_std=math.nan if published_std is None else published_std,
         tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
         error=standard_error(by_seed),
-        published_error=experiment.published_error(row, column),
-        unfinished=unfinished,
+        published_error=experiment.published_error(row, column, std),
+        unfinished=bool(reason),
         reason=reason,
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,
         records=tuple(group.records.values()),
     )
-
-
-def _unfinished(records: Iterable[Record]) -> tuple[str, str]:
-    """Return the verdict and the reason of a run that could not finish; empty without one."""
-    lost = [record for record in records if record.status not in ("done", "missing")]
-    for record in lost:
-        if record.status == "unavailable":
-            return record.status, record.reason
-    return ("inconclusive", f"{lost[0].status}: {lost[0].reason}") if lost else ("", "")
 
 
 def _variance(experiment: Experiment, observation: Observation) -> float:

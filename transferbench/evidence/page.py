@@ -13,13 +13,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from transferbench.evidence.frame import Cell
 
-MARKS = {"within": "=", "above": "▲", "below": "▼", "inconclusive": "?", "unavailable": "–"}
+MARKS = {"within": "=", "close": "≈", "better": "▲", "worse": "▼", "unavailable": "–"}
 OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
     "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
     "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$", "=": "$=$",
-    "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$", "–": "--",
-    "▲": "$\\uparrow$", "▼": "$\\downarrow$",
+    "≈": "$\\approx$", "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
+    "–": "--",    "▲": "$\\uparrow$", "▼": "$\\downarrow$",
 }  # fmt: skip
 
 

@@ -18,27 +18,25 @@ CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
     "difference": "difference", "se": "se", "tolerance": "tolerance",
-    "verdict": "verdict", "why": "reason", "setting": "chosen",
+    "verdict": "verdict", "reason": "reason", "setting": "chosen",
 }  # fmt: skip
-
-#: Reason of the cells that noise leaves open.
-NOISY = (
-    "2 standard errors cross the tolerance (how many runs in all would settle the verdict; "
-    '"none": the published deviation alone is too large)'
-)
 
 
 def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of a table, then the averages of each group of rows."""
-    spec, groups = experiment.spec, dict[tuple[str, str], list[Cell]]()
+    """Return the cells of a table, then the averages of each group and measure."""
+    spec, groups = experiment.spec, dict[tuple[str, str, str], list[Cell]]()
     for cell in cells:
-        groups.setdefault((spec.rows[cell.row].group, cell.column), []).append(cell)
-    # A named group of a single row needs no average.
-    averages = [
-        _average(experiment, average_label(group), of_group)
-        for (group, _), of_group in groups.items()
-        if not group or len(of_group) > 1
-    ]
+        place = spec.rows[cell.row].group, cell.metric, cell.column
+        groups.setdefault(place, []).append(cell)
+    averages = []
+    several = {group for group, measure, _ in groups if any(
+        other == group and measure != m for other, m, _ in groups)}  # fmt: skip
+    for (group, measure, _), of_group in groups.items():
+        alone = len(of_group) == 1 and (group or measure != spec.metric)  # needs no average
+        label = average_label(group)
+        label += f", {TITLES[measure]}" if group in several and measure != spec.metric else ""
+        if not alone:
+            averages.append(_average(experiment, label, of_group))
     return [*cells, *averages]
 
 
@@ -62,8 +60,8 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
         tolerance=fmean(c.tolerance for c in cells),
         error=standard_error(of_seeds),
         published_error=math.hypot(*(c.published_error for c in cells)) / len(cells),
-        unfinished=lost.unfinished if lost else "",
-        reason=f"{lost.row} is {lost.unfinished}" if lost else "",
+        unfinished=lost is not None,
+        reason=f"{lost.row} is unavailable" if lost else "",
     )
 
 
@@ -196,16 +194,13 @@ def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     places: dict[str, list[str]] = {}
     for entry in entries:
-        if runs := entry.runs_to_settle:
-            places.setdefault(NOISY, []).append(f"{entry.row} {entry.column} ({runs})")
-        elif entry.row in experiment.spec.rows and entry.why:
-            why = f"{entry.verdict}, {entry.why}"
-            places.setdefault(why, []).append(f"{entry.row} {entry.column}")
+        if entry.row in experiment.spec.rows and entry.reason:
+            places.setdefault(entry.reason, []).append(f"{entry.row} {entry.column}")
     sentences = [
-        f"{why}: {', '.join(cells) if why == NOISY or len(cells) < 7 else f'{len(cells)} cells'}"
+        f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
         for why, cells in places.items()
     ]
-    if any(entry.verdict == "unavailable" for entry in entries):
+    if any(entry.reason.startswith("unavailable") for entry in entries):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences

@@ -355,6 +355,8 @@ class Schema(StrictModel):
     extends: str = ""
     board: str = ""
     control_of: str = ""
+    proposed: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
@@ -498,12 +500,17 @@ class Experiment:
         value = self.compared.published.get(read_row or row, {}).get(self.read_column(column))
         return value if value is None or isinstance(value, tuple) else (value, None)
 
-    def published_error(self, row: str, column: str) -> float:
-        """Return the standard error of a printed mean, 0 if no standard deviation is printed."""
+    def published_error(self, row: str, column: str, ours: float) -> float:
+        """Return the standard error of a printed mean.
+
+        ours: our standard deviation, in place of one that is not printed; NaN counts as 0. Without
+        a stated number of repeats the printed value is a single run.
+        """
         _, std = self.published(row, column) or (math.nan, None)
+        std = (0.0 if math.isnan(ours) else ours) if std is None else std
         repeats = self.compared.published_repeats
         stated = repeats is not None and self.read_column(column) not in repeats.unstated
-        return (std or 0.0) / math.sqrt(repeats.number if repeats and stated else 1)
+        return std / math.sqrt(repeats.number if repeats and stated else 1)
 
     def read_column(self, column: str) -> str:
         """Return the column of which this is a second reading, or the column itself."""

@@ -1,0 +1,216 @@
+"""How far the papers reproduce, in one table: verdicts, chance, order of the methods, claims."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import get_args
+
+import numpy as np
+
+from transferbench import experiments
+from transferbench.evidence.claims import Outcome
+from transferbench.evidence.frame import Cell
+from transferbench.evidence.page import (
+    MARKS,
+    OUTCOMES,
+    Block,
+    Page,
+    Section,
+    Table,
+    markdown,
+    words,
+)
+from transferbench.evidence.pages import Evidence
+from transferbench.experiments.experiment import Experiment
+from transferbench.measures import LOWER_IS_BETTER
+from transferbench.runs import store
+
+NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
+#: Shuffled tables for the number that chance gives.
+SHUFFLES = 1000
+AGREE = ("within", "close")
+HEADS = (
+    "paper", "cells", *MARKS.values(), "= and ≈ by chance", "median difference, points",
+    "rank correlation", "paper's method best: print", "ours", *OUTCOMES.values(),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Group:
+    """Judged cells of one experiment and measure, and the methods that its paper proposes.
+
+    percent: factor from the unit of the table to points.
+    """
+
+    cells: Sequence[Cell]
+    proposed: Sequence[str]
+    percent: float
+
+    def by_row(self) -> dict[str, list[Cell]]:
+        """Return the cells with a value of ours, by row."""
+        rows: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            if not cell.unfinished:
+                rows.setdefault(cell.row, []).append(cell)
+        return rows
+
+    def by_chance(self) -> float:
+        """Return how many cells agree, on average, if a row's printed values are shuffled."""
+        random, total = np.random.default_rng(0), 0.0
+        for cells in self.by_row().values():
+            printed = np.array([(cell.published, cell.published_error) for cell in cells])
+            orders = random.permuted(np.tile(np.arange(len(cells)), (SHUFFLES, 1)), axis=1)
+            values, errors = np.moveaxis(printed[orders], -1, 0)
+            ours = np.array([(cell.mean, cell.error, cell.tolerance) for cell in cells]).T
+            allowed = np.maximum(ours[2], 2 * np.hypot(np.nan_to_num(ours[1]), errors))
+            total += float((np.abs(ours[0] - values) <= allowed).sum()) / SHUFFLES
+        return total
+
+    def correlation(self) -> float:
+        """Return Spearman's correlation of the methods' means; NaN for fewer than three."""
+        from scipy.stats import spearmanr
+
+        columns: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            if not cell.unfinished:
+                columns.setdefault(cell.column, []).append(cell)
+        most = max((len(cells) for cells in columns.values()), default=0)
+        full = [cells for cells in columns.values() if len(cells) == most]
+        means = [
+            [fmean(c.mean for c in cells), fmean(c.published for c in cells)] for cells in full
+        ]
+        return float(spearmanr(means).statistic) if len(full) > 2 else math.nan
+
+    def best(self) -> tuple[int, int, int]:
+        """Return the rows where a proposed method is best: in print, by ours, and all rows."""
+        sign = -1 if self.cells[0].metric in LOWER_IS_BETTER else 1
+        wins, rows = [0, 0], 0
+        for cells in self.by_row().values():
+            mine = [cell for cell in cells if cell.column in self.proposed]
+            if not mine or len(mine) == len(cells):
+                continue
+            rows += 1
+            for i, name in enumerate(("published", "mean")):
+                values = [sign * getattr(cell, name) for cell in cells]
+                wins[i] += max(sign * getattr(cell, name) for cell in mine) >= max(values)
+        return wins[0], wins[1], rows
+
+
+def groups(evidence: Evidence, declared: bool) -> list[Group]:
+    """Return the judged cells of an experiment by measure.
+
+    declared: in place of a cell, that of the reading that the experiment declares, if it has one.
+    """
+    experiment, spec = evidence.experiment, evidence.experiment.spec
+    readings = _readings(experiment) if declared else {}
+    cells = {(cell.row, cell.column): cell for cell in evidence.entries}
+    by_measure: dict[str, list[Cell]] = {}
+    for (row, column), cell in cells.items():
+        if row not in spec.rows or column not in spec.columns or math.isnan(cell.published):
+            continue
+        if spec.rows[row].reading_of or spec.columns[column].reading_of or not cell.planned:
+            continue
+        shown = cells.get((row, readings.get(column, column)), cell)
+        by_measure.setdefault(cell.metric, []).append(replace(shown, column=column))
+    points = 1.0 if spec.unit == "percent" else 100.0
+    return [Group(of_measure, spec.proposed, points) for of_measure in by_measure.values()]
+
+
+def _readings(experiment: Experiment) -> dict[str, str]:
+    """Return the declared reading of each column that has one."""
+    columns = experiment.spec.columns
+    return {columns[name].reading_of: name for name in experiment.spec.declared}
+
+
+def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
+    """Return the table, a row for each paper and one for all.
+
+    results: the evidence of each paper's tables by its short name.
+    """
+    rows, every = [], list[Group]()
+    outcomes = Counter[Outcome]()
+    for paper, evidences in results.items():
+        of_paper = [group for each in evidences for group in groups(each, declared)]
+        judged = Counter(r.outcome for e in evidences for r in e.results if not r.claim.own)
+        rows.append(_row(NAMES.get(paper, paper), of_paper, judged))
+        every += of_paper
+        outcomes += judged
+    title = "as we read the papers" if declared else "as the papers are written"
+    return Table(title, HEADS, rows, [_row("all", every, outcomes)])
+
+
+def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> list[str]:
+    cells = [cell for group in judged for cell in group.cells]
+    verdicts = Counter(cell.verdict for cell in cells)
+    distances = [
+        abs(cell.difference) * group.percent
+        for group in judged
+        for cell in group.cells
+        if not cell.unfinished
+    ]
+    correlations = [c for group in judged if not math.isnan(c := group.correlation())]
+    best = np.array([group.best() for group in judged] or [(0, 0, 0)]).sum(axis=0)
+    return [
+        label,
+        f"{len(cells)}",
+        *(f"{verdicts[verdict]}" for verdict in MARKS),
+        f"{sum(group.by_chance() for group in judged):.0f}",
+        f"{median(distances):.1f}" if distances else "",
+        f"{fmean(correlations):.2f}" if correlations else "",
+        f"{best[0]} of {best[2]}",
+        f"{best[1]} of {best[2]}",
+        *(f"{outcomes[outcome]}" for outcome in get_args(Outcome)),
+    ]
+
+
+def read(results: Path) -> dict[str, list[Evidence]]:
+    """Return the evidence of the published tables and figures that have runs, by paper."""
+    papers: dict[str, list[Evidence]] = {}
+    for paper in experiments.papers():
+        for name in experiments.expand([paper]):
+            experiment = experiments.load(name)
+            if (results / name / store.NAME).is_file():
+                evidence = Evidence.read(experiment, results / name)
+                papers.setdefault(paper, []).append(evidence)
+    return papers
+
+
+def texts(results: Path) -> dict[str, str]:
+    """Return README.md of a folder of results: both totals, then a line for each experiment."""
+    papers = read(results)
+    if not papers:
+        return {}
+    known = [evidence for of_paper in papers.values() for evidence in of_paper]
+    blocks: list[Block] = [
+        words("summary"),
+        Section("As the papers are written", [table(papers, declared=False)]),
+        Section("As we read the papers", [words("declared"), table(papers, declared=True)]),
+        Section("Experiments", [_experiments(results, known)]),
+    ]
+    return {"README.md": markdown(Page("Results", "how far the papers reproduce", blocks))}
+
+
+def _experiments(results: Path, known: Sequence[Evidence]) -> Table:
+    """Return a row for each experiment: title, verdicts as written, corpora, the last run."""
+    verdicts = {
+        each.experiment.name: Counter(c.verdict for g in groups(each, False) for c in g.cells)
+        for each in known
+    }
+    rows = []
+    for name in experiments.names():
+        if not (results / name / store.NAME).is_file():
+            continue
+        experiment = experiments.load(name)
+        counts = verdicts.get(name, Counter())
+        judged = " ".join(f"{counts[v]} {mark}" for v, mark in MARKS.items() if counts[v])
+        tasks = (str(row.task) for row in experiment.spec.rows.values())
+        data = dict.fromkeys(task.partition(":")[0].rpartition("/")[0] or task for task in tasks)
+        made = max(record.finished for record in store.read(results / name / store.NAME).values())
+        page = "figure" if experiment.spec.figure else "table"
+        link = f"[{name}]({name}/{page}.md)"
+        rows.append([link, experiment.spec.title, judged, ", ".join(data), made[:10]])
+    heads = ["experiment", "what", "verdicts", "data", "last run"]
+    return Table("Experiments", heads, rows)
