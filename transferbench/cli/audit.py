@@ -42,6 +42,12 @@ def command(names: tuple[str, ...]) -> None:
             echo(f"{name}:")
             echo_table(audit.table(name, findings).texts())
             echo()
+    echo(
+        "single run: these numbers of documents allow the values. other: they deny some, so it is a"
+    )
+    echo(
+        "mean or of other documents. copied: a digit less than the rest. unclear: no documents fit."
+    )
 
 
 def _read(path: Path) -> tuple[list[Column], dict[str, int]]:

@@ -134,9 +134,10 @@ def _experiments(record: Record) -> Iterator[Experiment]:
     No other is parsed, so few models are imported.
     """
     task = record.task.partition(":")[0].rpartition("/")[2]
-    words = "\npublished:", f"model: {record.model}", task
+    words = f"model: {record.model}", task
     for name in experiments.names():
         text = experiments.path(name).read_text(encoding="utf-8")
-        file = experiments.load(name) if all(word in text for word in words) else None
+        printed = "\npublished:" in text or "\ncontrol_of:" in text
+        file = experiments.load(name) if printed and all(w in text for w in words) else None
         if file and file.spec.whole == 100:
             yield file

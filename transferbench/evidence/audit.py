@@ -243,7 +243,8 @@ def table(name: str, findings: Iterable[Finding]) -> Table:
         counts = dict.fromkeys((each.documents or {}).values())
         documents = ", ".join(map(str, counts)) if len(counts) < 4 else "by row"
         p = "" if math.isnan(each.p) else f"{each.p:.1g}"
-        cells = [f"{len(each.rows)}", each.status, each.source, documents, f"{len(each.denied)}", p]
+        denied = f"{len(each.denied)}" if each.documents else ""
+        cells = [f"{len(each.rows)}", each.status, each.source, documents, denied, p]
         rows.append([each.column, *cells, "; ".join(each.like)])
     heads = ["column", "rows", "digits say", "why, or whose documents", "documents",
              "values denied", "p", "same values as"]  # fmt: skip

@@ -157,9 +157,14 @@ def _markdown(block: Block) -> str:
             parts = [f"## {judged}{title}", f"*{origin}*" * bool(origin), *map(_markdown, blocks)]
             return "\n\n".join(filter(None, parts))
         case Table():
-            heads, *rows = [f"| {' | '.join(map(_cell, row))} |" for row in block.texts()]
-            return "\n".join([heads, "|---" * len(block.heads) + "|", *rows])
+            return table_text(block)
     return block
+
+
+def table_text(table: Table) -> str:
+    """Return a table in Markdown."""
+    heads, *rows = [f"| {' | '.join(map(_cell, row))} |" for row in table.texts()]
+    return "\n".join([heads, "|---" * len(table.heads) + "|", *rows])
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,7 @@ from transferbench.evidence.page import (
     Section,
     Table,
     markdown,
+    table_text,
     words,
 )
 from transferbench.evidence.pages import Evidence
@@ -31,7 +32,8 @@ from transferbench.runs import store
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: Shuffled tables for the number that chance gives.
 SHUFFLES = 1000
-AGREE = ("within", "close")
+#: In the README of the project, before and after the table in short.
+MARK = "<!-- by transferbench tables -->"
 HEADS = (
     "paper", "cells", *MARKS.values(), "= and ≈ by chance", "median difference, points",
     "rank correlation", "paper's method best: print", "ours", *OUTCOMES.values(),
@@ -184,13 +186,33 @@ def texts(results: Path) -> dict[str, str]:
     if not papers:
         return {}
     known = [evidence for of_paper in papers.values() for evidence in of_paper]
+    written = table(papers, declared=False)
+    total = written.texts()[-1]
+    agree = int(total[2]) + int(total[3])
     blocks: list[Block] = [
-        words("summary"),
-        Section("As the papers are written", [table(papers, declared=False)]),
+        words("summary", total[1], agree, total[7], total[11]),
+        Section("As the papers are written", [written]),
         Section("As we read the papers", [words("declared"), table(papers, declared=True)]),
         Section("Experiments", [_experiments(results, known)]),
     ]
-    return {"README.md": markdown(Page("Results", "how far the papers reproduce", blocks))}
+    made = {"README.md": markdown(Page("Results", "how far the papers reproduce", blocks))}
+    readme = results.parent / "README.md"
+    if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
+        before, _, after = text.split(MARK)
+        made["../README.md"] = f"{before}{MARK}\n{table_text(_short(papers))}\n{MARK}{after}"
+    return made
+
+
+def _short(papers: Mapping[str, Sequence[Evidence]]) -> Table:
+    """Return both totals in one table of a few columns."""
+    written, declared = (table(papers, way) for way in (False, True))
+    rows = []
+    for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
+        agree = (f"{int(each[2]) + int(each[3])} ({each[7]})" for each in (one, other))
+        rows.append([one[0], f"{int(one[1]) - int(one[6])}", *agree, *one[10:12]])
+    heads = ["paper", "numbers", "agree, as written", "as we read it",
+             "its method is best: in print", "here"]  # fmt: skip
+    return Table("How far the papers reproduce", heads, rows)
 
 
 def _experiments(results: Path, known: Sequence[Evidence]) -> Table:
