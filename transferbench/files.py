@@ -35,7 +35,7 @@ def writing(path: Path) -> Iterator[Path]:
     """
     try:
         target = Path(os.path.realpath(path))
-        mode = _mode(target)
+        mode = file_mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
@@ -57,7 +57,7 @@ def writing(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def _mode(path: Path) -> int:
+def file_mode(path: Path) -> int:
     """Return the permissions of a file, the usual ones if there is none.
 
     Raise OSError for a FIFO, device, socket or folder, for a loop of links, and for a file that

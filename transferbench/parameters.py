@@ -97,12 +97,16 @@ def resolve(
     for name in values:
         if name not in parameters:
             raise unknown(f"parameter of {owner}", name, parameters)
-    return {
+    resolved = {
         name: convert(values[name], parameter.type, f"{owner}: parameter {name}")
         if name in values
         else parameter.default
         for name, parameter in parameters.items()
     }
+    for name, value in resolved.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"{owner}: parameter {name}: expected a finite number, got {value}.")
+    return resolved
 
 
 def convert(value: object, annotation: Any, what: str) -> Any:

@@ -151,6 +151,23 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert (code, "not in the range" in err) == (2, True)
 
 
+@pytest.mark.parametrize("rerun", ["outdated", "all"])
+def test_experiments_that_share_runs_take_the_new_ones(call, home, write, rerun):
+    both = write("one"), write("three")
+    assert call("reproduce", *both)[0] == 0
+    for name in ("one", "three"):
+        falsify(home.results, name, code="older", finished="2020-01-01T00:00:00Z")
+    assert call("reproduce", *both, "--rerun", rerun)[0] == 0
+    for name in ("one", "three"):
+        assert not any(line["code"] == "older" for line in lines(home.results, name))
+
+
+def test_more_repeats_are_kept(call, home, write):
+    assert call("reproduce", write("one"), "--repeats", "3")[0] == 0
+    _, _, err = call("reproduce", write("one"), "--repeats", "3")
+    assert "0 runs to do, 3 finished" in err
+
+
 def test_limits_are_each_experiments_own(call, home, write):
     tight = Path(write("tight", starts=2))
     tight.write_text(tight.read_text() + "limits: {seconds: 1.0e-9}\n")

@@ -93,6 +93,8 @@ def test_a_table_of_another_paper_is_read_from_a_file(call, tmp_path):
     code, out, err = call("audit", str(path))
     assert code == 0, err
     assert "single run" in out
-    path.write_text("row,A\nx,1\n")
-    code, _, err = call("audit", str(path))
-    assert (code, err.count("\n")) == (2, 1)
+    for text in ("row,A\nx,1", "row,documents,A\na,100,nan", "row,documents,A\na,-3,20.1",
+                 "row,documents,A\na,100,50,extra", "row,documents,A\na,9,1.12345678"):  # fmt: skip
+        path.write_text(f"{text}\n")
+        code, _, err = call("audit", str(path))
+        assert (code, err.count("\n")) == (2, 1)

@@ -65,6 +65,15 @@ def test_a_torn_last_line_is_left_out_and_cut_before_the_next(home):
     assert [each.seed for each in store.read(path).values()] == [0, 1]
 
 
+def test_a_whole_last_line_without_an_end_is_a_run(home):
+    stored, path = Store(home.results), home.results / store.NAME
+    stored.append(RECORD)
+    path.write_bytes(path.read_bytes().rstrip())
+    assert len(store.read(path)) == 1
+    stored.append(replace(RECORD, seed=1))
+    assert [each.seed for each in store.read(path).values()] == [0, 1]
+
+
 @pytest.mark.parametrize("line", ["{}", "[]", "<<<<<<< ours", '{"task": "t", "other": 1}', "\0"])
 def test_a_damaged_line_is_an_error_with_its_number(home, line):
     Store(home.results).append(RECORD)
@@ -119,7 +128,26 @@ def test_a_record_is_current_while_data_and_code_are_the_same():
         assert not record.is_current(run, replace(FACTS, **change))
 
 
-def test_a_place_that_cannot_be_written_is_one_error(home):
-    home.results.write_text("a file where the folder should be")
+def test_the_last_finished_record_of_any_file_is_taken_and_a_curve_comes_first(home):
+    paths = [home.results / name / store.NAME for name in ("one", "two", "repeats-9/one")]
+    for day, path in enumerate(paths, start=1):
+        finished = f"2026-01-0{day}T00:00:00Z"
+        curve = RECORD.curve if day == 1 else None
+        Store(home.results).append(replace(RECORD, finished=finished, curve=curve), path)
+    run = replace(RECORD.run, curve=False)
+    assert Store(home.results).get(run, paths[0]).finished[9] == "3"
+    assert Store(home.results).get(RECORD.run, paths[1]).finished[9] == "1"
+
+
+@pytest.mark.parametrize("place", ["file for folder", "read-only", "folder"])
+def test_a_place_that_cannot_be_written_is_one_error_before_any_run(home, place):
+    path = home.results / store.NAME
+    if place == "file for folder":
+        home.results.write_text("a file where the folder should be")
+    elif place == "folder":
+        path.mkdir(parents=True)
+    else:
+        Store(home.results).append(RECORD)
+        path.chmod(0o444)
     with pytest.raises(UserError, match="cannot write"):
         Store(home.results).probe()

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from transferbench.evidence.audit import Column, Finding
     from transferbench.experiments.experiment import Experiment
 
+#: Of a file: documents of a row, and decimals of a value.
+MAX_DOCUMENTS, MAX_DIGITS = 1_000_000, 4
+
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT | FILE.csv]...")
@@ -58,12 +61,16 @@ def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
         lines = list(csv.DictReader(read_regular(path).splitlines()))
         documents = {line["row"]: int(line["documents"]) for line in lines}
         methods = [name for name in (lines[0] if lines else ()) if name not in ("row", "documents")]
+        if not all(0 < n <= MAX_DOCUMENTS for n in documents.values()):
+            raise ValueError(f"documents: expected 1 to {MAX_DOCUMENTS:,}")
         digits = max(len(line[m].partition(".")[2]) for line in lines for m in methods)
         columns = [
             Column(m, {line["row"]: float(line[m]) / 100 for line in lines if line[m]}, digits + 2)
             for m in methods
         ]
-    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        if digits > MAX_DIGITS or not all(0 <= v <= 1 for c in columns for v in c.values.values()):
+            raise ValueError(f"expected 0 to 100 with at most {MAX_DIGITS} decimals")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         form = "the columns row and documents, then per cent of each method"
         raise UserError(f"{path}: cannot be read ({error!r}); expected {form}.") from None
     return columns, documents

@@ -3,8 +3,9 @@
 An accuracy of one run on n documents is k/n, so its printed digits allow few n: of random values
 with two decimals of a per cent, n documents allow a share of about n / 10,000. If every value of a
 column is allowed, by a number of documents for each row, more often than chance would have it, then
-the column is a single run on these documents; if values are not allowed, it is not. A value whose
-last digit is 0 more often than one in ten was printed with fewer digits, so it is from elsewhere.
+the column is a single run on these documents; if more than a few are not allowed (one in seven may
+be a misprint), it is not. A column of values whose last digit is 0 more often than one in ten was
+printed with fewer digits, so it is from elsewhere.
 """
 
 import math
@@ -22,7 +23,9 @@ from transferbench.experiments.experiment import Experiment
 Status = Literal["single run", "other", "copied", "unclear"]
 #: Significance level, shared by the numbers of documents that are tried for a column.
 LEVEL = 0.01
-#: The same for last digits, of which every column is tested.
+#: Largest p of a column whose documents are known from the others.
+LIKELY = 0.05
+#: The same as LEVEL for last digits, of which every column is tested.
 COPIED_LEVEL = 0.001
 #: Rows that a finding needs.
 MIN_ROWS = 3
@@ -201,12 +204,13 @@ def _judge(
     if column.deviations.issuperset(values):
         return Finding(column.name, "other", tuple(values), "a deviation is printed", like=same)
     if not source:
-        return Finding(column.name, "unclear", tuple(values), "no numbers fit", like=same)
+        return Finding(column.name, "unclear", tuple(values), "no numbers fit all", like=same)
     denied = tuple(r for r, v in values.items() if not allows(documents[r], v, column.decimals))
     shares = [chance(documents[row], column.decimals) for row in values]
     p = p_of_fits(len(values) - len(denied), shares)
-    likely = len(denied) <= 0.15 * len(values) if p <= LEVEL else not denied
-    status: Status = "single run" if likely and len(values) >= MIN_ROWS else "other"
+    status: Status = "other"
+    if len(denied) <= 0.15 * len(values):
+        status = "single run" if len(values) >= MIN_ROWS and p <= LIKELY else "unclear"
     used = {row: documents[row] for row in values}
     return Finding(column.name, status, tuple(values), source, used, denied, p, same)
 

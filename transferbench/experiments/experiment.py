@@ -506,8 +506,12 @@ class Experiment:
         ours: our standard deviation, in place of one that is not printed; NaN counts as 0. Without
         a stated number of repeats the printed value is a single run.
         """
-        _, std = self.published(row, column) or (math.nan, None)
-        std = (0.0 if math.isnan(ours) else ours) if std is None else std
+        published = self.published(row, column)
+        if published is None:
+            return 0.0
+        std = published[1]
+        if std is None:
+            std = 0.0 if math.isnan(ours) else ours
         repeats = self.compared.published_repeats
         stated = repeats is not None and self.read_column(column) not in repeats.unstated
         return std / math.sqrt(repeats.number if repeats and stated else 1)

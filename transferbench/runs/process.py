@@ -91,7 +91,7 @@ class RunProcess:
             self._deadline = time.monotonic() + self.job.limits.seconds
         *lines, self._torn = (self._torn + part).split(b"\n")
         for line in lines:
-            with suppress(ValueError, TypeError):
+            with suppress(ValueError, TypeError, RecursionError):
                 match json.loads(line):
                     case [int(iteration), int(planned)]:
                         on_progress(self.job.run, iteration, planned)

@@ -177,7 +177,11 @@ class Record:
         New versions of libraries do not repeat finished runs.
         """
         same = self.done and (self.data, self.code) == (facts.key, run.code)
-        return same and (self.curve is not None or not run.curve)
+        return same and self.has_curve(run)
+
+    def has_curve(self, run: Run) -> bool:
+        """True if the record has the curve that a run may ask for."""
+        return self.curve is not None or not run.curve
 
 
 @dataclass(frozen=True)

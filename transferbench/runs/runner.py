@@ -149,5 +149,5 @@ def _is_kept(run: Run, record: Record | None, facts: Facts | None, rerun: Rerun)
     if rerun == "all" or not (record and record.done):
         return False
     if rerun == "missing":
-        return True
+        return record.has_curve(run)
     return bool(facts and record.is_current(run, facts)) and not untraced(run)

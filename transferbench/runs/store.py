@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from transferbench.errors import UserError
-from transferbench.files import exclusive, open_regular, write_text
+from transferbench.files import exclusive, file_mode, open_regular, write_text
 from transferbench.messages import printable
 from transferbench.runs.record import Identity, Record, Run
 from transferbench.settings import experiments_dir
@@ -57,7 +57,9 @@ def read(path: Path) -> dict[Identity, Record]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run `reproduce`.") from None
     *lines, torn = content.split(b"\n")
-    if torn:
+    if is_whole(torn):
+        lines.append(torn)
+    elif torn:
         warnings.warn(f"{path}: the last line is incomplete and left out", stacklevel=2)
     records: dict[Identity, Record] = {}
     for number, line in enumerate(lines, start=1):
@@ -70,14 +72,23 @@ def read(path: Path) -> dict[Identity, Record]:
     return records
 
 
-def _torn_bytes(file: IO[bytes]) -> int:
-    """Return the length of the last line if it does not end; the file is at its end then."""
+def is_whole(line: bytes) -> bool:
+    """True if a line without an end is a record."""
+    try:
+        from_json(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _torn_line(file: IO[bytes]) -> bytes:
+    """Return the last line if it does not end, else nothing; the file is at its end then."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 1, 0))
     if file.read() in (b"", b"\n"):
-        return 0
+        return b""
     file.seek(0)
-    return len(file.read().rpartition(b"\n")[2])
+    return file.read().rpartition(b"\n")[2]
 
 
 def _add(records: dict[Identity, Record], record: Record) -> None:
@@ -97,7 +108,7 @@ class Store:
     def __init__(self, results: Path, *, single: bool = False) -> None:
         self.results = results
         self.single = results / NAME
-        folders = () if single else (results, experiments_dir())
+        folders = () if single else (results, *results.glob("repeats-*"), experiments_dir())
         self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
 
     @cached_property
@@ -107,15 +118,14 @@ class Store:
         return {path: read(path) for path in paths if path.is_file()}
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
-        """Return the record of a run: that in the file, or else the last finished one of any."""
+        """Return the last finished record of a run in any file, or else that in this file.
+
+        For a run with a curve, one with a curve comes first.
+        """
         own = self.files.get(path or self.single, {}).get(run.identity)
-        if own and own.done:
-            return own
-        found = [
-            records[run.identity] for records in self.files.values() if run.identity in records
-        ]
-        done = [record for record in found if record.done]
-        return max(done, key=lambda record: record.finished, default=own)
+        known = [own, *(records.get(run.identity) for records in self.files.values())]
+        done = [record for record in known if record and record.done]
+        return max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
 
     def append(self, record: Record, path: Path | None = None) -> None:
         """Append a record to a file. Raise UserError if it cannot be written."""
@@ -123,13 +133,16 @@ class Store:
         with self.writing(path):
             try:
                 with path.open("a+b") as file:
-                    if torn := _torn_bytes(file):
-                        file.truncate(file.tell() - torn)
-                    file.write(to_json(record).encode() + b"\n")
+                    torn = _torn_line(file)
+                    if torn and not is_whole(torn):
+                        file.truncate(file.tell() - len(torn))
+                    end = b"\n" if is_whole(torn) else b""
+                    file.write(end + to_json(record).encode() + b"\n")
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
-                raise UserError(f"cannot write {path}: {error.strerror}; free space.") from error
+                remedy = "free space there, or choose another --results"
+                raise UserError(f"cannot write {path}: {error.strerror}; {remedy}.") from error
         _add(self.files.setdefault(path, {}), record)
 
     def arrange(self, path: Path, planned: Mapping[Run, Record]) -> None:
@@ -142,7 +155,7 @@ class Store:
             former = read(path) if path.is_file() else {}
             self.files[path] = former
             records = {
-                run.identity: stored if (stored := self.get(run, path)) and stored.done else record
+                run.identity: record if record.done else self.get(run, path) or record
                 for run, record in planned.items()
             }
             records |= {key: each for key, each in former.items() if key not in records}
@@ -160,6 +173,9 @@ class Store:
     def writing(self, path: Path) -> Iterator[None]:
         """Let no other process write the file. Raise UserError if it cannot be written."""
         with exclusive(path.with_name(".runs.lock"), lambda: None):
-            if path.exists() and not os.access(path, os.W_OK):
-                raise UserError(f"cannot write {path}: it is read-only; choose another --results.")
+            try:
+                file_mode(path)
+            except OSError as error:
+                message = f"cannot write {path}: {error.strerror}; choose another --results."
+                raise UserError(message) from None
             yield
