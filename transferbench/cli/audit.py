@@ -34,8 +34,7 @@ def command(names: tuple[str, ...]) -> None:
     from transferbench import experiments
     from transferbench.evidence import audit
 
-    published = [n for n in experiments.names() if experiments.PUBLISHED.fullmatch(n)]
-    for name in names or published:
+    for name in names or published():
         if name.endswith(".csv"):
             columns, documents = _read(Path(name))
             findings = audit.audit(columns, {"documents": documents})
@@ -51,6 +50,25 @@ def command(names: tuple[str, ...]) -> None:
     echo(
         "mean or of other documents. copied: a digit less than the rest. unclear: no documents fit."
     )
+
+
+def page() -> str:
+    """Return the page of all published tables in Markdown."""
+    from transferbench import experiments
+    from transferbench.evidence import audit
+    from transferbench.evidence.page import Page, Section, markdown, words
+
+    named = ((name, findings_of(experiments.load(name))) for name in published())
+    sections = [Section(name, [audit.table(name, found)]) for name, found in named if found]
+    title = "what the digits of printed accuracies say"
+    return markdown(Page("Audit", title, [words("audit"), *sections]))
+
+
+def published() -> list[str]:
+    """Return the names of the tables that papers print."""
+    from transferbench import experiments
+
+    return [name for name in experiments.names() if experiments.PUBLISHED.fullmatch(name)]
 
 
 def _read(path: Path) -> tuple[list[Column], dict[str, int]]:

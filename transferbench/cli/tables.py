@@ -24,6 +24,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     Without names, those of all experiments that have runs.
     """
     from transferbench import experiments
+    from transferbench.cli import audit
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages, statistics, summary
     from transferbench.evidence.frame import no_runs
@@ -47,7 +48,9 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
             if name == statistics.NAME:
                 made = use(settings.results / name, statistics.render())
             elif name == "":
-                made = use(settings.results, summary.texts(settings.results))
+                texts = summary.texts(settings.results)
+                texts |= {"audit.md": audit.page()} if texts else {}
+                made = use(settings.results, texts)
             else:
                 file = experiments.load(name, settings.results)
                 folder = settings.results / file.name

@@ -195,7 +195,9 @@ def texts(results: Path) -> dict[str, str]:
         Section("As we read the papers", [words("declared"), table(papers, declared=True)]),
         Section("Experiments", [_experiments(results, known)]),
     ]
-    made = {"README.md": markdown(Page("Results", "how far the papers reproduce", blocks))}
+    links = {"What the digits of the printed numbers say": "audit.md"}
+    page = Page("Results", "how far the papers reproduce", blocks, links)
+    made = {"README.md": markdown(page)}
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
