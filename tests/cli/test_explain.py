@@ -69,6 +69,17 @@ def test_a_number_is_explained(explain):
         assert text in out
 
 
+def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_are_given(explain):
+    code, out, err = explain("gtl-table3", "orgs-vs-people", "gcmf")
+    assert code == 0, err
+    assert out.startswith("gtl-table3: GCMF, orgs vs people\n")
+    why = out.split("Why it may differ:")[1].split("Since then:")[0]
+    assert "readings  GCMF all 84.37" in why
+    assert "within    1: the papers' own files" in why
+    code, out, _ = explain("dtl-table3", "comp vs rec", "LR")
+    assert "digits  single run on 4,000 documents (dtl-19997)" in out
+
+
 def test_the_point_of_a_curve_is_the_last():
     file = experiments.load("gtl-figure2c")
     cells = read_cells(file, ROOT / "results" / "gtl-figure2c")

@@ -20,8 +20,16 @@ def find(
 ) -> Cell:
     """Return the cell or point of these names; of a curve over iterations, the last point.
 
-    Raise UserError if there is no such cell, or if x is needed to tell which.
+    A row may be named by its task, and a column by its model, as `run` takes them. Raise UserError
+    if there is no such cell, or if x is needed to tell which.
     """
+    spec = experiment.spec
+    if row not in {cell.row for cell in cells}:
+        by_task = {r.data().base.split("/")[-1]: name for name, r in reversed(spec.rows.items())}
+        row = by_task.get(row.split("/")[-1], row)
+    if column not in {cell.column for cell in cells}:
+        by_model = {c.model: name for name, c in reversed(spec.columns.items())}
+        column = by_model.get(column, column)
     of_row = [cell for cell in cells if cell.row == row]
     if not of_row:
         raise unknown("row", row, {cell.row for cell in cells})
@@ -39,6 +47,20 @@ def find(
     nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:MAX_LISTED]
     more = ", …" if len(places) > MAX_LISTED else ""
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
+
+
+def readings(experiment: Experiment, cells: Sequence[Cell], cell: Cell) -> str:
+    """Return what other readings of the row and the column give, or ""."""
+    columns, text = experiment.spec.columns, experiment.spec.value_unit.text
+    others = [
+        f"{each.column} {text(each.mean)}"
+        for each in cells
+        if each.row == cell.row
+        and each.column in columns
+        and columns[each.column].reading_of == cell.column
+        and not math.isnan(each.mean)
+    ]
+    return "; ".join(others)
 
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
