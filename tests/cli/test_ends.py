@@ -107,7 +107,15 @@ def test_a_user_without_a_home_works_in_the_current_folder(tmp_path):
 @pytest.mark.parametrize("most", [8, 16, 24])
 def test_few_descriptors_end_in_lines_without_a_traceback(tmp_path, most):
     done = start(
-        tmp_path, *SMALL, "--repeats", "5", "--jobs", "4", "--force", shell=f"ulimit -n {most}"
+        tmp_path,
+        *SMALL,
+        "--repeats",
+        "5",
+        "--jobs",
+        "4",
+        "--rerun",
+        "all",
+        shell=f"ulimit -n {most}",
     )
     assert done.returncode in (0, 1, 2)
     for line in without_progress(done.stderr).splitlines():

@@ -46,6 +46,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
     experiment = str(folder / "plain.yaml")
     return {
         "reproduce": [experiment],
+        "audit": ["dtl-table3"],
         "bench": [str(model), "--suite", "plain", "--dry-run"],
         "cite": [],
         "clean": [],
