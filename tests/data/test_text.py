@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from transferbench.data.text import PAIRS, count, document_frequency, replicate, select, weight
+from transferbench.data.text import PAIRS, count, replicate, select, weight
 
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 

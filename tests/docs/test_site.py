@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 
 import pytest
 from conftest import ROOT
@@ -13,23 +11,10 @@ SITE = ROOT / "docs" / "_build" / "html"
 PAGES = ("index", "choose", "tutorials/own-data", "results/gtl-table3", "reference/models/gcmf")
 
 
-@pytest.fixture(scope="module")
-def browser():
+@pytest.fixture(autouse=True)
+def _built():
     if not (SITE / "index.html").exists():
         pytest.skip("the site is not built")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        path = None
-    if path is None:
-        reason = "no browser, or the extra `browser` is not installed"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -47,8 +32,6 @@ def test_a_page_is_accessible_and_fits_a_phone(browser, name, scheme):
 
 def test_the_search_returns_no_boilerplate():
     """Parameters that many models share, and the changelog, are not in the index."""
-    if not (SITE / "index.html").exists():
-        pytest.skip("the site is not built")
     text = (SITE / "searchindex.js").read_text("utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
     for word, allowed in (("neighbour", 15), ("keyword", 6)):

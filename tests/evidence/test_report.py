@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from conftest import missing
 
 from transferbench import experiments
 from transferbench.evidence import report
@@ -21,10 +21,6 @@ ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "results"
 #: A table, a figure over a parameter, curves, and a table without data.
 SOME = ("gtl-table3", "gtl-figure2a", "dtl-figure4", "mrtl-table3")
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 
 
 def copied(names: tuple[str, ...], tmp_path_factory) -> Path:
@@ -121,29 +117,6 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
         assert pages[name].count("</script>") == scripts
     titles = [each["title"] for each in facts(pages["gtl-table3.html"]).values()]
     assert "gtl-table3: GCMF, <b>'c' vs r" in titles
-
-
-def missing(reason: str) -> None:
-    """What the browser tests need is installed by .ci/run; elsewhere they skip."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("the extra `browser` is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        missing(f"no browser: {', '.join(names)}")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -52,7 +52,9 @@ def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
         raise ValueError(f"token_pattern {token_pattern!r} matches nothing")
     starts = np.array(ends, sp.get_index_dtype(maxval=ends[-1]))
     ones = np.ones(len(token_numbers), np.int32)
-    counts = sp.csr_array((ones, np.asarray(token_numbers), starts), shape=(len(ends) - 1, len(number)))
+    counts = sp.csr_array(
+        (ones, np.asarray(token_numbers), starts), shape=(len(ends) - 1, len(number))
+    )
     counts.sum_duplicates()
     tokens = sorted(number)
     column = np.empty(len(tokens), np.int32)
