@@ -68,7 +68,8 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     dry = [program, "--data", str(real.data), "reproduce", "gtl-unit-length", "--dry-run"]
     assert "494 runs to do, 1 finished" in run(dry, **options)
     bench = [program, "--data", str(tmp_path), "--offline", "bench", "lr", "--set", "C=3"]
-    planned = run([*bench, "--suite", "transfer-small", "--dry-run"], **options)
+    suite = ["--suite", "transfer-small", "--dry-run", "--rerun", "missing"]
+    planned = run([*bench, *suite], **options)
     rows = len(experiments.load("transfer-small").spec.rows)
     assert f"{rows} runs to do" in planned  # the wheel has the runs of the others
     for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
