@@ -128,8 +128,8 @@ def findings_of(experiment: Experiment) -> list[Finding]:
 
     others = [
         replace(column, name=f"{name}: {column.name}")
-        for name in experiments.names()
-        if experiments.PUBLISHED.fullmatch(name) and name != experiment.name
+        for name in published()
+        if name != experiment.name
         for column in printed(experiments.load(name))
     ]
     return audit(printed(experiment), sizes(experiment), others)

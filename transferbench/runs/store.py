@@ -57,7 +57,7 @@ def read(path: Path) -> dict[Identity, Record]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run `reproduce`.") from None
     *lines, torn = content.split(b"\n")
-    if is_whole(torn):
+    if torn and is_whole(torn):
         lines.append(torn)
     elif torn:
         warnings.warn(f"{path}: the last line is incomplete and left out", stacklevel=2)
@@ -133,10 +133,11 @@ class Store:
         with self.writing(path):
             try:
                 with path.open("a+b") as file:
-                    torn = _torn_line(file)
-                    if torn and not is_whole(torn):
+                    torn, end = _torn_line(file), b""
+                    if torn and is_whole(torn):
+                        end = b"\n"
+                    elif torn:
                         file.truncate(file.tell() - len(torn))
-                    end = b"\n" if is_whole(torn) else b""
                     file.write(end + to_json(record).encode() + b"\n")
                     file.flush()
                     os.fsync(file.fileno())
@@ -148,8 +149,8 @@ class Store:
     def arrange(self, path: Path, planned: Mapping[Run, Record]) -> None:
         """Give a file one line for each run, the planned ones first in their order.
 
-        planned: runs with their records, used where no file has a finished one. A file that is in
-        order stays as it is.
+        planned: runs with their records; an unfinished one gives way to a finished one of any
+        file. A file that is in order stays as it is.
         """
         with self.writing(path):
             former = read(path) if path.is_file() else {}
