@@ -67,6 +67,6 @@ def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
 
 def test_the_hint_fits_a_checkout_and_an_installed_copy(monkeypatch, tmp_path):
     root = Path(transferbench.__file__).parents[1]
-    assert install_hint("dask") == f"run `pip install -e '.[dask]'` in {root}"
+    assert install_hint("modern") == f"run `pip install -e '.[modern]'` in {root}"
     monkeypatch.setattr(messages, "__file__", str(tmp_path / "transferbench" / "messages.py"))
     assert "its extra [modern]" in install_hint("modern")

@@ -103,11 +103,3 @@ class Log:
     def seeds(self) -> list[int]:
         """Seeds of the runs that started, in this order."""
         return [seed for seed, _ in self.started()]
-
-
-def worker_of(pid: int) -> int:
-    """The dask worker of a run's process: parent of the server it is forked from."""
-    for _ in range(2):
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        pid = int(stat.rpartition(")")[2].split()[1])
-    return pid

@@ -51,8 +51,8 @@ class Unavailable(UserError):
 class Failure(Exception):
     """A failure that is no mistake of the user.
 
-    An external scheduler was lost, or signs that need no labels say that a result should not be
-    used. The command line shows the message alone and exits with code 1.
+    Label-free criteria advise against a result, for instance. The command line shows the message
+    alone and exits with code 1.
     """
 
 

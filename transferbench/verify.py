@@ -11,7 +11,6 @@ from transferbench import experiments
 from transferbench.evidence.frame import no_runs
 from transferbench.measures import SCORES
 from transferbench.runs import runner, store
-from transferbench.runs.engines.local import Local
 from transferbench.runs.record import Limits, Record
 from transferbench.settings import Settings
 
@@ -69,7 +68,7 @@ def run_again(
     with tempfile.TemporaryDirectory() as folder:
         anew = settings.replace(results=Path(folder), max_artefacts=0)
         runs = list(measured["run"].unique())
-        return runner.run(runs, anew, engine=Local(jobs), limits=lambda run: limits)
+        return runner.run(runs, anew, n_jobs=jobs, limits=lambda run: limits)
 
 
 def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:

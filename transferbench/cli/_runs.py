@@ -13,7 +13,6 @@ from transferbench.cli._options import option, passing
 from transferbench.cli._terminal import OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
-from transferbench.runs import engines
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Execution:
 
     jobs: int = option(
         "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-        help="Runs at a time. Rare: --threads, --memory-limit, and --scheduler for clusters.",
+        help="Runs at a time. Rare: --threads and --memory-limit.",
     )  # fmt: skip
     threads: int = option(
         "--threads", type=click.IntRange(1), default=1, hidden=True, help="Threads of each run.",
@@ -59,10 +58,6 @@ class Execution:
         "--rerun", type=click.Choice(get_args(Rerun)), default="outdated", show_default=True,
         help="Runs to perform: those without a result, also those whose data or code changed since "
         "(code in a file of yours always counts as changed), or all.",
-    )  # fmt: skip
-    scheduler: str | None = option(
-        "--scheduler", metavar="ADDRESS", hidden=True,
-        help="Dask scheduler to use, for example tcp://host:8786.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
 
@@ -86,7 +81,6 @@ class Execution:
         from transferbench.runs.record import Limits
         from transferbench.runs.store import Store
 
-        engine = engines.choose(self.jobs, self.scheduler)
         if self.dry_run:
             lines = [["task", "model", "seed", ""]]
             store = store or Store(settings.results, single=True)
@@ -118,7 +112,7 @@ class Execution:
             on_record(run, record)
 
         return runner.run(
-            runs, settings, engine=engine, limits=limits, rerun=self.rerun, on_record=report,
+            runs, settings, n_jobs=self.jobs, limits=limits, rerun=self.rerun, on_record=report,
             expected=expected, store=store, place=place,
         )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Runs, their records, and the engines that perform them."""
+"""Runs, their records, and the processes that perform them."""

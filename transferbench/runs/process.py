@@ -23,8 +23,7 @@ from socket import socket, socketpair
 from typing import Any
 
 from transferbench.messages import EXCERPT_BYTES, excerpt
-from transferbench.runs.engines import OnProgress
-from transferbench.runs.record import Job, Record
+from transferbench.runs.record import Job, OnProgress, Record
 from transferbench.runs.store import from_json
 
 #: Imported once by the server, so that runs need not import them.

@@ -1,4 +1,4 @@
-"""A run, its record, and the job in between: what a process needs to perform it.
+"""A run, its record, and the job: the input of the process that performs the run.
 
 The fields of `Record` are the keys of a line of runs.jsonl; see `runs.store`.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from transferbench import models
 from transferbench.artefacts import Folder
@@ -182,6 +182,17 @@ class Record:
     def has_curve(self, run: Run) -> bool:
         """True if the record has the curve that a run may ask for."""
         return self.curve is not None or not run.curve
+
+
+class OnProgress(Protocol):
+    """Progress of a run: the iteration, and how many are planned.
+
+    Called without arguments, at least every half second, it is a heartbeat. May raise an error to
+    end all runs.
+    """
+
+    def __call__(self, run: Run | None = None, iteration: int = 0, planned: int = 1, /) -> None:
+        """Receive progress, or a heartbeat."""
 
 
 @dataclass(frozen=True)

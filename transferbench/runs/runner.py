@@ -12,8 +12,7 @@ from transferbench.artefacts import Folder
 from transferbench.data import tasks
 from transferbench.data.tasks import Built, Facts, Task
 from transferbench.errors import Unavailable
-from transferbench.runs.engines import Engine
-from transferbench.runs.engines.local import Local
+from transferbench.runs import local
 from transferbench.runs.process import block_interrupts
 from transferbench.runs.progress import ProgressBar
 from transferbench.runs.record import Job, Limits, Record, Run
@@ -47,7 +46,7 @@ def run(
     runs: Sequence[Run],
     settings: Settings,
     *,
-    engine: Engine = Local(),
+    n_jobs: int = 1,
     limits: Callable[[Run], Limits] = lambda run: Limits(),
     rerun: Rerun = "outdated",
     store: Store | None = None,
@@ -58,6 +57,7 @@ def run(
 ) -> list[Record]:
     """Return the record of each run, in order; perform those that `rerun` names.
 
+    n_jobs     : runs at a time.
     limits     : returns the limits of a run.
     store      : finished records, and where new ones go; by default that of single runs.
     place      : returns the file of a run's record, None for that of single runs.
@@ -108,7 +108,7 @@ def run(
             add(run, record)
         for path in {place(job.run) for job in jobs}:
             store.probe(path)
-        with closing(engine.records(jobs, bar.update)) as ended:
+        with closing(local.perform(jobs, n_jobs, bar.update)) as ended:
             for run, record in ended:
                 with block_interrupts():
                     store.append(record, place(run))

@@ -1,50 +1,49 @@
-"""The engine for this machine: each run in a process of its own, see `runs.process`."""
+"""Perform jobs on this machine: each run in a process of its own, see `runs.process`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from transferbench.runs.engines import Engine, OnProgress, Records
-from transferbench.runs.record import Job
+from transferbench.runs.record import Job, OnProgress, Record, Run
 
 #: Seconds between two checks of the processes.
 PAUSE = 0.1
 
 
-@dataclass(frozen=True)
-class Local(Engine):
-    """Performs `n_jobs` runs at a time; runs without a memory limit share 80 % of the memory."""
+def perform(
+    jobs: Iterable[Job], n_jobs: int, on_progress: OnProgress
+) -> Generator[tuple[Run, Record]]:
+    """Perform `n_jobs` jobs at a time; yield the record of each as it ends, in any order.
 
-    n_jobs: int = 1
+    Jobs without a memory limit share 80 % of the memory. Closing the generator early, or an error
+    in it, stops all running jobs.
+    """
+    from transferbench.runs.process import RunProcess
 
-    def records(self, jobs: Iterable[Job], on_progress: OnProgress) -> Records:
-        """See Engine."""
-        from transferbench.runs.process import RunProcess
-
-        jobs = iter(jobs)
-        running: list[RunProcess] = []
-        try:
-            while True:
-                while len(running) < self.n_jobs and (job := next(jobs, None)):
-                    running.append(RunProcess(with_memory_limit(job, self.n_jobs)))
-                    on_progress(job.run, 0, 1)
-                if not running:
-                    return
-                wait([each for process in running for each in process.handles], PAUSE)
-                on_progress()
-                for process in list(running):
-                    if record := process.poll(on_progress):
-                        running.remove(process)
-                        process.end()
-                        yield process.job.run, record
-        finally:
-            for process in running:
-                process.end()
+    jobs = iter(jobs)
+    running: list[RunProcess] = []
+    try:
+        while True:
+            while len(running) < n_jobs and (job := next(jobs, None)):
+                running.append(RunProcess(with_memory_limit(job, n_jobs)))
+                on_progress(job.run, 0, 1)
+            if not running:
+                return
+            wait([each for process in running for each in process.handles], PAUSE)
+            on_progress()
+            for process in list(running):
+                if record := process.poll(on_progress):
+                    running.remove(process)
+                    process.end()
+                    yield process.job.run, record
+    finally:
+        for process in running:
+            process.end()
 
 
 def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Job:
