@@ -10,7 +10,8 @@ from transferbench.artefacts import artefact
 from transferbench.core.scale import drop_empty_columns, unit_rows
 from transferbench.problem import Domain, Matrix, Problem
 
-View = Literal["first", "all"]
+#: The first view or all, with rows of length one; or all as they are.
+View = Literal["first", "all", "raw"]
 
 
 def stack_matrices(matrices: Sequence[Matrix], axis: Literal[0, 1] = 0) -> Matrix:
@@ -34,11 +35,9 @@ def stack_labels(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_views(problem: Problem, view: View) -> list[sp.csr_array]:
-    """Return the views of all domains as by `stack_views`, with rows of length one.
-
-    The scales of views differ.
-    """
-    return [unit_rows(X) for X in stack_views(problem)[: 1 if view == "first" else None]]
+    """Return the views of all domains as by `stack_views`, with rows of length one unless raw."""
+    views = stack_views(problem)[: 1 if view == "first" else None]
+    return [sp.csr_array(X) if view == "raw" else unit_rows(X) for X in views]
 
 
 def hstack_views(problem: Problem, view: View) -> sp.csr_array:

@@ -49,7 +49,7 @@ def fit(
         μ: weight of the agreement of views. If there are several values, 5-fold cross-validation on
         the labelled documents chooses a triple by example-based F₁.
     view
-        The first view, or all.
+        The first view or all, at length one; raw: all as they are.
     ensure_one_label
         Give a document without a label its best one.
 

@@ -33,7 +33,7 @@ def fit(
         Weight of the labelled documents; of several values, 5-fold cross-validation on these
         documents chooses one by example-based F₁.
     view
-        The first view, or all side by side.
+        The first view or all side by side, at length one; raw: all as they are.
     ensure_one_label
         Give a document without a label its best one.
 

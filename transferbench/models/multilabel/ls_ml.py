@@ -54,7 +54,7 @@ def fit(
     r
         Dimension of the subspace, by default half the number of labels.
     view
-        The first view, or all side by side.
+        The first view or all side by side, at length one; raw: all as they are.
     ensure_one_label
         Give a document without a label its best one.
 

@@ -48,7 +48,7 @@ def fit(
     s
         Smoothing.
     view
-        The first view, or all side by side.
+        The first view or all side by side, at length one; raw: all as they are.
     ensure_one_label
         Give a document without a label its best one.
 

@@ -63,7 +63,7 @@ def fit(
     graph
         Heat kernel of documents reduced by MDDM, or cosines.
     view
-        The first view, or all side by side.
+        The first view or all side by side, at length one; raw: all as they are.
     ensure_one_label
         Give a document without a label its best one.
 
