@@ -51,6 +51,16 @@ def test_a_line_has_the_mean_and_the_deviation_over_the_seeds():
     assert math.isnan(found["lr"]["accuracy_std"])
 
 
+def test_a_model_is_compared_with_the_first_one_on_the_same_documents():
+    found = table([0, 0, 1, -1], lr=[[1, 1, 1, 1]], svm=[[0, 0, 1, 1]], gcmf=[[0, 1, 1, 1]] * 2)
+    assert (found["svm"]["ahead"], found["gcmf"]["ahead"]) == pytest.approx((2 / 3, 1 / 3))
+    # Of three documents, and one more for each model: 1, 1, 0, 1 and -1.
+    z = (2 / 3) / math.sqrt(np.var([1, 1, 0, 1, -1], ddof=1) / 5)
+    assert found["svm"]["ahead_p"] == pytest.approx(math.erfc(z / math.sqrt(2)))
+    assert found["svm"]["ahead_p"] < found["gcmf"]["ahead_p"] < 1
+    assert math.isnan(found["lr"]["ahead"])
+
+
 def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_recall():
     line = table([0, -1, -1, 0], lr=[[0, 1, 1, 1]])["lr"]
     assert (line["documents"], line["scored"], line["accuracy"]) == (4, 2, 0.5)

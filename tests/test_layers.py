@@ -22,6 +22,7 @@ SMALL = {
     "parameters": {"errors"},
     "settings": {"errors", "files", "parameters", "strict_yaml"},
     "measures": {"problem"},
+    "stats": set(),
     "artefacts": {"errors", "files", "fingerprint"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.

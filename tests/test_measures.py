@@ -69,14 +69,19 @@ def test_evaluate_scores_only_the_scored_rows():
     assert found == {"target": {"accuracy": 0.75, "f1": f1, "balanced_accuracy": 0.75}}
 
 
-def test_clusters_are_matched_and_classes_are_not():
-    flipped = np.eye(2)[[1, 1, 0, 0]]
-    assert measures.evaluate(Fit((flipped, flipped)), truth())["target"]["accuracy"] == 0
-    fit = Fit((flipped, flipped), columns="clusters")
-    assert measures.evaluate(fit, truth())["target"]["accuracy"] == 1
-    assert (
-        measures.evaluate(Fit((flipped, flipped)), truth("clustering"))["target"]["accuracy"] == 1
-    )
+@pytest.mark.parametrize(
+    ("columns", "family", "right"),
+    [
+        ("classes", "transfer", [0, 0, 0, 1]),
+        ("clusters", "transfer", [1, 1, 1, 0]),
+        ("classes", "clustering", [1, 1, 1, 0]),
+    ],
+)
+def test_clusters_are_matched_and_classes_are_not(columns, family, right):
+    flipped = np.eye(2)[[1, 1, 0, 1]]
+    fit = Fit((flipped, flipped), columns=columns)
+    assert measures.evaluate(fit, truth(family))["target"]["accuracy"] == np.mean(right)
+    assert measures.correct(fit, truth(family))["target"].tolist() == right
 
 
 def test_multilabel_decides_at_one_half():

@@ -290,3 +290,18 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
             if not m.needs_labels:
                 by_domain[domain.name][m.name] = m.value(domain.X, decided)
     return by_domain
+
+
+def correct(fit: Fit, truth: Truth) -> dict[str, np.ndarray]:
+    """Return by domain which of its scored documents are right, (n,) bool; their mean is accuracy.
+
+    Clusters are matched with classes. Empty for several labels a document.
+    """
+    right = {}
+    for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
+        if scored.any() and truth.family != "multilabel":
+            true, decided = Y[scored].argmax(axis=1), scores[scored].argmax(axis=1)
+            if truth.family == "clustering" or fit.columns == "clusters":
+                decided = match(true, decided)
+            right[name] = true == decided
+    return right

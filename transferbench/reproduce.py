@@ -6,6 +6,7 @@ An experiment is written as soon as its last run has ended.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -66,7 +67,10 @@ class Rebuild:
 
         Raise UserError if a file cannot be written.
         """
-        records.arrange(self.file, {run: self.records[run] for run in self.runs})
+        planned = {run: self.records[run] for run in self.runs}
+        if not self.experiment.spec.keeps_decisions:
+            planned = {run: replace(record, right={}) for run, record in planned.items()}
+        records.arrange(self.file, planned)
         if self.name not in experiments.names():  # from now on known by name
             write_text(self.folder / experiments.COPY, self.experiment.text)
         return pages.write(self.experiment, self.folder)

@@ -19,7 +19,9 @@ from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
-MEASURES = ("accuracy", "balanced_accuracy", "f1", "recall", "scored", "seconds")
+MEASURES = (
+    "accuracy", "ahead", "ahead_p", "balanced_accuracy", "f1", "recall", "scored", "seconds"
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
     assert code == 0, err
     lines = out.splitlines()
     assert max(map(len, lines)) <= 100
-    heads = "model s shares accuracy f1 balanced recall warnings"
+    heads = "model s shares accuracy f1 balanced over lr recall warnings"
     assert lines[0].split() == heads.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
     assert names == ["lr", "graph-only", "cocc", "svm", "tsvm", "consensus"]

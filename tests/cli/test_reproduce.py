@@ -11,6 +11,7 @@ from small_experiment import PLAIN
 from transferbench import reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
+from transferbench.runs import store
 
 SMALL = "generated/clusters:documents=200"
 KERNELS = "kernels: {model: kernel-kmeans, params: {sigma: 1.0,"
@@ -54,6 +55,17 @@ def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, _, err = call("reproduce", write("one"), write("two", starts=2))
     assert code == 0
     assert "0 runs to do, 4 finished" in err
+
+
+def test_decisions_are_kept_where_claims_may_need_them(call, home, write):
+    claim = "claims: [{says: s, place: p, better: {columns: [again], over: [k-means]}}]"
+    path = Path(write("one"))
+    for text in ("", f"{claim}\n"):
+        path.write_text(path.read_text() + text)
+        assert call("reproduce", str(path), "--rerun", "all")[0] == 0
+        for record in store.read(home.results / "one" / store.NAME).values():
+            means = {domain: right.mean() for (_, _, domain), right in record.correct().items()}
+            assert means == {d: m["accuracy"] for d, m in record.metrics.items() if text}
 
 
 def test_options_of_a_column_are_those_of_its_runs(call, home, write, tmp_path):

@@ -13,10 +13,11 @@ from scipy import stats
 from small_experiment import GOOD
 
 from transferbench import experiments
+from transferbench import stats as tests_of
 from transferbench.errors import UserError
 from transferbench.evidence import claims, pages
-from transferbench.evidence import stats as tests_of
-from transferbench.evidence.stats import PairedTest, PairedTests, sign_flip_p
+from transferbench.runs.record import pack
+from transferbench.stats import PairedTest, PairedTests, paired_error, sign_flip_p
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -46,8 +47,13 @@ COST = TABLE.replace("metric: accuracy", "metric: seconds")
 NOISE = np.array([-0.5, 0.0, 0.5])
 
 
-def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None, documents: int = 0):
-    """Runs of {(row, column) or column, with x in a sweep: per cent at each seed, or one}."""
+def runs(
+    text: str, values: dict, tmp_path: Path, seconds: dict | None = None, documents: int = 0, **more
+):
+    """Runs of {(row, column) or column, with x in a sweep: per cent at each seed, or one}.
+
+    more: by column other fields of its records.
+    """
     counts = {"target": documents} if documents else {}
 
     def outcome(planned):
@@ -58,7 +64,8 @@ def runs(text: str, values: dict, tmp_path: Path, seconds: dict | None = None, d
         value = float(np.broadcast_to(found, 3)[run.seed or 0])
         metrics = {"target": {"accuracy": value / 100, "f1": value / 100}}
         took = (seconds or {}).get(column, 1.0)
-        return {"metrics": metrics, "seconds": took, "documents": counts}
+        fields = {"metrics": metrics, "seconds": took, "documents": counts}
+        return fields | more.get(column, {})
 
     return write_runs(tmp_path, experiments.read(text, PATH), outcome)
 
@@ -381,6 +388,62 @@ def test_methods_without_seeds_are_tested_by_the_documents(tmp_path, claim, outc
     found = judged(TABLE, claim, values, tmp_path)
     assert found.outcome == "undetermined"
     assert "No error is known for a single run: " in explained(TABLE, found)
+
+
+@pytest.mark.parametrize(("seeds", "differ"), [(1, 0.02), (1, 0.3), (3, 0.3)])
+def test_paired_documents_hold_the_level_and_decide_more(seeds, differ):
+    """On each document a method decides as all others do, or for itself with chance `differ`."""
+    rng, n = np.random.default_rng(0), 200
+    false, paired, unpaired = [], [], []
+    for _ in range(1000):
+        common = rng.random(n) < 0.7
+        better, a, b = (
+            np.where(rng.random((seeds, n)) < differ, rng.random((seeds, n)) < right, common) * 1.0
+            for right in (1.0, 0.7, 0.7)
+        )
+
+        def p(x, y, error):
+            numbers = tuple(range(seeds)) if seeds > 1 else (None,)
+            return PairedTest("r", tuple((x - y).mean(1)), seeds=numbers, error=error).p()
+
+        false.append(p(a, b, paired_error([(a - b).mean(0)])) <= 0.05)
+        paired.append(p(better, b, paired_error([(better - b).mean(0)])) <= 0.05)
+        variance = sum((x.mean(1) * (1 - x.mean(1)) / n).mean() for x in (better, b))
+        unpaired.append(p(better, b, np.sqrt(variance)) <= 0.05)
+    assert np.mean(false) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
+    assert sum(unpaired) <= sum(paired)
+    assert differ < 0.1 or np.mean(paired) > np.mean(unpaired) + 0.1
+
+
+def test_the_error_of_many_paired_documents_is_that_of_the_bootstrap():
+    rng = np.random.default_rng(0)
+    domains = [rng.choice([-1, 0, 1 / 3, 1], n) for n in (300, 500)]
+    means = [np.mean([rng.choice(d, len(d)).mean() for d in domains]) for _ in range(2000)]
+    assert paired_error(domains) == pytest.approx(np.std(means), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [({}, "holds"), ({"right": {}}, "undetermined"), ({"data": "other"}, "undetermined")],
+)
+def test_methods_scored_on_the_same_documents_are_paired(tmp_path, change, outcome):
+    """Of 400 documents C alone has 14 right, K alone 2; as if on different ones, that is chance."""
+    K = np.arange(400) < 320
+    C = (np.arange(400) >= 2) & (np.arange(400) < 334)
+    more = {name: {"right": {"target": pack(bits)}} for name, bits in (("C", C), ("K", K))}
+    more["K"] |= change
+    values = {"A": 90 + NOISE, "B": 80, "C": 83, "K": 80}
+    for claim in ("by: 0.1", "fewer_errors: 0.01"):
+        claim = f"better: {{columns: [C], over: [K], {claim}}}"
+        found = judged(TABLE, claim, values, tmp_path, documents=400, **more)
+        assert found.outcome == outcome
+    found = judged(
+        TABLE, "better: {columns: [C], over: [K]}", values, tmp_path, documents=400, **more
+    )
+    if not change:
+        error = np.sqrt(((14 + 2 + 2) / 402 - (12 / 402) ** 2) / 401)
+        p = found.decisions[0][0].documents
+        assert p == pytest.approx(stats.norm.sf(0.03 / error))
 
 
 TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}

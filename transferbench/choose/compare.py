@@ -23,9 +23,10 @@ from transferbench.choose.doubts import check_data, check_fit
 from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, unknown
-from transferbench.measures import ALL, THRESHOLD, evaluate
+from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem, Truth
+from transferbench.stats import PairedTest, paired_error
 from transferbench.userdata.multilabel import fit_in_tasks
 
 if TYPE_CHECKING:
@@ -240,6 +241,9 @@ class Line:
         documents without any.
     measures
         The measures on them by name, one for each seed.
+    ahead
+        Of one label a document: the accuracy less that of the first model, on the same documents;
+        None for the first model, without a fit and without scored documents.
     """
 
     target: str
@@ -251,6 +255,7 @@ class Line:
     labels: Mapping[str, float]
     recall: Mapping[str, float]
     measures: Mapping[str, Sequence[float]]
+    ahead: PairedTest | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the values by name, without those by class; of several seeds mean and deviation.
@@ -262,6 +267,8 @@ class Line:
             measured[name] = fmean(values)
             if len(values) > 1:
                 measured[f"{name}_std"] = stdev(values)
+        if self.ahead:
+            measured |= {"ahead": self.ahead.mean, "ahead_p": self.ahead.p_two_sided}
         return {
             "target": self.target, "model": entry.model, "recommended": self.recommended,
             "seconds": entry.seconds, "documents": self.documents, **self.labels,
@@ -281,6 +288,7 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
         name: [evaluate(fit, truth) for fit in entry.fits] if truth else []
         for name, entry in compared.entries.items()
     }
+    first = next(iter(compared.entries.values()))
     made, classes, family = [], compared.problem.classes, compared.problem.family
     for place, members in places.items():
         n = sum(scored[i] for i in members)
@@ -303,9 +311,23 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
                 recommended=place != ALL and name == compared.choice.model, scored=n,
                 shares=shares, labels=labels, recall=recall,
                 measures={key: [seed[key] for seed in seeds] for key in (seeds or [{}])[0]},
+                ahead=_ahead(truth, place, entry, first) if truth and seeds else None,
             )  # fmt: skip
             made.append(line)
     return made
+
+
+def _ahead(truth: Truth, place: str, entry: Entry, first: Entry) -> PairedTest | None:
+    """Compare a model with the first one by seed and document, several seeds also with one fit."""
+    if entry is first or truth.family == "multilabel":
+        return None
+    ours, theirs = (
+        np.array([correct(fit, truth)[place] for fit in each.fits], float)
+        for each in (entry, first)
+    )
+    by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)
+    seeds = tuple(range(len(by_seed))) if len(by_seed) > 1 else (None,)
+    return PairedTest(place, tuple(by_seed), seeds=seeds, error=paired_error([by_document]))
 
 
 def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, float]:
@@ -325,7 +347,8 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     It has the columns target, model, recommended, seconds, documents, warnings and worthless. One
     label a document: `share CLASS` and, where the truth has labels, `recall CLASS`. Several:
     labels and none. Where the truth has labels: scored and the measures; of several seeds
-    `accuracy_std` and so on, NaN for a model without a seed. See `Line`.
+    `accuracy_std` and so on, NaN for a model without a seed. `ahead` is the accuracy less that of
+    the first model, `ahead_p` its two-sided p over the documents and the seeds. See `Line`.
     """
     import pandas as pd
 

@@ -94,6 +94,8 @@ def _print(lines: Sequence[Line], problem: Problem) -> None:
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
     legend = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
+    if any(line.ahead for line in lines):
+        legend += f"; over {lines[0].entry.model}: points of accuracy above it (two-sided p)"
     echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', _user.WIDTH)}\n")
 
 
@@ -111,6 +113,7 @@ def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
     for name, title in headings(problem.family).items():
         interval = problem.family == "transfer" and name == "accuracy"
         columns[title] = [_measure(line, name, interval) for line in lines]
+    columns[f"over {lines[0].entry.model}"] = [_ahead(line) for line in lines]
     columns["recall"] = [_by_class([*line.recall.values()]) for line in lines]
     counts = [f"{len(line.entry.doubts) or ''}" for line in lines]
     worthless = ["worthless" if line.entry.worthless else "" for line in lines]
@@ -144,6 +147,11 @@ def _measure(line: Line, name: str, interval: bool) -> str:
         return f"{100 * value:.1f} [{100 * limits.low:.0f}, {100 * limits.high:.0f}]"
     deviation = f"±{100 * stdev(values):.1f}" if len(values) > 1 else ""
     return f"{100 * value:.1f}{deviation}"
+
+
+def _ahead(line: Line) -> str:
+    """Return the points of accuracy above the first model, and p; "" if there is none."""
+    return f"{100 * line.ahead.mean:+.1f} ({line.ahead.p_two_sided:.2g})" if line.ahead else ""
 
 
 def _to_json(lines: Sequence[Line], compared: Comparison) -> dict[str, Any]:

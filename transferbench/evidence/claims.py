@@ -29,10 +29,11 @@ from transferbench.evidence.frame import (
     read_cells,
     summarise,
 )
-from transferbench.evidence.stats import ALPHA, Decision, Extent, PairedTest, PairedTests
 from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
+from transferbench.runs.record import Documents
+from transferbench.stats import ALPHA, Decision, Extent, PairedTest, PairedTests, paired_error
 
 Outcome = Literal["holds", "fails", "undetermined"]
 MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
@@ -74,14 +75,15 @@ class ClaimRow:
     """A row that a claim compares, its values scaled so that more is better.
 
     unit: of what the row is a sample, or "". identical: columns that are the same on every row of
-    the experiment. matters: the smallest difference that matters. cells: by column and x, which is
-    None in a table and for level lines.
+    the experiment. matters: the smallest difference that matters. whole: the largest value of a
+    score. cells: by column and x, which is None in a table and for level lines.
     """
 
     label: str
     unit: str
     identical: list[list[str]]
     matters: float
+    whole: int
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
     def at(self, column: str, span: Span | None) -> dict[float | None, Cell]:
@@ -101,7 +103,8 @@ class ClaimRow:
         means = {seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds}
         missing = next((cell.reason for cell in cells if cell.reason), "")
         variance = fmean(cell.variance for cell in cells)  # the same documents at every x
-        return replace(cells[0], by_seed=means, reason=missing, variance=variance)
+        right = {seed: _mean([cell.right.get(seed, {}) for cell in cells]) for seed in seeds}
+        return replace(cells[0], by_seed=means, reason=missing, variance=variance, right=right)
 
     def test(self, ours: Cell, theirs: Cell, margin: float) -> PairedTest:
         """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
@@ -114,6 +117,13 @@ class ClaimRow:
             b = theirs.by_seed.get(seed, theirs.by_seed.get(None))
             if a is not None and b is not None:
                 differences[seed] = a - b - margin
+        right, other = (
+            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in differences])
+            for cell in (ours, theirs)
+        )
+        error = math.sqrt(ours.variance + theirs.variance)  # as if the documents were different
+        if right and right.keys() == other.keys():
+            error = self.whole * paired_error([right[key] - other[key] for key in right])
         return PairedTest(
             self.label,
             tuple(differences.values()),
@@ -121,8 +131,16 @@ class ClaimRow:
             seeds=tuple(differences),
             unit=self.unit,
             matters=self.matters,
-            error=math.sqrt(ours.variance + theirs.variance),
+            error=error,
         )
+
+
+def _mean(values: Sequence[Documents]) -> Documents:
+    """Return the mean value of each document; empty unless all are of the same documents."""
+    first = values[0] if values else {}
+    if any(each.keys() != first.keys() for each in values):
+        return {}
+    return {key: np.mean([each[key] for each in values], axis=0) for key in first}
 
 
 def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list[ClaimResult]:
@@ -199,15 +217,17 @@ def _rows(
     """
     measure, better = claim.measure or file.spec.metric, claim.better
     sign = -1 if measure in LOWER_IS_BETTER else 1
-    ratio = _compares_ratios(claim, file)
+    ratio, whole = _compares_ratios(claim, file), file.spec.whole
 
     def scale(value: float, avoided: float) -> float:
-        value += avoided * (file.spec.whole - value)
+        value += avoided * (whole - value)
         if ratio:
             value = math.log10(value) if value > 0 else math.nan
         return sign * value
 
     same = identical_columns(file, cells)
+    # A curve has other decisions at each iteration, which are not recorded.
+    by_document = measure == "accuracy" and not (file.spec.figure and file.spec.figure.iterations)
     rows: dict[str, ClaimRow] = {}
     for cell in cells:
         named = cell.row in claim.among
@@ -215,14 +235,19 @@ def _rows(
         if not chosen or file.metric(cell.row) != measure:
             continue
         label = prefix + cell.row
-        row = rows.setdefault(label, ClaimRow(label, file.unit(cell.row), same, matters))
+        row = rows.setdefault(label, ClaimRow(label, file.unit(cell.row), same, matters, whole))
         # Of a rival, the share of the errors that the claim is about counts as avoided.
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
         scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
+        only = file.spec.rows[cell.row].domain
+        right = {
+            record.seed: {key: (1 - avoided) * bits for key, bits in record.correct(only).items()}
+            for record in (cell.records if by_document else ())
+        }
         x = None if math.isnan(cell.x) else cell.x
         row.cells.setdefault(cell.column, {})[x] = replace(
-            cell, by_seed=scaled, published=scale(cell.published, avoided)
+            cell, by_seed=scaled, published=scale(cell.published, avoided), right=right
         )
         if better and better.value is not None:
             stated: dict[int | None, float] = {None: scale(better.value, better.fewer_errors)}

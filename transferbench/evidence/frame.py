@@ -20,7 +20,7 @@ from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment, choice_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import store
-from transferbench.runs.record import Identity, Record, Run
+from transferbench.runs.record import Documents, Identity, Record, Run
 
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
@@ -66,6 +66,7 @@ class Cell:
     reason         : why too few runs finished.
     by_seed        : value by seed (None if the method takes none), the mean over domains.
     variance       : of the mean, caused by the choice of documents; see `_variance`.
+    right          : by seed, which documents are right; `claims` fills it in.
     records        : of its runs, by seed; of an average there are none.
     """
 
@@ -87,6 +88,7 @@ class Cell:
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
+    right: Mapping[int | None, Documents] = field(default_factory=dict)
     records: tuple[Record, ...] = ()
 
     @property

@@ -397,6 +397,11 @@ class Schema(StrictModel):
         return self.value_unit.whole
 
     @property
+    def keeps_decisions(self) -> bool:
+        """True if a claim, also of another experiment, may be tested over the documents."""
+        return bool(self.claims or self.published) and not self.units
+
+    @property
     def competitors(self) -> list[str]:
         """The columns that are neither controls nor readings of others."""
         columns = self.columns.items()

@@ -3,13 +3,17 @@
 The fields of `Record` are the keys of a line of runs.jsonl; see `runs.store`.
 """
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
+
+import numpy as np
 
 from transferbench import models
 from transferbench.artefacts import Folder
@@ -20,6 +24,8 @@ from transferbench.fingerprint import PACKAGE, fingerprint
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
 #: Task, model, parameters (as JSON) and seed of a run.
 Identity = tuple[str, str, str, int | None]
+#: A value of each scored document (n,), by task, digest of the data, and domain.
+Documents = Mapping[tuple[str, str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,9 @@ class Record:
         Domain → measure → value, as fractions.
     documents
         Domain → number of scored documents.
+    right
+        Domain → which of these documents are right, see `pack`. Empty for several labels a
+        document, in older records, and in experiments whose claims are not tested over documents.
     diagnostics
         Name → value, see `Fit.diagnostics`.
     objective
@@ -131,6 +140,7 @@ class Record:
     reason: str = ""
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Mapping[str, int] = field(default_factory=dict)
+    right: Mapping[str, str] = field(default_factory=dict)
     diagnostics: Mapping[str, float | None] = field(default_factory=dict)
     objective: float | None = None
     iterations: int = 0
@@ -169,6 +179,17 @@ class Record:
     def identity(self) -> Identity:
         """The identity of the run."""
         return _identity(self.task, self.model, self.params, self.seed)
+
+    def correct(self, only: str | None = None) -> Documents:
+        """Return 1 for each right and 0 for each wrong document: of one domain, or of each."""
+        return {
+            (self.task, self.data, domain): np.unpackbits(
+                np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.uint8),
+                count=self.documents[domain],
+            )
+            for domain, packed in self.right.items()
+            if domain == (only or domain)
+        }
 
     def is_current(self, run: Run, facts: Facts) -> bool:
         """True if performing the run now would give this record again.
@@ -218,6 +239,11 @@ class Job:
 
 def _identity(task: str, model: str, params: Mapping[str, Any], seed: int | None) -> Identity:
     return task, model, json.dumps(params, sort_keys=True), seed
+
+
+def pack(right: np.ndarray) -> str:
+    """Return (n,) bool as text: a bit each, the first is the highest; zlib, then base64."""
+    return base64.b64encode(zlib.compress(np.packbits(right).tobytes(), 9)).decode()
 
 
 def now() -> str:

@@ -17,10 +17,10 @@ from transferbench import artefacts, models
 from transferbench.choose.doubts import check_data, check_fit
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
-from transferbench.measures import ALL, evaluate
+from transferbench.measures import ALL, correct, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Truth
-from transferbench.runs.record import Job, Record, now
+from transferbench.runs.record import Job, Record, now, pack
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1
@@ -94,6 +94,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         record,
         metrics=measures,
         documents={domain: documents[domain] for domain in measures},
+        right={domain: pack(right) for domain, right in correct(fit, truth).items()},
         diagnostics=dict(fit.diagnostics),
         objective=float(fit.trace[-1]) if len(fit.trace) else None,
         iterations=len(fit.trace),

@@ -2,11 +2,11 @@
 
 An experiment without units makes a statement about its own rows, as a paper's table does. A row has
 two errors: that of the random starts, from the differences by seed, and that of the scored
-documents, if it is known. Their variances add. The mean of all rows has the same two: that of the
-rows' means by seed, and the mean of the rows' document errors, which no standard error of the mean
-exceeds, whatever documents the rows share. That a number of rows is ahead is tested by their
-ordered p, multiplied by the number of rows that may be behind plus one (Benjamini and Heller,
-Biometrics 2008), which needs no independence either.
+documents, from the differences by document (`paired_error`), if it is known. Their variances add.
+The mean of all rows has the same two: that of the rows' means by seed, and the mean of the rows'
+document errors, which no standard error of the mean exceeds, whatever documents the rows share.
+That a number of rows is ahead is tested by their ordered p, multiplied by the number of rows that
+may be behind plus one (Benjamini and Heller, Biometrics 2008), which needs no independence either.
 
 An experiment with units asks what holds beyond its rows. Its units, each with the mean of its rows,
 are independent, its rows are not: an average is tested by all changes of the units' signs, a
@@ -15,6 +15,7 @@ majority by the sign test. k units cannot give a p below 2⁻ᵏ.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
@@ -70,13 +71,7 @@ class PairedTest:
         return float(stdtr(n - 1, mean / spread * -math.sqrt(n))) if spread else float(mean <= 0)
 
     def p_documents(self, contrary: bool = False) -> float:
-        """Return the one-sided p of a normal test with the documents' error, NaN without one.
-
-        For accuracies a and b of two methods on n documents the error is the root of
-        a (1 − a) / n + b (1 − b) / n, as if each had documents of its own. On the same documents
-        twice the covariance is subtracted from that. It is positive where both methods tend to be
-        right on the same documents, so the test is conservative.
-        """
+        """Return the one-sided p of a normal test with the documents' error, NaN without one."""
         from scipy.special import ndtr
 
         mean = -self.mean if contrary else self.mean
@@ -107,6 +102,11 @@ class PairedTest:
             return 1.0
         known = (*self.parts(contrary), self.p_both(contrary))
         return max((each for each in known if each == each), default=1.0)
+
+    @property
+    def p_two_sided(self) -> float:
+        """The p of a difference in either direction."""
+        return min(2 * self.p(), 2 * self.p(contrary=True), 1.0)
 
     def parts(self, contrary: bool = False) -> tuple[float, float]:
         """Return the p over the seeds and that over the documents."""
@@ -181,6 +181,28 @@ class PairedTests:
             return "No difference that matters"
         unknown = all(len(t.differences) == 1 and t.p() == t.p(True) == 1 for t in self.tests)
         return "No error is known for a single run" * (unknown and not self.over_units(extent))
+
+
+def paired_error(differences: Sequence[np.ndarray]) -> float:
+    """Return the standard error of a mean difference that the choice of documents causes.
+
+    For two methods that are right or wrong, their test is McNemar's with the correction of Bonett
+    and Price: one document is added for each method. So it holds its level if few documents differ.
+
+    Parameters
+    ----------
+    differences
+        Of each domain (n,), from −1 to 1: for each document, how often the first method was right,
+        as a mean over the seeds, less how often the second one was. Each domain counts once and
+        has documents of its own.
+
+    References
+    ----------
+    Q. McNemar, Psychometrika 12 (1947). D. G. Bonett and R. M. Price, Journal of Educational and
+    Behavioral Statistics 37 (2012).
+    """
+    added = [np.append(of_domain, (1.0, -1.0)) for of_domain in differences]
+    return math.sqrt(sum(each.var(ddof=1) / len(each) for each in added)) / len(added)
 
 
 def sign_flip_p(values: np.ndarray) -> float:
